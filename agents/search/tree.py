@@ -1,0 +1,75 @@
+"""The search tree: parallel arrays over nodes.
+
+A node stands for the edge that leads to it, and its statistics are kept from the view of the player
+who chooses that edge. The children of a node are neighbours in the arrays, in random order, and are
+first visited in that order; so a node that has never been visited needs no entry anywhere else.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled, kernel
+
+ROOT: Final = 0
+
+
+@compiled
+class Tree(NamedTuple):
+    """A tree of at most ``len(action)`` nodes (N); node 0 is the root."""
+
+    first_child: NDArray[np.int32]
+    """``(N,)``: the first of the node's children."""
+    child_count: NDArray[np.int32]
+    """``(N,)``: how many children the node has; 0 until it is expanded, and at the end of a game."""
+    action: NDArray[np.int16]
+    """``(N,)``: the action that leads to the node."""
+    visits: NDArray[np.int32]
+    """``(N,)``: simulations that passed the node; the root starts with 1."""
+    reward_sum: NDArray[np.float64]
+    """``(N,)``: their rewards, each 0 to 1, for the player who chose the node."""
+    node_count: NDArray[np.int32]
+    """``(1,)``: nodes in use."""
+
+    def has_room(self, count: int) -> bool:
+        return self.node_count[0] + count <= self.action.size
+
+
+def new_tree(max_nodes: int) -> Tree:
+    """An empty tree. Memory is touched only as nodes come into use."""
+    return Tree(
+        first_child=np.empty(max_nodes, np.int32),
+        child_count=np.empty(max_nodes, np.int32),
+        action=np.empty(max_nodes, np.int16),
+        visits=np.empty(max_nodes, np.int32),
+        reward_sum=np.empty(max_nodes, np.float64),
+        node_count=np.zeros(1, np.int32),
+    )
+
+
+@kernel
+def add_node(tree: Tree, action: int, visits: int) -> None:
+    """Take the next free node into use."""
+    node = tree.node_count[0]
+    tree.first_child[node] = 0
+    tree.child_count[node] = 0
+    tree.action[node] = action
+    tree.visits[node] = visits
+    tree.reward_sum[node] = 0.0
+    tree.node_count[0] = node + 1
+
+
+@kernel
+def expand(game: Any, state: Any, tree: Tree, node: int, buffer: Any, rng: Any) -> None:
+    """Give a node its children, one for each legal action, in random order."""
+    count = game.legal_actions(state, buffer)
+    if not tree.has_room(count):
+        return
+    tree.first_child[node] = tree.node_count[0]
+    tree.child_count[node] = count
+    for i in range(count):
+        pick = i + int(rng.random() * (count - i))
+        action = buffer[pick]
+        buffer[pick] = buffer[i]
+        add_node(tree, action, 0)

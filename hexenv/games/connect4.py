@@ -1,0 +1,204 @@
+"""Connect4: drop stones into columns; the first to have four in a row wins. Player 0 moves first.
+
+Actions are the columns from the left; as text ``1`` to ``7``. Cells are numbered row by row with
+row 0 on top. A state holds one bitboard for each player, column by column from the bottom, with an
+empty bit above each column, so that no run of bits continues from one column into the next:
+
+     6 13 20 ...     never set
+     5 12 19 ...     row 0
+     :  :  :
+     0  7 14 ...     row 5
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled
+from hexenv.games import base
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
+from hexenv.games.lines import runs
+
+
+@compiled
+class Connect4(NamedTuple):
+    """The rules of Connect4 on any board of at most 63 bits. `new` checks the parameters."""
+
+    rows: int = 6
+    columns: int = 7
+    connect: int = 4
+
+    name = "connect4"
+    style = "holes"
+    state_dtype = base.state_dtype(("stones", np.int64, (2,)))
+
+    copy = base.copy
+    is_terminal = base.is_terminal
+    to_play = base.to_play
+    outcome = base.outcome
+    observe = base.observe
+
+    def num_actions(self) -> int:
+        return self.columns
+
+    def max_plies(self) -> int:
+        return self.rows * self.columns
+
+    def initial(self, state: State) -> None:
+        state.stones[0] = 0
+        state.stones[1] = 0
+        state.ply = 0
+        state.last_action = NO_ACTION
+        state.winner = IN_PLAY
+
+    def has_line(self, stones: int) -> bool:
+        height = self.rows + 1
+        return (
+            runs(stones, height, self.connect)  # along a row
+            | runs(stones, 1, self.connect)  # up a column
+            | runs(stones, height - 1, self.connect)  # falling
+            | runs(stones, height + 1, self.connect)  # rising
+        ) != 0
+
+    def bit(self, cell: int) -> int:
+        return cell % self.columns * (self.rows + 1) + self.rows - 1 - cell // self.columns
+
+    def place(self, state: State, cell: int, player: int) -> None:
+        state.stones[player] |= 1 << self.bit(cell)
+
+    def completes(self, state: State, cell: int) -> bool:
+        return self.has_line(int(state.stones[self.owner(state, cell)]))
+
+    def step(self, state: State, action: int) -> None:
+        bottom = action * (self.rows + 1)
+        column = ((1 << self.rows) - 1) << bottom
+        taken = int(state.stones[0] | state.stones[1])
+        player = state.ply & 1
+        # Adding one at the bottom of a column carries up to its first empty bit.
+        state.stones[player] |= (taken + (1 << bottom)) & column
+        state.ply += 1
+        state.last_action = action
+        if self.has_line(int(state.stones[player])):
+            state.winner = player
+        elif state.ply == self.rows * self.columns:
+            state.winner = DRAW
+
+    def owner(self, state: State, cell: int) -> int:
+        bit = self.bit(cell)
+        if (state.stones[0] >> bit) & 1:
+            return 0
+        if (state.stones[1] >> bit) & 1:
+            return 1
+        return EMPTY
+
+    def legal_actions(self, state: State, out: Actions) -> int:
+        if state.winner != IN_PLAY:
+            return 0
+        taken = int(state.stones[0] | state.stones[1])
+        top = self.rows - 1
+        count = 0
+        for column in range(self.columns):
+            if not (taken >> (column * (self.rows + 1) + top)) & 1:
+                out[count] = column
+                count += 1
+        return count
+
+    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
+        taken = int(state.stones[0] | state.stones[1])
+        top = self.rows - 1
+        for column in range(self.columns):
+            full = (taken >> (column * (self.rows + 1) + top)) & 1
+            out[column] = 1 - full if state.winner == IN_PLAY else 0
+
+    def position_hash(self, state: State) -> int:
+        # Unique, not only likely so: the stones of player 0, and a bit above each column's top
+        # stone (Tromp, "The Fhourstones Benchmark"), fit one number.
+        taken = int(state.stones[0] | state.stones[1])
+        floor = 0
+        for column in range(self.columns):
+            floor |= 1 << (column * (self.rows + 1))
+        return int(state.stones[0]) + taken + floor
+
+    def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
+        if state.winner != IN_PLAY:
+            return
+        height = self.rows + 1
+        column = (1 << self.rows) - 1
+        player = int(state.ply & 1)
+        mine = int(state.stones[player])
+        theirs = int(state.stones[1 - player])
+        for _ in range(state.ply, self.rows * self.columns):
+            taken = mine | theirs
+            bottom = int(rng.random() * self.columns) * height
+            while (taken >> (bottom + self.rows - 1)) & 1:  # full: draw again
+                bottom = int(rng.random() * self.columns) * height
+            mine |= (taken + (1 << bottom)) & (column << bottom)
+            if self.has_line(mine):
+                state.winner = player
+                return
+            mine, theirs = theirs, mine
+            player = 1 - player
+        state.winner = DRAW
+
+    def action_text(self, action: int) -> str:
+        return str(action + 1)
+
+    def parse_action(self, text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= self.columns:
+            raise ValueError(f"expected a column from 1 to {self.columns}, got {text!r}")
+        return int(text) - 1
+
+    def why_illegal(self, state: State, action: int) -> str:
+        return f"column {self.action_text(action)} is full"
+
+    def count_plies(self, owners: Cells, to_play: int) -> int:
+        floating = (owners[:-1] != EMPTY) & (owners[1:] == EMPTY)
+        if floating.any():
+            row, column = (int(number[0]) for number in np.nonzero(floating))
+            raise ValueError(
+                f"expected stones resting on others, got one in the air in row {row + 1} from "
+                f"the top of column {column + 1}"
+            )
+        return base.count_plies(self, owners, to_play)
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        return [str(column) for column in range(1, self.columns + 1)], []
+
+    def last_cell(self, state: State) -> int:
+        """The top stone of the last column."""
+        column = int(state.last_action)
+        cells = range(column, self.rows * self.columns, self.columns)
+        if column == NO_ACTION:
+            return NO_ACTION
+        return next(cell for cell in cells if self.owner(state, cell) != EMPTY)
+
+    def symmetries(self) -> NDArray[np.int32]:
+        columns = np.arange(self.columns, dtype=np.int32)
+        return np.stack([columns, columns[::-1]])
+
+    def winning_cells(self, state: State) -> list[int]:
+        return base.line_cells(self, state, self.connect)
+
+
+def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
+    """The game of Connect4.
+
+    Args:
+        rows: Rows of the board, at least 1.
+        columns: Columns of the board, at least 1.
+        connect: Stones in a row that win, 2 to 8.
+
+    Raises:
+        ValueError: If a parameter is out of its range or the board does not fit 63 bits.
+    """
+    if rows < 1 or columns < 1:
+        raise ValueError(f"expected at least one row and column, got {rows} x {columns}")
+    if (rows + 1) * columns > 63:
+        raise ValueError(
+            f"expected (rows + 1) * columns of at most 63 (the board is kept in one integer), "
+            f"got ({rows} + 1) * {columns} = {(rows + 1) * columns}"
+        )
+    if not 2 <= connect <= 8:
+        raise ValueError(f"expected connect from 2 to 8, got {connect}")
+    return Connect4(int(rows), int(columns), int(connect))

@@ -1,0 +1,287 @@
+"""Hex on a rhombus: player 0 (black) joins top and bottom, player 1 (white) left and right.
+
+One of the two always succeeds, so there is no draw (Nash 1952; Gale 1979). Actions are the cells,
+row by row; as text the column's letter and the row's number from the top. Neighbours of (r, c):
+
+        (r-1, c) (r-1, c+1)
+    (r, c-1)  (r, c)  (r, c+1)
+        (r+1, c-1) (r+1, c)
+
+With `swap`, player 1 may answer the first stone by taking it over: action ``rows * columns``, as
+text ``swap``, legal only at ply 1. The stone moves to the mirror cell (r, c) -> (c, r) and becomes
+player 1's; the players keep their edges.
+
+A state keeps the cells in rows of 21 with a border around the board. The border's four sides are
+stones of the players who own them, so that no neighbour needs a bounds check, and connectivity is
+a union-find over all of these: a player has won when both of the player's sides are one chain.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled, kernel
+from hexenv.games import base
+from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, OUTSIDE, Actions, Cells, State
+
+MAX_SIZE: Final = 19
+WIDTH: Final = MAX_SIZE + 2
+"""Length of a row in memory: the place of cell (r, c) is ``(r + 1) * WIDTH + c + 1``."""
+PLACES: Final = WIDTH * WIDTH
+
+AROUND: Final = np.array([WIDTH, WIDTH - 1, -1, -WIDTH, 1 - WIDTH, 1])
+"""The six neighbours in clockwise order from below."""
+TOP: Final = 1
+LEFT: Final = WIDTH
+
+KEYS: Final = base.zobrist_keys(2, PLACES)
+
+
+@kernel
+def find(links: NDArray[np.int16], place: int) -> int:
+    """The place that stands for the chain of `place`; halves the way there for the next time."""
+    while links[place] != place:
+        links[place] = links[links[place]]
+        place = links[place]
+    return place
+
+
+@compiled
+class Hex(NamedTuple):
+    """The rules of Hex. `new` checks the parameters."""
+
+    rows: int = 11
+    columns: int = 11
+    swap: bool = False
+
+    name = "hex"
+    style = "hexagons"
+    state_dtype = base.state_dtype(
+        ("hash", np.int64), ("owners", np.int8, (PLACES,)), ("links", np.int16, (PLACES,))
+    )
+
+    copy = base.copy
+    is_terminal = base.is_terminal
+    to_play = base.to_play
+    outcome = base.outcome
+    observe = base.observe
+
+    def num_actions(self) -> int:
+        return self.rows * self.columns + (1 if self.swap else 0)
+
+    def max_plies(self) -> int:
+        return self.num_actions()
+
+    def place_of(self, cell: int) -> int:
+        return (cell // self.columns + 1) * WIDTH + cell % self.columns + 1
+
+    def initial(self, state: State) -> None:
+        state.hash = 0
+        state.ply = 0
+        state.last_action = NO_ACTION
+        state.winner = IN_PLAY
+        for place in range(PLACES):
+            state.owners[place] = OUTSIDE
+            state.links[place] = place
+        for row in range(1, self.rows + 1):
+            for column in range(1, self.columns + 1):
+                state.owners[row * WIDTH + column] = EMPTY
+        for column in range(1, self.columns + 1):
+            for row, corner in ((0, TOP), (self.rows + 1, (self.rows + 1) * WIDTH + 1)):
+                state.owners[row * WIDTH + column] = 0
+                state.links[row * WIDTH + column] = corner
+        for row in range(1, self.rows + 1):
+            for column, corner in ((0, LEFT), (self.columns + 1, LEFT + self.columns + 1)):
+                state.owners[row * WIDTH + column] = 1
+                state.links[row * WIDTH + column] = corner
+
+    def place(self, state: State, cell: int, player: int) -> None:
+        place = self.place_of(cell)
+        state.hash ^= KEYS[player, place]
+        state.owners[place] = player
+        chain = place
+        for offset in AROUND:
+            if state.owners[place + offset] == player:
+                other = find(state.links, place + offset)
+                state.links[other] = chain
+
+    def has_joined(self, state: State, player: int) -> bool:
+        if player == 0:
+            return find(state.links, TOP) == find(state.links, (self.rows + 1) * WIDTH + 1)
+        return find(state.links, LEFT) == find(state.links, LEFT + self.columns + 1)
+
+    def completes(self, state: State, cell: int) -> bool:
+        return self.has_joined(state, self.owner(state, cell))
+
+    def step(self, state: State, action: int) -> None:
+        player = state.ply & 1
+        cell = action
+        if action == self.rows * self.columns:
+            cell = self.swapped_cell(state)
+        self.place(state, cell, player)
+        state.ply += 1
+        state.last_action = action
+        if self.has_joined(state, player):
+            state.winner = player
+
+    def swapped_cell(self, state: State) -> int:
+        """Take the first stone off the board and return the mirror cell, where it comes back."""
+        cell = int(state.last_action)
+        self.initial(state)
+        state.ply = 1
+        return cell % self.columns * self.columns + cell // self.columns
+
+    def owner(self, state: State, cell: int) -> int:
+        return state.owners[self.place_of(cell)]
+
+    def can_swap(self, state: State) -> bool:
+        return self.swap and state.ply == 1
+
+    def legal_actions(self, state: State, out: Actions) -> int:
+        if state.winner != IN_PLAY:
+            return 0
+        count = 0
+        cell = 0
+        for row in range(1, self.rows + 1):
+            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
+                if state.owners[place] == EMPTY:
+                    out[count] = cell
+                    count += 1
+                cell += 1
+        if self.can_swap(state):
+            out[count] = cell
+            count += 1
+        return count
+
+    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
+        cell = 0
+        for row in range(1, self.rows + 1):
+            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
+                out[cell] = state.owners[place] == EMPTY and state.winner == IN_PLAY
+                cell += 1
+        if self.swap:
+            out[cell] = self.can_swap(state)
+
+    def position_hash(self, state: State) -> int:
+        return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)
+
+    def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
+        """Fill the board at random and look once: the order of the moves makes no difference.
+
+        The swap is never played here; it is a matter for the tree.
+        """
+        if state.winner != IN_PLAY:
+            return
+        owners = state.owners
+        player = state.ply & 1
+        count = 0
+        for row in range(1, self.rows + 1):
+            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
+                buffer[count] = place
+                count += owners[place] == EMPTY
+        for turn in range(count):
+            pick = turn + int(rng.random() * (count - turn))
+            owners[buffer[pick]] = player if turn & 1 == 0 else 1 - player
+            buffer[pick] = buffer[turn]
+        state.winner = self.winner_of_full_board(owners)
+
+    def winner_of_full_board(self, owners: NDArray[np.int8]) -> int:
+        """Walk between the colours from the corner of top and left to where the colours end.
+
+        On the walk's left is always a stone of player 0 that top is joined to, on its right one of
+        player 1 that left is joined to. It ends at the corner of the side that one of them joins
+        (Gale 1979).
+        """
+        here = TOP  # always a stone of player 0
+        turn = 0  # the direction in which the walk meets its next stone
+        while True:
+            ahead = here + AROUND[turn]
+            owner = owners[ahead]
+            if owner == 0:
+                here = ahead
+                turn = turn + 1 if turn < 5 else 0
+            elif owner == 1:
+                turn = turn - 1 if turn > 0 else 5
+            else:  # beyond the border: at the right end of the top, or below the left side
+                return 1 if ahead < WIDTH else 0
+
+    def action_text(self, action: int) -> str:
+        if action == self.rows * self.columns:
+            return "swap"
+        return f"{chr(97 + action % self.columns)}{action // self.columns + 1}"
+
+    def parse_action(self, text: str) -> int:
+        if text == "swap" and self.swap:
+            return self.rows * self.columns
+        row, column = base.parse_cell(text, self.rows, self.columns)
+        return row * self.columns + column
+
+    def why_illegal(self, state: State, action: int) -> str:
+        text = self.action_text(action)
+        return "the swap is legal only at ply 1" if text == "swap" else f"{text} is taken"
+
+    def count_plies(self, owners: Cells, to_play: int) -> int:
+        second = int(np.count_nonzero(owners == 1))
+        if self.swap and second > 0 and np.count_nonzero(owners == 0) == second - 1 + to_play:
+            return 2 * second + to_play  # the first stone was taken over: a ply without a stone
+        return base.count_plies(self, owners, to_play)
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        return base.column_letters(self.columns), [str(row) for row in range(1, self.rows + 1)]
+
+    def last_cell(self, state: State) -> int:
+        """The last cell played; after a swap the cell to which the stone has gone."""
+        if state.last_action < self.rows * self.columns:
+            return int(state.last_action)
+        return int(np.flatnonzero(base.cell_owners(self, state) != EMPTY)[0])
+
+    def symmetries(self) -> NDArray[np.int32]:
+        half_turn = base.grid_symmetries(self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]])
+        if self.swap:
+            return np.pad(half_turn, ((0, 0), (0, 1)), constant_values=self.rows * self.columns)
+        return half_turn
+
+    def winning_cells(self, state: State) -> list[int]:
+        """A shortest chain of the winner's stones from one side to the other."""
+        owners = base.cell_owners(self, state)
+        if state.winner == 1:
+            owners = owners.T  # now the winner joins top and bottom
+        reached_from: dict[tuple[int, int], tuple[int, int] | None] = {
+            (0, int(column)): None for column in np.flatnonzero(owners[0] == state.winner)
+        }
+        waiting = deque(reached_from)
+        while waiting:
+            cell = waiting.popleft()
+            if cell[0] == owners.shape[0] - 1:
+                path = [cell]
+                while (cell := reached_from[cell]) is not None:
+                    path.append(cell)
+                if state.winner == 1:
+                    path = [(column, row) for row, column in path]
+                return [row * self.columns + column for row, column in reversed(path)]
+            for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+                row, column = cell[0] + down, cell[1] + right
+                inside = 0 <= row < owners.shape[0] and 0 <= column < owners.shape[1]
+                if inside and owners[row, column] == state.winner:
+                    if (row, column) not in reached_from:
+                        reached_from[row, column] = cell
+                        waiting.append((row, column))
+        return []
+
+
+def new(board_size: int | tuple[int, int] = 11, swap: bool = False) -> Hex:
+    """The game of Hex.
+
+    Args:
+        board_size: Side of the board or ``(rows, columns)``, each from 2 to 19.
+        swap: Whether player 1 may take over the first stone; square boards only.
+
+    Raises:
+        ValueError: If the size is out of range, or the swap is asked for on another than a square.
+    """
+    rows, columns = base.parse_board_size(board_size, 2, MAX_SIZE)
+    if swap and rows != columns:
+        raise ValueError(f"expected a square board for the swap, got {rows} x {columns}")
+    return Hex(rows, columns, bool(swap))

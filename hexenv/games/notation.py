@@ -1,0 +1,232 @@
+"""Positions as text and as bytes: move lists, boards, serialised states, for any game."""
+
+import json
+import struct
+from typing import Final
+
+import numpy as np
+
+from hexenv.games.base import (
+    DRAW,
+    EMPTY,
+    IN_PLAY,
+    NO_ACTION,
+    Cells,
+    Game,
+    State,
+    cell_owners,
+    legal_actions,
+    new_state,
+)
+
+SYMBOLS: Final = "XO"
+"""The stones of players 0 and 1 on text boards; an empty cell is a dot."""
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules do not allow here."""
+
+
+# ---- moves -----------------------------------------------------------------------------------------
+
+
+def check_action(game: Game, state: State, action: object) -> int:
+    """The action as an integer, if it is legal.
+
+    Raises:
+        IllegalActionError: Saying what was played, why it is not legal, and at which ply.
+    """
+    where = f"(ply {state.ply})"
+    try:
+        number = int(action)  # type: ignore[call-overload]
+        if number != action:
+            raise TypeError
+    except (TypeError, ValueError):
+        raise IllegalActionError(f"illegal action {action!r}: not an integer {where}") from None
+    if not 0 <= number < game.num_actions():
+        raise IllegalActionError(
+            f"illegal action {number}: expected 0 to {game.num_actions() - 1} {where}"
+        )
+    if game.is_terminal(state):
+        raise IllegalActionError(f"illegal action {number}: the game is over {where}")
+    if number not in legal_actions(game, state):
+        raise IllegalActionError(
+            f"illegal action {number}: {game.why_illegal(state, number)} {where}"
+        )
+    return number
+
+
+def parse_move(game: Game, state: State, text: str) -> int:
+    """The legal action of a move's text.
+
+    Raises:
+        ValueError: If the text is no move on this board.
+        IllegalActionError: If the move is not legal here.
+    """
+    return check_action(game, state, game.parse_action(text.strip().lower()))
+
+
+def has_short_moves(game: Game) -> bool:
+    """Whether every move is one character, so that a game is written without spaces."""
+    return all(len(game.action_text(action)) == 1 for action in range(game.num_actions()))
+
+
+def moves_text(game: Game, actions: list[int]) -> str:
+    """A move list: ``4453`` where every move is one character, else ``a1 b2 c3``."""
+    return ("" if has_short_moves(game) else " ").join(map(game.action_text, actions))
+
+
+def parse_moves(game: Game, text: str) -> list[int]:
+    """The actions of a move list from the starting position; spaces and commas may separate.
+
+    Raises:
+        ValueError: Naming the move that is no move, or not legal where it stands.
+    """
+    words = text.replace(",", " ").split()
+    if has_short_moves(game):
+        words = [letter for word in words for letter in word]
+    state = new_state(game)
+    actions: list[int] = []
+    for number, word in enumerate(words, 1):
+        try:
+            actions.append(parse_move(game, state, word))
+        except ValueError as error:
+            raise ValueError(f"move {number} of {len(words)}: {error}") from None
+        game.step(state, actions[-1])
+    return actions
+
+
+def play(game: Game, actions: list[int]) -> State:
+    """The position after legal actions from the start.
+
+    Raises:
+        IllegalActionError: At the first action that is not legal.
+    """
+    state = new_state(game)
+    for action in actions:
+        game.step(state, check_action(game, state, action))
+    return state
+
+
+# ---- boards ----------------------------------------------------------------------------------------
+
+
+def board_text(game: Game, state: State) -> str:
+    """The board as rows of ``X``, ``O`` and ``.``, separated by spaces, without margins."""
+    symbols = {EMPTY: ".", 0: SYMBOLS[0], 1: SYMBOLS[1]}
+    return "\n".join(" ".join(symbols[int(owner)] for owner in row) for row in cell_owners(game, state))
+
+
+def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
+    """The position of a board written as rows of ``X``, ``O`` and ``.`` (or ``-``, ``_``).
+
+    Args:
+        game: The game.
+        text: Rows separated by line ends or slashes; blanks do not count.
+        to_play: The player to move. By default the numbers of stones tell.
+
+    Raises:
+        ValueError: If the rows do not fit the board, or no game leads to such a position.
+    """
+    values = {"x": 0, "o": 1, ".": EMPTY, "-": EMPTY, "_": EMPTY}
+    rows = ["".join(row.split()).lower() for row in text.replace("/", "\n").splitlines()]
+    rows = [row for row in rows if row]
+    if len(rows) != game.rows or any(len(row) != game.columns for row in rows):
+        widths = sorted({len(row) for row in rows})
+        raise ValueError(
+            f"expected a board of {game.rows} rows of {game.columns} cells, "
+            f"got {len(rows)} rows of {', '.join(map(str, widths)) or 'no'} cells"
+        )
+    unknown = sorted(set("".join(rows)) - set(values))
+    if unknown:
+        raise ValueError(f"expected cells of X, O and '.', got {unknown[0]!r}")
+    owners = np.array([[values[symbol] for symbol in row] for row in rows], np.int8)
+    if to_play is None:
+        stones = [int(np.count_nonzero(owners == player)) for player in (0, 1)]
+        to_play = 1 if stones[0] > stones[1] else 0
+    return from_cells(game, owners, to_play)
+
+
+def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_ACTION) -> State:
+    """The position with these stones, judged as the rules judge it.
+
+    Args:
+        game: The game.
+        owners: ``(rows, columns)`` of 0, 1 and `EMPTY`.
+        to_play: The player to move.
+        last_action: The action that led here, where it is known.
+
+    Raises:
+        ValueError: If no game leads to such a position.
+    """
+    ply = game.count_plies(owners, to_play)
+    state = new_state(game)
+    for cell, owner in enumerate(owners.flat):
+        if owner != EMPTY:
+            game.place(state, cell, int(owner))
+    state.ply = ply
+    state.last_action = last_action
+    winners = {
+        int(owner)
+        for cell, owner in enumerate(owners.flat)
+        if owner != EMPTY and game.completes(state, cell)
+    }
+    if winners - {1 - to_play}:
+        who = "both sides have" if len(winners) == 2 else "the side to play has"
+        raise ValueError(f"expected a position of a game, got one in which {who} won")
+    state.winner = winners.pop() if winners else IN_PLAY
+    if state.winner == IN_PLAY and not legal_actions(game, state):
+        state.winner = DRAW
+    return state
+
+
+# ---- bytes -----------------------------------------------------------------------------------------
+
+MAGIC: Final = b"hexenv"
+FORMAT_VERSION: Final = 1
+
+
+def to_bytes(game: Game, state: State) -> bytes:
+    """A position as bytes: a header with the format's version and the game, then the stones."""
+    header = {
+        "game": game.name,
+        "parameters": dict(game._asdict()),
+        "to_play": int(game.to_play(state)),
+        "last_action": int(state.last_action),
+    }
+    text = json.dumps(header, sort_keys=True).encode()
+    start = MAGIC + struct.pack("<HH", FORMAT_VERSION, len(text))
+    return start + text + cell_owners(game, state).tobytes()
+
+
+def from_bytes(game: Game, data: bytes) -> State:
+    """The position that `to_bytes` wrote, checked as if it had been typed in.
+
+    Raises:
+        ValueError: If the data are damaged, of another version, of another game or other options.
+    """
+    start = len(MAGIC) + 4
+    if data[: len(MAGIC)] != MAGIC or len(data) < start:
+        raise ValueError("expected a position written by to_bytes, got other data")
+    version, length = struct.unpack("<HH", data[len(MAGIC) : start])
+    if version != FORMAT_VERSION:
+        raise ValueError(f"expected format version {FORMAT_VERSION}, got {version}")
+    try:
+        header = json.loads(data[start : start + length])
+        of = (str(header["game"]), dict(header["parameters"]))
+        to_play, last_action = int(header["to_play"]), int(header["last_action"])
+    except (ValueError, KeyError, TypeError):
+        raise ValueError("expected the header of a position, got damaged data") from None
+    if of != (game.name, dict(game._asdict())):
+        raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")
+    board = data[start + length :]
+    if len(board) != game.rows * game.columns:
+        raise ValueError(
+            f"expected {game.rows * game.columns} cells, got {len(board)} (damaged data?)"
+        )
+    owners = np.frombuffer(board, np.int8).reshape(game.rows, game.columns)
+    if not np.isin(owners, (EMPTY, 0, 1)).all() or to_play not in (0, 1):
+        raise ValueError("expected cells of -1, 0 and 1 and a player of 0 or 1, got damaged data")
+    if not NO_ACTION <= last_action < game.num_actions():
+        raise ValueError(f"expected a last action of this game, got {last_action}")
+    return from_cells(game, owners, to_play, last_action)
