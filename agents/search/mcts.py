@@ -1,3 +1,4 @@
+import math
 from typing import Any, NamedTuple
 import numpy as np
 from hexenv.compiled import CompiledFunction, compiled, kernel
@@ -50,7 +51,10 @@ def back_up(tree, path, players, depth, reward0, reward1):
     for i in range(depth):
         node = path[i]
         tree.visits[node] += 1
-        tree.reward_sum[node] += reward0 if players[i] == 0 else reward1
+        share = 1.0 / tree.visits[node]
+        reward = reward0 if players[i] == 0 else reward1
+        tree.value[node] += (reward - tree.value[node]) * share
+        tree.spread[node] = math.sqrt(share)
 
 @kernel
 def search(game, root, state, tree, variant, simulations, rng):

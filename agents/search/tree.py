@@ -27,8 +27,11 @@ class Tree(NamedTuple):
     """``(N,)``: the action that leads to the node."""
     visits: NDArray[np.int32]
     """``(N,)``: simulations that passed the node; the root starts with 1."""
-    reward_sum: NDArray[np.float64]
-    """``(N,)``: their rewards, each 0 to 1, for the player who chose the node."""
+    value: NDArray[np.float64]
+    """``(N,)``: their mean reward, 0 to 1, for the player who chose the node."""
+    spread: NDArray[np.float64]
+    """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. Selection
+    rules live on it, and reading it is what makes a wide node cheap to scan."""
     node_count: NDArray[np.int32]
     """``(1,)``: nodes in use."""
 
@@ -43,7 +46,8 @@ def new_tree(max_nodes: int) -> Tree:
         child_count=np.empty(max_nodes, np.int32),
         action=np.empty(max_nodes, np.int16),
         visits=np.empty(max_nodes, np.int32),
-        reward_sum=np.empty(max_nodes, np.float64),
+        value=np.empty(max_nodes, np.float64),
+        spread=np.empty(max_nodes, np.float64),
         node_count=np.zeros(1, np.int32),
     )
 
@@ -56,7 +60,8 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
     tree.child_count[node] = 0
     tree.action[node] = action
     tree.visits[node] = visits
-    tree.reward_sum[node] = 0.0
+    tree.value[node] = 0.0
+    tree.spread[node] = 0.0
     tree.node_count[0] = node + 1
 
 

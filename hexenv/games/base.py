@@ -116,14 +116,18 @@ class Game(Protocol):
         ...
 
     def observe(self, state: State, player: int, out: Cells) -> None:
-        """Write the stones as `player` sees them.
+        """Write the planes of `planes` as `player` sees them.
 
         Args:
             state: The position.
             player: Whose view.
-            out: ``(rows, columns, >= 2) int8`` of zeros; plane 0 gets the player's own stones,
-                plane 1 the opponent's.
+            out: ``(rows, columns, >= len(planes())) int8`` of zeros; plane 0 gets the player's own
+                stones, plane 1 the opponent's, as ones.
         """
+        ...
+
+    def last_cell(self, state: State) -> int:
+        """The cell of the stone that was placed last, or `NO_ACTION`."""
         ...
 
     def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
@@ -184,8 +188,8 @@ class Game(Protocol):
         """
         ...
 
-    def last_cell(self, state: State) -> int:
-        """The cell of the stone that was placed last, or `NO_ACTION`."""
+    def planes(self) -> tuple[str, ...]:
+        """The names of the planes that `observe` writes; the first two are own and opponent."""
         ...
 
     def symmetries(self) -> NDArray[np.int32]:
@@ -245,9 +249,15 @@ def outcome(self: Any, state: State, player: int) -> int:
     return 0
 
 
+@kernel
 def last_cell(self: Any, state: State) -> int:
     """`Game.last_cell` where actions are cells."""
     return int(state.last_action)
+
+
+def stone_planes(self: Any) -> tuple[str, ...]:
+    """`Game.planes` where the stones say all there is to know."""
+    return ("own", "opponent")
 
 
 def why_illegal(self: Any, state: State, action: int) -> str:
@@ -284,6 +294,21 @@ def play_randomly(self: Any, state: State, rng: np.random.Generator, buffer: Act
     while not self.is_terminal(state):
         count = self.legal_actions(state, buffer)
         self.step(state, int(buffer[int(rng.random() * count)]))
+
+
+@kernel
+def split_draw(fraction: float, count: int) -> tuple[int, float]:
+    """One of `count` at random, and what is left of the draw for another choice.
+
+    Args:
+        fraction: A uniform draw from [0, 1), or the rest of one. It has 53 random bits and a choice
+            uses log2(count) of them; a playout that draws once for several choices saves more time
+            than all its other arithmetic takes.
+        count: Of how many to choose.
+    """
+    fraction *= count
+    choice = int(fraction)
+    return choice, fraction - choice
 
 
 def zobrist_keys(*shape: int) -> NDArray[np.int64]:
@@ -357,12 +382,14 @@ def dihedral_images(cells: NDArray[np.int32]) -> list[NDArray[np.int32]]:
 
 def line_cells(game: Game, state: State, length: int) -> list[int]:
     """The winner's stones on the lines of at least `length` that have won, ascending."""
+    if state.winner == IN_PLAY:
+        return []
     owners = cell_owners(game, state)
     found: set[int] = set()
     for row, column in zip(*np.nonzero(owners == state.winner), strict=True):
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
             line = _run_from(owners, int(row), int(column), down, right)
-            if len(line) >= length and game.completes(state, line[0]):
+            if len(line) >= length and all(game.completes(state, cell) for cell in line):
                 found.update(line)
     return sorted(found)
 

@@ -38,6 +38,7 @@ class Connect4(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     observe = base.observe
+    planes = base.stone_planes
 
     def num_actions(self) -> int:
         return self.columns
@@ -167,11 +168,11 @@ class Connect4(NamedTuple):
 
     def last_cell(self, state: State) -> int:
         """The top stone of the last column."""
-        column = int(state.last_action)
-        cells = range(column, self.rows * self.columns, self.columns)
-        if column == NO_ACTION:
-            return NO_ACTION
-        return next(cell for cell in cells if self.owner(state, cell) != EMPTY)
+        cell = int(state.last_action)
+        if cell != NO_ACTION:
+            while self.owner(state, cell) == EMPTY:
+                cell += self.columns
+        return cell
 
     def symmetries(self) -> NDArray[np.int32]:
         columns = np.arange(self.columns, dtype=np.int32)

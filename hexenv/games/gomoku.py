@@ -67,6 +67,7 @@ class Gomoku(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     observe = base.observe
+    planes = base.stone_planes
     last_cell = base.last_cell
     why_illegal = base.why_illegal
     count_plies = base.count_plies
@@ -138,13 +139,12 @@ class Gomoku(NamedTuple):
         return count
 
     def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
+        in_play = state.winner == IN_PLAY
         cell = 0
         for row in range(self.rows):
             taken = int(state.lines[0, row] | state.lines[1, row])
-            if state.winner != IN_PLAY:
-                taken = -1
             for column in range(self.columns):
-                out[cell] = 1 - ((taken >> column) & 1)
+                out[cell] = in_play and not (taken >> column) & 1
                 cell += 1
 
     def position_hash(self, state: State) -> int:
@@ -160,8 +160,11 @@ class Gomoku(NamedTuple):
                 buffer[count] = row << 8 | column
                 count += 1 - ((taken >> column) & 1)
         player = int(state.ply & 1)
+        fraction = rng.random()
         while count > 0:
-            pick = int(rng.random() * count)
+            if count & 3 == 0:
+                fraction = rng.random()
+            pick, fraction = base.split_draw(fraction, count)
             place = int(buffer[pick])
             count -= 1
             buffer[pick] = buffer[count]

@@ -66,7 +66,6 @@ class Hex(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
-    observe = base.observe
 
     def num_actions(self) -> int:
         return self.rows * self.columns + (1 if self.swap else 0)
@@ -82,20 +81,21 @@ class Hex(NamedTuple):
         state.ply = 0
         state.last_action = NO_ACTION
         state.winner = IN_PLAY
+        owners, links = state.owners, state.links
         for place in range(PLACES):
-            state.owners[place] = OUTSIDE
-            state.links[place] = place
+            owners[place] = OUTSIDE
+            links[place] = place
         for row in range(1, self.rows + 1):
             for column in range(1, self.columns + 1):
-                state.owners[row * WIDTH + column] = EMPTY
+                owners[row * WIDTH + column] = EMPTY
         for column in range(1, self.columns + 1):
             for row, corner in ((0, TOP), (self.rows + 1, (self.rows + 1) * WIDTH + 1)):
-                state.owners[row * WIDTH + column] = 0
-                state.links[row * WIDTH + column] = corner
+                owners[row * WIDTH + column] = 0
+                links[row * WIDTH + column] = corner
         for row in range(1, self.rows + 1):
             for column, corner in ((0, LEFT), (self.columns + 1, LEFT + self.columns + 1)):
-                state.owners[row * WIDTH + column] = 1
-                state.links[row * WIDTH + column] = corner
+                owners[row * WIDTH + column] = 1
+                links[row * WIDTH + column] = corner
 
     def place(self, state: State, cell: int, player: int) -> None:
         place = self.place_of(cell)
@@ -164,6 +164,12 @@ class Hex(NamedTuple):
         if self.swap:
             out[cell] = self.can_swap(state)
 
+    def observe(self, state: State, player: int, out: Cells) -> None:
+        base.observe(self, state, player, out)
+        out[:, :, 2] = 1 - (state.ply & 1)
+        if self.swap:
+            out[:, :, 3] = self.can_swap(state)
+
     def position_hash(self, state: State) -> int:
         return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)
 
@@ -179,12 +185,18 @@ class Hex(NamedTuple):
         count = 0
         for row in range(1, self.rows + 1):
             for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
-                buffer[count] = place
-                count += owners[place] == EMPTY
-        for turn in range(count):
-            pick = turn + int(rng.random() * (count - turn))
-            owners[buffer[pick]] = player if turn & 1 == 0 else 1 - player
-            buffer[pick] = buffer[turn]
+                if owners[place] == EMPTY:
+                    owners[place] = 1 - player
+                    buffer[count] = place
+                    count += 1
+        fraction = 0.0
+        for turn in range((count + 1) // 2):
+            if turn & 3 == 0:
+                fraction = rng.random()
+            pick, fraction = base.split_draw(fraction, count)
+            count -= 1
+            owners[buffer[pick]] = player
+            buffer[pick] = buffer[count]
         state.winner = self.winner_of_full_board(owners)
 
     def winner_of_full_board(self, owners: NDArray[np.int8]) -> int:
@@ -228,14 +240,21 @@ class Hex(NamedTuple):
             return 2 * second + to_play  # the first stone was taken over: a ply without a stone
         return base.count_plies(self, owners, to_play)
 
+    def planes(self) -> tuple[str, ...]:
+        """Own, opponent, side (1 while player 0 is to move) and, with `swap`, swap available."""
+        return ("own", "opponent", "side", *(["swap"] if self.swap else []))
+
     def labels(self) -> tuple[list[str], list[str]]:
         return base.column_letters(self.columns), [str(row) for row in range(1, self.rows + 1)]
 
     def last_cell(self, state: State) -> int:
         """The last cell played; after a swap the cell to which the stone has gone."""
-        if state.last_action < self.rows * self.columns:
-            return int(state.last_action)
-        return int(np.flatnonzero(base.cell_owners(self, state) != EMPTY)[0])
+        cell = int(state.last_action)
+        if cell == self.rows * self.columns:
+            cell = 0
+            while self.owner(state, cell) == EMPTY:
+                cell += 1
+        return cell
 
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]])
@@ -245,6 +264,8 @@ class Hex(NamedTuple):
 
     def winning_cells(self, state: State) -> list[int]:
         """A shortest chain of the winner's stones from one side to the other."""
+        if state.winner == IN_PLAY:
+            return []
         owners = base.cell_owners(self, state)
         if state.winner == 1:
             owners = owners.T  # now the winner joins top and bottom

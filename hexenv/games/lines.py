@@ -16,7 +16,8 @@ def runs(bits: int, stride: int, length: int) -> int:
         length: 2 to 8.
     """
     second = min(2, length - 2)
-    third = length - 2 - second
     bits &= bits >> stride
     bits &= bits >> (second * stride)
-    return bits & (bits >> (third * stride))
+    if length > 4:
+        bits &= bits >> ((length - 4) * stride)
+    return bits

@@ -44,6 +44,7 @@ class TicTacToe(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     observe = base.observe
+    planes = base.stone_planes
     last_cell = base.last_cell
     why_illegal = base.why_illegal
     count_plies = base.count_plies
@@ -113,9 +114,7 @@ class TicTacToe(NamedTuple):
         # One draw serves the whole playout: 9! orders take 19 of its 53 random bits.
         fraction = rng.random()
         while count > 0:
-            fraction *= count
-            pick = int(fraction)
-            fraction -= pick
+            pick, fraction = base.split_draw(fraction, count)
             mine |= 1 << buffer[pick]
             if HAS_LINE[mine]:
                 state.winner = player

@@ -1,0 +1,413 @@
+"""One PettingZoo environment over any game of the contract in `hexenv.games.base`."""
+
+import operator
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import DTypeLike, NDArray
+from pettingzoo import AECEnv
+
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.games import notation
+from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
+from hexenv.observation import extra_codes, plane_names, write_planes
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import render_rgb
+from hexenv.render.window import Window
+
+AGENTS: Final = ("player_0", "player_1")
+PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
+
+Observation = dict[str, NDArray[Any]] | NDArray[Any]
+
+
+# Python passes numba an array ten times faster than a record, so the two functions that every step
+# needs take the position as an array of one record.
+
+
+@kernel
+def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tuple[int, int]:
+    """Step, and write the new mask; returns the winner and the player to move."""
+    state = states[0]
+    game.step(state, action)
+    game.legal_mask(state, mask)
+    return state.winner, game.to_play(state)
+
+
+@kernel
+def show(
+    game: Any, states: Any, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
+) -> None:
+    """Write the planes that `player` sees."""
+    write_planes(game, states[0], player, extra, out)
+
+
+compiled_advance: Final = CompiledFunction(advance)
+compiled_show: Final = CompiledFunction(show)
+
+
+class ViewOptions(TypedDict, total=False):
+    """The options that all environments share: how the game is shown.
+
+    Attributes:
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``) or
+            ``"human"`` (a window; extra `human`).
+        planes: Names of planes to add to the game's own: ``"side"``, ``"last_move"``.
+        channels_first: Planes as ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
+        dtype: Of the planes; int8 by default.
+        mask_in: Where the action mask is found: in the observation, in the infos, or (default) in
+            both. With ``"info"`` the observation is the planes alone.
+    """
+
+    render_mode: str | None
+    planes: Iterable[str]
+    channels_first: bool
+    dtype: DTypeLike
+    mask_in: Literal["both", "observation", "info"]
+
+
+class BoardEnv(AECEnv[str, Observation, "int | None"]):
+    """A two-player board game as a PettingZoo AEC environment, without wrappers.
+
+    The observation of an agent is ``{"observation": planes, "action_mask": mask}``. The mask is
+    ``(num_actions,) int8``: 1 for a legal action, all zeros for the agent that is not to move and
+    when the game is over; a copy is in ``infos[agent]["action_mask"]``. Rewards come with the last
+    move: 1 for the winner and -1 for the other, or 0 for both.
+
+    An illegal action raises `hexenv.IllegalActionError` and changes nothing.
+
+    Args:
+        game: The rules.
+        name: Name and version, as in ``hex_v0``.
+        render_mode: See `ViewOptions`, as for all that follows.
+        planes: See `ViewOptions`.
+        channels_first: See `ViewOptions`.
+        dtype: See `ViewOptions`.
+        mask_in: See `ViewOptions`.
+
+    Attributes:
+        game: The rules, for planners.
+        actions: The actions played since `reset`.
+    """
+
+    render_modes: ClassVar = ("human", "ansi", "rgb_array")
+
+    def __init__(
+        self,
+        game: Game,
+        name: str,
+        *,
+        render_mode: str | None = None,
+        planes: Iterable[str] = (),
+        channels_first: bool = False,
+        dtype: DTypeLike = np.int8,
+        mask_in: Literal["both", "observation", "info"] = "both",
+    ) -> None:
+        super().__init__()
+        _check_render_mode(render_mode, self.render_modes)
+        if mask_in not in ("both", "observation", "info"):
+            raise ValueError(f"expected mask_in of both, observation, info, got {mask_in!r}")
+        self.game = game
+        self.actions: list[int] = []
+        self.render_mode = render_mode
+        self.planes = plane_names(game, (planes,) if isinstance(planes, str) else tuple(planes))
+        self.metadata = {
+            "name": name,
+            "render_modes": list(self.render_modes),
+            "is_parallelizable": False,
+            "render_fps": 2,
+            "planes": self.planes,
+        }
+        self.possible_agents = list(AGENTS)
+        self._channels_first = channels_first
+        self._dtype = np.dtype(dtype)
+        self._mask_in = mask_in
+        self._shape = (game.rows, game.columns, len(self.planes))
+        self._initial = _Start.of(game, new_state(game))
+        self._bytes = self._initial.record.copy()
+        self._states = self._bytes.view(game.state_dtype)
+        self._mask = np.zeros(game.num_actions(), np.int8)
+        self._extra_planes = extra_codes(game, self.planes)
+        self._spaces = self._make_spaces()
+        self._owns_spaces = True
+        self._advance: Callable[..., Any] | None = None
+        self._show: Callable[..., Any] | None = None
+        self._window: Window | None = None
+
+    # ---- spaces --------------------------------------------------------------------------------
+
+    def _make_spaces(self) -> dict[str, tuple[spaces.Space[Any], spaces.Discrete]]:
+        size = self.game.num_actions()
+        rows, columns, planes = self._shape
+        shape = (planes, rows, columns) if self._channels_first else self._shape
+
+        def observation_space() -> spaces.Space[Any]:
+            board = spaces.Box(0, 1, shape, self._dtype.type)
+            if self._mask_in == "info":
+                return board
+            mask = spaces.Box(0, 1, (size,), np.int8)
+            # From pairs, because a plain dict would be sorted by key: the order is part of the API.
+            return spaces.Dict([("observation", board), ("action_mask", mask)])
+
+        return {agent: (observation_space(), spaces.Discrete(size)) for agent in AGENTS}
+
+    def _spaces_of(self, agent: str) -> tuple[spaces.Space[Any], spaces.Discrete]:
+        if not self._owns_spaces:  # a clone, whose spaces must not share a random stream
+            self._spaces = self._make_spaces()
+            self._owns_spaces = True
+        return self._spaces[agent]
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The space of an agent's observations, the same object on each call."""
+        return self._spaces_of(agent)[0]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """The space of an agent's actions, the same object on each call."""
+        return self._spaces_of(agent)[1]
+
+    # ---- the game ------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game.
+
+        Args:
+            seed: Accepted as everywhere; the game itself has nothing random.
+            options: At most one of ``"moves"``, a move list such as ``"a1 b2"``; ``"board"``, rows
+                of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, where the stones do not
+                tell); ``"state"``, a position from `to_bytes` or the `state` of an environment of
+                the same game. Other keys are ignored.
+
+        Raises:
+            ValueError: If the position cannot be read, or cannot come about.
+        """
+        start, self.actions = self._starting_position(options or {})
+        self._bytes[:] = start.record
+        self._mask[:] = start.mask
+        self.agents = list(AGENTS)
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self._skip_agent_selection = None
+        self._bind()
+        self._settle(start.winner, start.to_play)
+        if self.render_mode == "human":
+            self.render()
+
+    def _starting_position(self, options: dict[str, Any]) -> tuple["_Start", list[int]]:
+        """Where to start, and the actions that led there."""
+        given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
+        if len(given) > 1:
+            raise ValueError(f"expected one starting position, got {' and '.join(given)}")
+        if "moves" in given:
+            actions = notation.parse_moves(self.game, options["moves"])
+            return _Start.of(self.game, notation.play(self.game, actions)), actions
+        if "board" in given:
+            board, to_play = options["board"], options.get("to_play")
+            return _Start.of(self.game, notation.parse_board(self.game, board, to_play)), []
+        if "state" in given:
+            return _Start.of(self.game, self._restored(options["state"])), []
+        return self._initial, []
+
+    def _restored(self, state: Any) -> State:
+        """A state given as bytes, or as a record, which is checked by way of bytes."""
+        if not isinstance(state, bytes):
+            if getattr(state, "dtype", None) != self.game.state_dtype:
+                raise ValueError(
+                    f"expected a state of {self.game.name} or bytes, got {type(state).__name__}"
+                )
+            state = notation.to_bytes(self.game, state)
+        return notation.from_bytes(self.game, state)
+
+    def _bind(self) -> None:
+        """Find the machine code; a game that does not compile is interpreted."""
+        if self._advance is None:
+            game, states = self.game, self._states
+            self._advance, self._show = advance, show
+            if is_compiled(game):
+                out = np.zeros(self._shape, np.int8)
+                self._advance = compiled_advance.specialise(game, states, 0, self._mask)
+                self._show = compiled_show.specialise(game, states, 0, self._extra_planes, out)
+
+    def step(self, action: int | None) -> None:
+        """Play an action for the agent to move; None for an agent whose game is over.
+
+        Raises:
+            IllegalActionError: If the action is not legal; nothing has changed then.
+            ValueError: If the agent's game is over and the action is not None.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        if not self.is_legal(action):
+            notation.check_action(self.game, self.state, action)  # raises, and says why
+        number = int(action)  # type: ignore[arg-type]
+        assert self._advance is not None
+        winner, to_play = self._advance(self.game, self._states, number, self._mask)
+        self.actions.append(number)
+        # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
+        self._settle(winner, to_play)
+        if self.render_mode == "human":
+            self.render()
+
+    def is_legal(self, action: object) -> bool:
+        """Whether the agent to move may play `action`."""
+        try:
+            number = operator.index(action)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+        return 0 <= number < len(self._mask) and bool(self._mask[number])
+
+    def forfeit(self, reward: float) -> None:
+        """End the game for an illegal move of the agent to move, as PettingZoo's wrapper does.
+
+        Args:
+            reward: For the agent to move; the other gets 0. Both are terminated and truncated.
+        """
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        self.terminations = dict.fromkeys(self.agents, True)
+        self.truncations = dict.fromkeys(self.agents, True)
+        self.rewards = {other: reward if other == agent else 0.0 for other in self.agents}
+        self._accumulate_rewards()
+        self._mask[:] = 0
+        self._deads_step_first()
+        self._refresh_infos()
+
+    def _settle(self, winner: int, to_play: int) -> None:
+        """Bring what the API shows in line with the position."""
+        self.agent_selection = AGENTS[to_play]
+        if winner != IN_PLAY:
+            self.terminations = dict.fromkeys(AGENTS, True)
+            if winner != DRAW:
+                self.rewards[AGENTS[winner]] = 1.0
+                self.rewards[AGENTS[1 - winner]] = -1.0
+            self._accumulate_rewards()
+        self._refresh_infos()
+
+    def _refresh_infos(self) -> None:
+        infos: dict[str, dict[str, Any]] = {}
+        for agent in self.agents:
+            in_info = self._mask_in != "observation"
+            infos[agent] = {"action_mask": self._mask_of(agent)} if in_info else {}
+        self.infos = infos
+
+    def _mask_of(self, agent: str) -> NDArray[np.int8]:
+        """A fresh mask: the legal actions for the agent to move, zeros for the other."""
+        if agent == self.agent_selection:
+            return self._mask.copy()  # all zeros once the game is over
+        return np.zeros(len(self._mask), np.int8)
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
+        out = np.empty(self._shape, np.int8)
+        assert self._show is not None
+        self._show(self.game, self._states, PLAYER[agent], self._extra_planes, out)
+        if self._channels_first:
+            out = np.ascontiguousarray(out.transpose(2, 0, 1))
+        if self._dtype != np.int8:
+            out = out.astype(self._dtype)
+        if self._mask_in == "info":
+            return out
+        return {"observation": out, "action_mask": self._mask_of(agent)}
+
+    # ---- copies --------------------------------------------------------------------------------
+
+    def clone(self) -> "BoardEnv":
+        """An independent environment in the same position, in a few microseconds.
+
+        `copy.deepcopy` and `pickle` give the same, slower. A window stays with the original.
+        """
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._bytes = self._bytes.copy()
+        twin._states = twin._bytes.view(self.game.state_dtype)
+        twin.actions = self.actions.copy()
+        twin._mask = self._mask.copy()
+        twin._owns_spaces = False
+        twin._window = None
+        if hasattr(self, "agents"):
+            twin.agents = self.agents.copy()
+            twin.rewards = self.rewards.copy()
+            twin.terminations = self.terminations.copy()
+            twin.truncations = self.truncations.copy()
+            twin._cumulative_rewards = self._cumulative_rewards.copy()
+            twin._refresh_infos()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = dict.fromkeys(("_states", "_advance", "_show", "_window"))
+        return {**self.__dict__, **left_out}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._states = self._bytes.view(self.game.state_dtype)
+        if hasattr(self, "agents"):
+            self._bind()
+
+    # ---- positions -----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method: no use here
+        """The position, a record for the game's verbs; change it only through `step`."""
+        return self._states.view(np.recarray)[0]
+
+    @property
+    def moves(self) -> str:
+        """The moves since `reset`, as text that ``reset(options={"moves": ...})`` reads."""
+        return notation.moves_text(self.game, self.actions)
+
+    def to_bytes(self) -> bytes:
+        """The position as bytes that ``reset(options={"state": ...})`` reads."""
+        return notation.to_bytes(self.game, self.state)
+
+    # ---- pictures ------------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """The board as `render_mode` says: a string, an ``(H, W, 3) uint8`` array, or a window."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render was called without a render_mode: nothing is shown")
+            return None
+        if self.render_mode == "ansi":
+            return render_text(self.game, self.state)
+        frame = render_rgb(self.game, self.state)
+        if self.render_mode == "rgb_array":
+            return frame
+        if self._window is None:
+            self._window = Window(self.metadata["name"], self.metadata["render_fps"])
+        self._window.show(frame)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+class _Start(NamedTuple):
+    """A position to start from, with what `reset` needs to know of it."""
+
+    record: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    winner: int
+    to_play: int
+
+    @staticmethod
+    def of(game: Game, state: State) -> "_Start":
+        mask = np.zeros(game.num_actions(), np.int8)
+        game.legal_mask(state, mask)
+        record = np.frombuffer(state.tobytes(), np.uint8)
+        return _Start(record, mask, int(state.winner), int(game.to_play(state)))
+
+
+def _check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
+    if render_mode is not None and render_mode not in known:
+        raise ValueError(f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}")
+    if render_mode == "human" and find_spec("pygame") is None:
+        raise ImportError('render_mode "human" needs pygame: pip install "hexenv[human]"')

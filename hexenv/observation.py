@@ -1,0 +1,50 @@
+"""What a player is shown: the game's planes and, on request, a few more."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import kernel
+from hexenv.games.base import NO_ACTION, Game, State
+
+SIDE: Final = 0
+LAST_MOVE: Final = 1
+EXTRA_PLANES: Final = ("side", "last_move")
+"""Planes that any game can show besides its own: 1 everywhere while player 0 is to move, and 1 on
+the cell of the last stone."""
+
+
+def plane_names(game: Game, extra: tuple[str, ...]) -> tuple[str, ...]:
+    """The planes of an observation in order: the game's own, then those of `extra` it lacks.
+
+    Raises:
+        ValueError: If a name of `extra` is no plane of this game.
+    """
+    own = game.planes()
+    for name in extra:
+        if name not in (*own, *EXTRA_PLANES):
+            known = ", ".join(dict.fromkeys((*own, *EXTRA_PLANES)))
+            raise ValueError(f"expected planes of {known}, got {name!r}")
+    return tuple(dict.fromkeys((*own, *extra)))
+
+
+def extra_codes(game: Game, names: tuple[str, ...]) -> NDArray[np.int8]:
+    """The numbers of the planes that follow the game's own, for `write_planes`."""
+    return np.array([EXTRA_PLANES.index(name) for name in names[len(game.planes()) :]], np.int8)
+
+
+@kernel
+def write_planes(
+    game: Any, state: State, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
+) -> None:
+    """Write the game's planes and the extra ones behind them into `out`, ``(rows, columns, K)``."""
+    out[:] = 0
+    game.observe(state, player, out)
+    first = out.shape[2] - extra.size
+    for i in range(extra.size):
+        if extra[i] == SIDE:
+            out[:, :, first + i] = 1 - game.to_play(state)
+        elif extra[i] == LAST_MOVE and state.last_action != NO_ACTION:
+            cell = game.last_cell(state)
+            out[cell // game.columns, cell % game.columns, first + i] = 1

@@ -1,0 +1,29 @@
+"""TicTacToe as a PettingZoo environment; the rules and the notation are in `hexenv.games.tictactoe`.
+
+| | |
+|---|---|
+| Actions | ``Discrete(9)``: the cells row by row (PettingZoo's own numbers them by columns) |
+| Agents | ``player_0`` (X, moves first), ``player_1`` (O) |
+| Observation | ``(3, 3, 2) int8``: own, opponent |
+| Rewards | 1 for the winner, -1 for the loser, 0 for both in a draw, with the last move |
+
+Version history: v0, first version.
+"""
+
+from typing import Unpack
+
+from hexenv.aec import BoardEnv, ViewOptions
+from hexenv.games import tictactoe as rules
+from hexenv.wrapper import with_standard_wrapper
+
+
+def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
+    """TicTacToe.
+
+    Args:
+        **view: How the game is shown; see `hexenv.aec.ViewOptions`.
+    """
+    return BoardEnv(rules.new(), "tictactoe_v0", **view)
+
+
+env = with_standard_wrapper(raw_env)

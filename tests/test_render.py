@@ -1,0 +1,417 @@
+"""Pictures of positions: text, frames and the window."""
+
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
+from hexenv.render import rgb
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import cell_at, cell_centers, render_rgb
+from hexenv.render.window import Window
+
+GAMES = [
+    tictactoe.new(),
+    connect4.new(4, 5),
+    connect4.new(2, 12, 3),
+    gomoku.new((6, 8), 4),
+    hex.new((5, 7)),
+    hex.new(4, swap=True),
+    hex.new(2),
+]
+
+
+def play(game, moves):
+    return notation.play(game, notation.parse_moves(game, moves))
+
+
+def random_states(game, seed):
+    """The positions of a random game, from the start to the end."""
+    rng = np.random.default_rng(seed)
+    state = base.new_state(game)
+    states = [base.clone(game, state)]
+    while not game.is_terminal(state):
+        game.step(state, int(rng.choice(base.legal_actions(game, state))))
+        states.append(base.clone(game, state))
+    return states
+
+
+# ---- text ----------------------------------------------------------------------------------------
+
+
+def text_of(*lines):
+    return "\n".join(lines)
+
+
+def test_text_of_hex():
+    game = hex.new(5, swap=True)
+    assert render_text(game, play(game, "b1 swap c2")) == text_of(
+        "  a b c d e",
+        "   x x x x x",
+        "1 o . . . . . o",
+        " 2 o O .(X). . o",
+        "  3 o . . . . . o",
+        "   4 o . . . . . o",
+        "    5 o . . . . . o",
+        "         x x x x x",
+        "O to play (ply 3)",
+    )
+
+
+def test_text_of_hex_after_the_swap_marks_where_the_stone_went():
+    game = hex.new(3, swap=True)
+    assert "2 o(O). . o" in render_text(game, play(game, "b1 swap"))
+
+
+def test_text_of_hex_that_is_won_and_not_square():
+    game = hex.new((3, 4))
+    assert render_text(game, play(game, "a3 a1 b2 b1 c1")) == text_of(
+        "  a b c d",
+        "   x x x x",
+        "1 o O O[X]. o",
+        " 2 o .[X]. . o",
+        "  3 o[X]. . . o",
+        "       x x x x",
+        "X has won (ply 5)",
+    )
+
+
+def test_rows_of_hex_stay_in_line_where_numbers_get_longer():
+    lines = render_text(hex.new(11), base.new_state(hex.new(11))).splitlines()
+    assert lines[0] == "   a b c d e f g h i j k"
+    assert lines[2] == " 1 o . . . . . . . . . . . o"
+    assert lines[10] == "         9 o . . . . . . . . . . . o"
+    assert lines[11] == "         10 o . . . . . . . . . . . o"
+
+
+def test_text_of_connect4():
+    game = connect4.new()
+    assert render_text(game, play(game, "1212121")) == text_of(
+        " 1 2 3 4 5 6 7",
+        " . . . . . . .",
+        " . . . . . . .",
+        "[X]. . . . . .",
+        "[X]O . . . . .",
+        "[X]O . . . . .",
+        "[X]O . . . . .",
+        "X has won (ply 7)",
+    )
+
+
+def test_long_names_of_columns_are_written_downwards():
+    game = connect4.new(1, 11)
+    assert render_text(game, play(game, "1 11")) == text_of(
+        "                   1 1",
+        " 1 2 3 4 5 6 7 8 9 0 1",
+        " X . . . . . . . . .(O)",
+        "X to play (ply 2)",
+    )
+
+
+def test_text_of_gomoku():
+    game = gomoku.new(6)
+    assert render_text(game, play(game, "a1 a6 b1 b6 c1 f6")) == text_of(
+        "   a b c d e f",
+        "6  O O . . .(O)",
+        "5  . . . . . .",
+        "4  . . . . . .",
+        "3  . . . . . .",
+        "2  . . . . . .",
+        "1  X X X . . .",
+        "X to play (ply 6)",
+    )
+
+
+def test_brackets_of_neighbours_that_won_join():
+    game = gomoku.new(6)
+    lines = render_text(game, play(game, "a1 a2 b1 b2 c1 c2 d1 d2 e1")).splitlines()
+    assert lines[-3:] == ["2  O O O O . .", "1 [X X X X X].", "X has won (ply 9)"]
+
+
+def test_text_of_tictactoe():
+    game = tictactoe.new()
+    assert render_text(game, base.new_state(game)) == text_of(
+        " . . .", " . . .", " . . .", "X to play (ply 0)"
+    )
+    assert render_text(game, play(game, "519")) == text_of(
+        " O . .", " . X .", " . .(X)", "O to play (ply 3)"
+    )
+    assert render_text(game, play(game, "415293")) == text_of(
+        "[O O O]", " X X .", " . . X", "O has won (ply 6)"
+    )
+    assert render_text(game, play(game, "123547698")) == text_of(
+        " X O X", " X O X", " O(X)O", "draw (ply 9)"
+    )
+
+
+def test_a_position_without_a_known_last_move_has_no_mark():
+    game = tictactoe.new()
+    text = render_text(game, notation.parse_board(game, "X../.O./..."))
+    assert text == text_of(" X . .", " . O .", " . . .", "X to play (ply 2)")
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_the_text_gives_the_board_back(game):
+    for state in random_states(game, seed=1):
+        text = render_text(game, state)
+        assert "\x1b" not in text
+        assert not re.search(r"\s$", text, re.MULTILINE)
+        rows = [re.sub(r"[^XO.]", "", line) for line in text.splitlines()[:-1]]
+        board = "\n".join(" ".join(row) for row in rows if row)
+        assert board == notation.board_text(game, state)
+        parsed = notation.parse_board(game, board, game.to_play(state))
+        assert game.position_hash(parsed) == game.position_hash(state)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_colours_are_added_only_on_request_and_change_no_text(game):
+    states = random_states(game, seed=2)
+    for state in (states[0], states[1], states[-1]):
+        painted = render_text(game, state, color=True)
+        assert "\x1b[" in painted
+        assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == render_text(game, state)
+
+
+def test_colours_set_the_winning_stones_apart():
+    game = tictactoe.new()
+    painted = render_text(game, play(game, "14253"), color=True)
+    assert painted.count("\x1b[1;7;31mX\x1b[0m") == 3
+    assert painted.count("\x1b[36mO\x1b[0m") == 2
+
+
+# ---- frames --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell_size", [8, 13, 48])
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_frame_is_a_fresh_array_of_even_sides(game, cell_size):
+    for state in (random_states(game, seed=3)[i] for i in (0, -1)):
+        frame = render_rgb(game, state, cell_size=cell_size)
+        assert frame.dtype == np.uint8
+        assert frame.ndim == 3
+        assert frame.shape[2] == 3
+        assert frame.shape[0] % 2 == frame.shape[1] % 2 == 0
+        assert frame.flags.c_contiguous
+        assert frame.flags.writeable
+        before = frame.copy()
+        frame[:] = 0
+        assert np.array_equal(render_rgb(game, state, cell_size=cell_size), before)
+
+
+def test_all_frames_of_a_game_have_one_size():
+    game = hex.new(4)
+    assert len({render_rgb(game, state).shape for state in random_states(game, seed=4)}) == 1
+
+
+def owners_seen(game, state, cell_size):
+    """Whose colour each cell shows, or `EMPTY`; looked up off the lines, dots and crossings."""
+    frame = render_rgb(game, state, cell_size=cell_size)
+    empty = render_rgb(game, base.new_state(game), cell_size=cell_size)
+    places = (cell_centers(game, cell_size) + 0.18 * cell_size).astype(int)
+    stones = rgb.PALETTES[game.style].stones
+    seen = []
+    for x, y in places:
+        colors = np.array([*stones, empty[y, x]], int)
+        distances = np.abs(colors - frame[y, x]).sum(axis=1)
+        seen.append((0, 1, base.EMPTY)[int(distances.argmin())])
+    return seen
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_every_cell_shows_whose_it_is(game):
+    for state in random_states(game, seed=5)[:-1]:  # at the end marks lie over the stones
+        owners = base.cell_owners(game, state).ravel().tolist()
+        assert owners_seen(game, state, cell_size=40) == owners
+
+
+@pytest.mark.parametrize("cell_size", [12, 19])
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_stone_changes_its_cell_and_nothing_else(game, cell_size):
+    before = render_rgb(game, base.new_state(game), cell_size=cell_size)
+    height, width, _ = before.shape
+    cells = np.array(
+        [[cell_at(game, x + 0.5, y + 0.5, cell_size) for x in range(width)] for y in range(height)]
+    )
+    for state in random_states(game, seed=6)[1:-1]:
+        unmarked = base.clone(game, state)
+        unmarked.last_action = base.NO_ACTION
+        after = render_rgb(game, unmarked, cell_size=cell_size)
+        changed = (after != before).any(axis=2)
+        before = after
+        if game.action_text(int(state.last_action)) == "swap":
+            continue  # the stone has gone from one cell to another
+        assert set(cells[changed]) == {game.last_cell(state)}
+
+
+def cells_that_differ(game, frame, other):
+    """The cells on which two frames are not the same."""
+    rows, columns = np.nonzero((frame != other).any(axis=2))
+    return {cell_at(game, x + 0.5, y + 0.5) for x, y in zip(columns, rows, strict=True)}
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_the_last_move_is_marked_on_its_cell(game):
+    state = random_states(game, seed=7)[1]
+    unmarked = base.clone(game, state)
+    unmarked.last_action = base.NO_ACTION
+    frames = render_rgb(game, state), render_rgb(game, unmarked)
+    assert cells_that_differ(game, *frames) == {game.last_cell(state)}
+
+
+@pytest.mark.parametrize(
+    ("game", "moves"),
+    [
+        (tictactoe.new(), "14253"),
+        (connect4.new(), "1212121"),
+        (gomoku.new(6), "a1 a2 b1 b2 c1 c2 d1 d2 e1"),
+        (hex.new(3), "b1 a1 b2 a2 b3"),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_every_stone_that_won_is_marked_and_no_other(monkeypatch, game, moves):
+    state = play(game, moves)
+    won = game.winning_cells(state)
+    marked = render_rgb(game, state)
+    monkeypatch.setattr(type(game), "winning_cells", lambda self, state: [])
+    assert cells_that_differ(game, marked, render_rgb(game, state)) == set(won)
+
+
+def test_games_with_equal_parameters_do_not_share_a_picture():
+    game = gomoku.new(3, 3)
+    other = hex.new(3)
+    assert tuple(game)[:2] == tuple(other)[:2] == tuple(tictactoe.new())
+    frames = [render_rgb(each, base.new_state(each)) for each in (tictactoe.new(), game, other)]
+    assert len({frame.tobytes() for frame in frames}) == 3
+
+
+def test_cells_that_are_too_small_are_refused():
+    game = tictactoe.new()
+    with pytest.raises(ValueError, match="expected a cell size of at least 8 pixels, got 7"):
+        render_rgb(game, base.new_state(game), cell_size=7)
+
+
+# ---- cells under a point -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell_size", [8, 31, 48])
+@pytest.mark.parametrize("game", [*GAMES, hex.new(19), gomoku.new(20)], ids=repr)
+def test_cell_at_is_the_inverse_of_cell_centers(game, cell_size):
+    centers = cell_centers(game, cell_size)
+    height, width, _ = render_rgb(game, base.new_state(game), cell_size=cell_size).shape
+    assert centers.shape == (game.rows * game.columns, 2)
+    assert (centers > 0).all()
+    assert (centers < (width, height)).all()
+    for cell, (x, y) in enumerate(centers):
+        assert cell_at(game, x, y, cell_size) == cell
+        assert cell_at(game, x + 0.3 * cell_size, y - 0.2 * cell_size, cell_size) == cell
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_beyond_the_board_there_is_no_cell(game):
+    height, width, _ = render_rgb(game, base.new_state(game)).shape
+    for x, y in ((0, 0), (width, 0), (0, height), (width, height), (-1000, 5), (5, 1e6)):
+        assert cell_at(game, x, y) is None
+
+
+def test_neighbours_in_hex_touch():
+    game = hex.new(5)
+    centers = cell_centers(game)
+    cell = game.parse_action("c3")
+    near = np.hypot(*(centers - centers[cell]).T) < 1.1 * 48
+    found = {game.action_text(int(other)) for other in np.flatnonzero(near)}
+    assert found == {"c3", "c2", "d2", "b3", "d3", "b4", "c4"}
+
+
+# ---- the window ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pygame(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setenv("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    module = pytest.importorskip("pygame")
+    yield module
+    module.display.quit()
+
+
+def shown(pygame):
+    return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+
+
+def test_the_window_shows_frames_of_any_size_and_closes_twice(pygame):
+    game = tictactoe.new()
+    window = Window("tic", fps=0)
+    assert not pygame.display.get_init()
+    for cell_size in (20, 30):
+        frame = render_rgb(game, play(game, "519"), cell_size=cell_size)
+        window.show(frame)
+        assert np.array_equal(shown(pygame), frame)
+    assert pygame.display.get_caption()[0] == "tic"
+    assert window.is_open
+    window.close()
+    window.close()
+    assert not window.is_open
+    assert not pygame.display.get_init()
+
+
+def test_a_window_that_the_user_closes_stays_closed(pygame):
+    frame = np.zeros((10, 20, 3), np.uint8)
+    window = Window("test", fps=0)
+    window.show(frame)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    window.show(frame)
+    assert not window.is_open
+    window.show(frame)
+    assert not pygame.display.get_init()
+    window.close()
+
+
+def test_a_window_outlives_another(pygame):
+    frame = np.full((10, 20, 3), 7, np.uint8)
+    first, second = Window("first", fps=0), Window("second", fps=0)
+    first.show(frame)
+    second.show(frame)
+    first.close()
+    second.show(frame)
+    assert np.array_equal(shown(pygame), frame)
+    second.close()
+
+
+def test_the_window_keeps_to_its_frame_rate(pygame):
+    window = Window("test", fps=50)
+    frame = np.zeros((10, 20, 3), np.uint8)
+    window.show(frame)
+    start = time.perf_counter()
+    for _ in range(3):
+        window.show(frame)
+    assert time.perf_counter() - start > 0.04  # of 0.06: clocks are coarse
+    window.close()
+
+
+def test_all_but_the_window_works_without_pygame():
+    code = """
+import sys
+sys.modules["pygame"] = None
+from hexenv.games import base, hex
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import render_rgb
+from hexenv.render.window import Window
+game = hex.new(3)
+state = base.new_state(game)
+print(render_text(game, state).splitlines()[-1], render_rgb(game, state).shape[2])
+try:
+    Window("test", 30)
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [
+        "X to play (ply 0) 3",
+        'render_mode "human" needs pygame: pip install "hexenv[human]"',
+    ]
