@@ -250,7 +250,7 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     seen = _SeenPositions(game)
     for number in range(games):
-        actions = _play_random_game(game, rng)
+        actions = _play_random_game(game, rng, crowded=number % 2 == 1)
         log = record_game(game, actions, interpreted=True)
         _check_actions(game, actions, log)
         _check_ends(game, actions, log)
@@ -355,8 +355,15 @@ def _check_symmetry_group(game: Game) -> None:
 # ---- one game ------------------------------------------------------------------------------------
 
 
-def _play_random_game(game: Game, rng: np.random.Generator) -> list[int]:
-    """The actions of a random game, of which only its end is certain so far."""
+def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> list[int]:
+    """The actions of a random game, of which only its end is certain so far.
+
+    Args:
+        game: The game.
+        rng: The stream.
+        crowded: Whether to prefer the last of the legal actions, where what is special often is,
+            and where stones come to lie together.
+    """
     state = base.new_state(game)
     actions: list[int] = []
     if game.is_terminal(state):
@@ -367,10 +374,11 @@ def _play_random_game(game: Game, rng: np.random.Generator) -> list[int]:
             _fail_after(game, actions, "legal_actions", "one at least before the end", "none")
         if len(actions) == game.max_plies():
             _fail_after(game, actions, "max_plies", "the end by then", "a game that goes on")
-        actions.append(legal[int(rng.random() * len(legal))])
+        to_the_end = crowded and rng.random() < 0.5
+        actions.append(legal[-1 if to_the_end else int(rng.random() * len(legal))])
         if not 0 <= actions[-1] < game.num_actions():
-            claim = f"below num_actions() = {game.num_actions()}"
-            _fail_after(game, actions[:-1], "legal_actions", claim, actions[-1])
+            expected = f"0 to {game.num_actions() - 1}"
+            _fail_after(game, actions[:-1], "legal_actions", expected, actions[-1])
         game.step(state, actions[-1])
     return actions
 

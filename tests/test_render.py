@@ -228,7 +228,7 @@ def test_every_cell_shows_whose_it_is(game):
         assert owners_seen(game, state, cell_size=40) == owners
 
 
-@pytest.mark.parametrize("cell_size", [12, 19])
+@pytest.mark.parametrize("cell_size", [11, 12])
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_a_stone_changes_its_cell_and_nothing_else(game, cell_size):
     before = render_rgb(game, base.new_state(game), cell_size=cell_size)
@@ -315,6 +315,16 @@ def test_beyond_the_board_there_is_no_cell(game):
     height, width, _ = render_rgb(game, base.new_state(game)).shape
     for x, y in ((0, 0), (width, 0), (0, height), (width, height), (-1000, 5), (5, 1e6)):
         assert cell_at(game, x, y) is None
+
+
+def test_the_tips_of_hexagons_reach_between_the_cells_above():
+    game = hex.new(3)
+    x, y = cell_centers(game, cell_size=48)[game.parse_action("b2")]  # its tip is 28 pixels up
+    above = [cell_at(game, x + right, y - 27, cell_size=48) for right in (-20, 0, 20)]
+    assert above == [game.parse_action(move) for move in ("b1", "b2", "c1")]
+    x, y = cell_centers(game, cell_size=48)[game.parse_action("b1")]
+    assert [cell_at(game, x, y - up, cell_size=48) for up in (27, 29)] == [1, None]
+    assert cell_at(game, x + 20, y - 27, cell_size=48) is None
 
 
 def test_neighbours_in_hex_touch():

@@ -2,9 +2,10 @@
 
 A node stands for the edge that leads to it, and its statistics are kept from the view of the player
 who chooses that edge. The children of a node are neighbours in the arrays, in random order, and are
-first visited in that order; so a node that has never been visited needs no entry anywhere else.
+visited for the first time in that order.
 """
 
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,21 +23,19 @@ class Tree(NamedTuple):
     first_child: NDArray[np.int32]
     """``(N,)``: the first of the node's children."""
     child_count: NDArray[np.int32]
-    """``(N,)``: how many children the node has; 0 until it is expanded, and at the end of a game."""
-    action: NDArray[np.int16]
+    """``(N,)``: how many children it has; 0 until it is expanded, and where the game is over."""
+    action: NDArray[np.int32]
     """``(N,)``: the action that leads to the node."""
     visits: NDArray[np.int32]
-    """``(N,)``: simulations that passed the node; the root starts with 1."""
+    """``(N,)``: simulations that passed the node, its children's and the one that first reached it.
+    The root starts with one."""
     value: NDArray[np.float64]
     """``(N,)``: their mean reward, 0 to 1, for the player who chose the node."""
     spread: NDArray[np.float64]
     """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. Selection
-    rules live on it, and reading it is what makes a wide node cheap to scan."""
+    rules live on it, and keeping it makes a node with many children cheap to scan."""
     node_count: NDArray[np.int32]
     """``(1,)``: nodes in use."""
-
-    def has_room(self, count: int) -> bool:
-        return self.node_count[0] + count <= self.action.size
 
 
 def new_tree(max_nodes: int) -> Tree:
@@ -44,7 +43,7 @@ def new_tree(max_nodes: int) -> Tree:
     return Tree(
         first_child=np.empty(max_nodes, np.int32),
         child_count=np.empty(max_nodes, np.int32),
-        action=np.empty(max_nodes, np.int16),
+        action=np.empty(max_nodes, np.int32),
         visits=np.empty(max_nodes, np.int32),
         value=np.empty(max_nodes, np.float64),
         spread=np.empty(max_nodes, np.float64),
@@ -66,11 +65,17 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
 
 
 @kernel
-def expand(game: Any, state: Any, tree: Tree, node: int, buffer: Any, rng: Any) -> None:
-    """Give a node its children, one for each legal action, in random order."""
+def expand(
+    game: Any, state: Any, tree: Tree, node: int, buffer: NDArray[np.int32], rng: Any
+) -> bool:
+    """Give a node its children, one for each legal action, in random order.
+
+    Returns:
+        Whether the node has children now: not where the game is over or the tree is full.
+    """
     count = game.legal_actions(state, buffer)
-    if not tree.has_room(count):
-        return
+    if count == 0 or tree.node_count[0] + count > tree.action.size:
+        return False
     tree.first_child[node] = tree.node_count[0]
     tree.child_count[node] = count
     for i in range(count):
@@ -78,3 +83,19 @@ def expand(game: Any, state: Any, tree: Tree, node: int, buffer: Any, rng: Any) 
         action = buffer[pick]
         buffer[pick] = buffer[i]
         add_node(tree, action, 0)
+    return True
+
+
+@kernel
+def record_visit(tree: Tree, node: int, reward: float) -> None:
+    """Count one more simulation through a node."""
+    tree.visits[node] += 1
+    share = 1.0 / tree.visits[node]
+    tree.value[node] += (reward - tree.value[node]) * share
+    tree.spread[node] = math.sqrt(share)
+
+
+def children(tree: Tree, node: int) -> slice:
+    """Where the children of a node are in the arrays."""
+    first = int(tree.first_child[node])
+    return slice(first, first + int(tree.child_count[node]))

@@ -148,7 +148,10 @@ class Game(Protocol):
         ...
 
     def completes(self, state: State, cell: int) -> bool:
-        """Whether the stone on `cell` is part of what wins the game for its owner."""
+        """Whether the owner of the stone on `cell` has won, as far as that stone can tell.
+
+        It may look at the whole board, or only at the lines through the cell.
+        """
         ...
 
     # ---- plain Python from here on ----

@@ -191,7 +191,8 @@ def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
         connect: Stones in a row that win, 2 to 8.
 
     Raises:
-        ValueError: If a parameter is out of its range or the board does not fit 63 bits.
+        ValueError: If a parameter is out of its range or the board does not fit 63 bits, nor the
+            steps along its diagonals.
     """
     if rows < 1 or columns < 1:
         raise ValueError(f"expected at least one row and column, got {rows} x {columns}")
@@ -202,4 +203,7 @@ def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
         )
     if not 2 <= connect <= 8:
         raise ValueError(f"expected connect from 2 to 8, got {connect}")
+    most = 63 // max(1, min(2, connect - 2), connect - 4) - 2  # see `lines.runs`
+    if rows > most:
+        raise ValueError(f"expected at most {most} rows to connect {connect}, got {rows}")
     return Connect4(int(rows), int(columns), int(connect))

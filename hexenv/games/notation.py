@@ -41,7 +41,7 @@ def check_action(game: Game, state: State, action: object) -> int:
         number = int(action)  # type: ignore[call-overload]
         if number != action:
             raise TypeError
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise IllegalActionError(f"illegal action {action!r}: not an integer {where}") from None
     if not 0 <= number < game.num_actions():
         raise IllegalActionError(
@@ -215,7 +215,7 @@ def from_bytes(game: Game, data: bytes) -> State:
         header = json.loads(data[start : start + length])
         of = (str(header["game"]), dict(header["parameters"]))
         to_play, last_action = int(header["to_play"]), int(header["last_action"])
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         raise ValueError("expected the header of a position, got damaged data") from None
     if of != (game.name, dict(game._asdict())):
         raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")

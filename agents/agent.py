@@ -1,0 +1,160 @@
+"""What an agent is, and the two that plan little or nothing."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.foreign import action_mask, is_over, new_state_of, planner_view
+from hexenv.compiled import CompiledFunction, kernel
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the last search of an agent found at its root.
+
+    Attributes:
+        visits: ``(num_actions,) int64``: simulations that began with each action.
+        values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
+            to move; 0 where `visits` is 0.
+        principal_variation: The line of the most visited actions, from the root.
+        simulations: Simulations run in this search.
+        seconds: Time it took, without compilation.
+    """
+
+    visits: NDArray[np.int64]
+    values: NDArray[np.float64]
+    principal_variation: list[int]
+    simulations: int
+    seconds: float
+
+
+class Agent(Protocol):
+    """Whatever chooses actions in a PettingZoo AEC environment."""
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Of the last search; None before the first, and for agents that do not search."""
+        ...
+
+    def act(self, env: Any) -> int:
+        """A legal action for the agent to move. The environment is left as it was.
+
+        Raises:
+            ValueError: If the game is over, or the agent cannot play in this environment.
+        """
+        ...
+
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the game played so far; with a seed, start the random stream anew."""
+        ...
+
+
+def check_in_play(env: Any) -> None:
+    """Refuse an environment in which there is nothing to choose.
+
+    Raises:
+        ValueError: If it has not been reset, or the game is over.
+    """
+    if not hasattr(env, "agents"):
+        raise ValueError("expected an environment in play, got one before reset")
+    if is_over(env):
+        raise ValueError("expected an environment in play, got one whose game is over")
+
+
+class RandomAgent:
+    """Plays a uniformly random legal action.
+
+    Args:
+        seed: Of the random stream; None for an unforeseeable one.
+    """
+
+    statistics: Statistics | None = None
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """With a seed, start the random stream anew."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+
+    def act(self, env: Any) -> int:
+        """A random legal action."""
+        check_in_play(env)
+        actions = np.flatnonzero(action_mask(env))
+        return int(actions[int(self._rng.random() * len(actions))])
+
+
+@kernel
+def greedy_action(
+    game: Any, root: Any, state: Any, reply: Any, rng: np.random.Generator
+) -> int:
+    """A winning action, else a random one that leaves no winning reply, else a random one.
+
+    Args:
+        game: The game.
+        root: The position; not changed.
+        state: A state to work in.
+        reply: Another.
+        rng: The stream of random numbers.
+    """
+    player = game.to_play(root)
+    actions = np.empty(game.num_actions(), np.int32)
+    replies = np.empty(game.num_actions(), np.int32)
+    count = game.legal_actions(root, actions)
+    for i in range(count):
+        game.copy(root, state)
+        game.step(state, int(actions[i]))
+        if game.is_terminal(state) and game.outcome(state, player) > 0:
+            return int(actions[i])
+    first = int(actions[int(rng.random() * count)])
+    while count > 0:
+        pick = int(rng.random() * count)
+        action = int(actions[pick])
+        game.copy(root, state)
+        game.step(state, action)
+        is_safe = True
+        for j in range(game.legal_actions(state, replies)):
+            game.copy(state, reply)
+            game.step(reply, int(replies[j]))
+            if game.is_terminal(reply) and game.outcome(reply, player) < 0:
+                is_safe = False
+                break
+        if is_safe:
+            return action
+        count -= 1
+        actions[pick] = actions[count]
+    return first
+
+
+compiled_greedy_action: Final = CompiledFunction(greedy_action)
+
+
+class GreedyAgent:
+    """Wins at once where it can, else lets the opponent not win at once, else plays at random.
+
+    Args:
+        route: How it plans; see `agents.search.foreign.planner_view`.
+        seed: Of the random stream; None for an unforeseeable one.
+    """
+
+    statistics: Statistics | None = None
+
+    def __init__(self, route: str = "auto", seed: int | None = None) -> None:
+        self._route = route
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """With a seed, start the random stream anew."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+
+    def act(self, env: Any) -> int:
+        """A winning action, else a safe one, else any."""
+        check_in_play(env)
+        view = planner_view(env, self._route)
+        run = compiled_greedy_action if view.compiles else greedy_action
+        state, reply = new_state_of(view), new_state_of(view)
+        return int(run(view.game, view.root, state, reply, self._rng))
