@@ -70,6 +70,7 @@ class RandomAgent:
         seed: Of the random stream; None for an unforeseeable one.
     """
 
+    name = "random"
     statistics: Statistics | None = None
 
     def __init__(self, seed: int | None = None) -> None:
@@ -88,9 +89,7 @@ class RandomAgent:
 
 
 @kernel
-def greedy_action(
-    game: Any, root: Any, state: Any, reply: Any, rng: np.random.Generator
-) -> int:
+def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: np.random.Generator) -> int:
     """A winning action, else a random one that leaves no winning reply, else a random one.
 
     Args:
@@ -140,6 +139,7 @@ class GreedyAgent:
         seed: Of the random stream; None for an unforeseeable one.
     """
 
+    name = "greedy"
     statistics: Statistics | None = None
 
     def __init__(self, route: str = "auto", seed: int | None = None) -> None:

@@ -56,7 +56,9 @@ class TreeSearchAgent:
         if seconds is not None and not 0 < seconds < math.inf:
             raise ValueError(f"expected a positive number of seconds, got {seconds}")
         if final_move not in FINAL_MOVES:
-            raise ValueError(f"expected a final_move of {', '.join(FINAL_MOVES)}, got {final_move!r}")
+            raise ValueError(
+                f"expected a final_move of {', '.join(FINAL_MOVES)}, got {final_move!r}"
+            )
         if not 2 <= max_nodes < 2**31:
             raise ValueError(f"expected max_nodes from 2 to 2**31 - 1, got {max_nodes}")
         if simulations is None and seconds is None:

@@ -22,6 +22,8 @@ class UCT(TreeSearchAgent):
         seed: See `TreeSearchAgent`.
     """
 
+    name = "uct"
+
     def __init__(
         self,
         simulations: int | None = None,

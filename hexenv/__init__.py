@@ -10,7 +10,7 @@ Importing this package also registers the environments with PettingZoo, where it
 ``pettingzoo.make("aec", "hexenv/hex-v0", board_size=5)``.
 """
 
-import pettingzoo
+import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games.notation import IllegalActionError

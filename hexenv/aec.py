@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import notation
@@ -57,7 +57,7 @@ class ViewOptions(TypedDict, total=False):
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``) or
             ``"human"`` (a window; extra `human`).
         planes: Names of planes to add to the game's own: ``"side"``, ``"last_move"``.
-        channels_first: Planes as ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
+        channels_first: ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
         dtype: Of the planes; int8 by default.
         mask_in: Where the action mask is found: in the observation, in the infos, or (default) in
             both. With ``"info"`` the observation is the planes alone.
@@ -70,7 +70,7 @@ class ViewOptions(TypedDict, total=False):
     mask_in: Literal["both", "observation", "info"]
 
 
-class BoardEnv(AECEnv[str, Observation, "int | None"]):
+class BoardEnv(AECEnv[str, Observation, Any]):
     """A two-player board game as a PettingZoo AEC environment, without wrappers.
 
     The observation of an agent is ``{"observation": planes, "action_mask": mask}``. The mask is
@@ -203,11 +203,16 @@ class BoardEnv(AECEnv[str, Observation, "int | None"]):
         given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
         if len(given) > 1:
             raise ValueError(f"expected one starting position, got {' and '.join(given)}")
+        for key in ("moves", "board"):
+            if key in given and not isinstance(options[key], str):
+                raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
         if "moves" in given:
             actions = notation.parse_moves(self.game, options["moves"])
             return _Start.of(self.game, notation.play(self.game, actions)), actions
         if "board" in given:
             board, to_play = options["board"], options.get("to_play")
+            if to_play not in (None, 0, 1):
+                raise ValueError(f"expected to_play of 0 or 1, got {to_play!r}")
             return _Start.of(self.game, notation.parse_board(self.game, board, to_play)), []
         if "state" in given:
             return _Start.of(self.game, self._restored(options["state"])), []
@@ -215,13 +220,19 @@ class BoardEnv(AECEnv[str, Observation, "int | None"]):
 
     def _restored(self, state: Any) -> State:
         """A state given as bytes, or as a record, which is checked by way of bytes."""
-        if not isinstance(state, bytes):
-            if getattr(state, "dtype", None) != self.game.state_dtype:
-                raise ValueError(
-                    f"expected a state of {self.game.name} or bytes, got {type(state).__name__}"
-                )
-            state = notation.to_bytes(self.game, state)
-        return notation.from_bytes(self.game, state)
+        game = self.game
+        if isinstance(state, bytes):
+            return notation.from_bytes(game, state)
+        if getattr(state, "dtype", None) != game.state_dtype:
+            raise ValueError(
+                f"expected a state of {game.name} or bytes, got {type(state).__name__}"
+            )
+        restored = notation.from_bytes(game, notation.to_bytes(game, state))
+        # A record does not tell the size of its board: on a wrong one it reads as another position.
+        told = (state.ply, state.winner, game.position_hash(state))
+        if told != (restored.ply, restored.winner, game.position_hash(restored)):
+            raise ValueError(f"expected a state of {game}, got one of another board")
+        return restored
 
     def _bind(self) -> None:
         """Find the machine code; a game that does not compile is interpreted."""
@@ -245,7 +256,10 @@ class BoardEnv(AECEnv[str, Observation, "int | None"]):
             self._was_dead_step(action)
             return
         if not self.is_legal(action):
-            notation.check_action(self.game, self.state, action)  # raises, and says why
+            notation.check_action(self.game, self.state, action)  # raises, and says why, except ...
+            raise notation.IllegalActionError(  # ... for a whole number of another type, as 3.0
+                f"illegal action {action!r}: not an integer (ply {self.state.ply})"
+            )
         number = int(action)  # type: ignore[arg-type]
         assert self._advance is not None
         winner, to_play = self._advance(self.game, self._states, number, self._mask)
@@ -408,6 +422,8 @@ class _Start(NamedTuple):
 
 def _check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
     if render_mode is not None and render_mode not in known:
-        raise ValueError(f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}")
+        raise ValueError(
+            f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"
+        )
     if render_mode == "human" and find_spec("pygame") is None:
         raise ImportError('render_mode "human" needs pygame: pip install "hexenv[human]"')

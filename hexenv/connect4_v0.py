@@ -1,4 +1,4 @@
-"""Connect4 as a PettingZoo environment; the rules and the notation are in `hexenv.games.connect4`.
+"""Connect4 as a PettingZoo environment; rules and notation are in `hexenv.games.connect4`.
 
 | | |
 |---|---|

@@ -1,4 +1,4 @@
-"""Gomoku as a PettingZoo environment; the rules and the notation are in `hexenv.games.gomoku`.
+"""Gomoku as a PettingZoo environment; rules and notation are in `hexenv.games.gomoku`.
 
 | | |
 |---|---|

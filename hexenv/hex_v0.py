@@ -1,4 +1,4 @@
-"""Hex as a PettingZoo environment; the rules and the notation are in `hexenv.games.hex`.
+"""Hex as a PettingZoo environment; rules and notation are in `hexenv.games.hex`.
 
 | | |
 |---|---|

@@ -25,7 +25,7 @@ __all__ = ["GameLog", "check_game", "perft", "perft_by_move", "record_game"]
 
 UNTOUCHED: Final = -9
 """What the arrays hold that a game is asked to write into."""
-FEW: Final = 4
+FEW: Final = 3
 """Up to so many legal actions the end of the game is searched for all its possible results."""
 
 
@@ -56,7 +56,7 @@ class GameLog(NamedTuple):
     completing: NDArray[np.bool_]
     """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins."""
     planes: NDArray[np.int8]
-    """``(plies + 1, 2, rows, columns, n + 1)``: the views of 0 and 1, and a plane left as it was."""
+    """``(plies + 1, 2, rows, columns, n)``: the views of 0 and 1; the last plane is not theirs."""
     last_cells: NDArray[np.int64]
     """The cell of the stone placed last."""
 
@@ -251,18 +251,31 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     seen = _SeenPositions(game)
     for number in range(games):
         actions = _play_random_game(game, rng, crowded=number % 2 == 1)
-        log = record_game(game, actions, interpreted=True)
-        _check_actions(game, actions, log)
-        _check_ends(game, actions, log)
-        _check_stones(game, actions, log)
-        _check_copies(game, actions, log)
-        _check_texts(game, actions, log)
-        _check_rebuilt(game, actions, log)
-        _check_illegal_actions(game, actions, log)
-        _check_playouts(game, actions, log, seed + number)
-        _check_images(game, actions, log)
-        _check_machine_code(game, actions, log, seed + number)
+        try:
+            log = _check_played_game(game, actions, seed + number)
+        except AssertionError:
+            raise
+        except Exception as error:
+            moves = notation.moves_text(game, actions)
+            claim = f"{game}: expected no error, got {error!r}; in the game {moves} ({actions})"
+            raise AssertionError(claim) from error
         seen.add(actions, log)
+
+
+def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
+    log = record_game(game, actions, interpreted=True)
+    _expect_same_position(game, [], "initial, against a new state", log, base.new_state(game))
+    _check_actions(game, actions, log)
+    _check_ends(game, actions, log)
+    _check_stones(game, actions, log)
+    _check_copies(game, actions, log)
+    _check_rebuilt(game, actions, log)
+    _check_texts(game, actions, log)
+    _check_illegal_actions(game, actions, log)
+    _check_playouts(game, actions, log, seed)
+    _check_images(game, actions, log)
+    _check_machine_code(game, actions, log, seed)
+    return log
 
 
 def _fail(game: Game, claim: str, expected: object, got: object) -> NoReturn:
@@ -321,14 +334,20 @@ def _check_action_texts(game: Game) -> None:
         if text in actions_of:
             _fail(game, f"action_text({action})", f"not that of {actions_of[text]}", repr(text))
         actions_of[text] = action
-        if game.parse_action(text) != action:
-            _fail(game, f"parse_action({text!r})", action, game.parse_action(text))
+        read = _action_read(game, text)
+        if read != action:
+            _fail(game, f"parse_action({text!r})", action, read)
     for text in ("", "?", "no move", "a-1", "zz99"):
-        try:
-            action = game.parse_action(text)
-        except ValueError:
-            continue
-        _fail(game, f"parse_action({text!r})", "a ValueError", action)
+        read = _action_read(game, text)
+        if not isinstance(read, ValueError):
+            _fail(game, f"parse_action({text!r})", "a ValueError", read)
+
+
+def _action_read(game: Game, text: str) -> int | ValueError:
+    try:
+        return game.parse_action(text)
+    except ValueError as error:
+        return error
 
 
 def _check_symmetry_group(game: Game) -> None:
@@ -546,16 +565,17 @@ def _check_illegal_actions(game: Game, actions: list[int], log: GameLog) -> None
 
 def _check_playouts(game: Game, actions: list[int], log: GameLog, seed: int) -> None:
     """Playouts from everywhere end, with a result that the position allows."""
-    for number in range(2):
-        winners = _winners_of_playouts(game, log.states, seed + number, random_playouts)
-        for ply, winner in enumerate(winners):
+    seeds = range(seed, seed + 3)
+    winners = [_winners_of_playouts(game, log.states, one, random_playouts) for one in seeds]
+    for ply, found in enumerate(np.transpose(winners).tolist()):
+        possible = {IN_PLAY}
+        if log.counts[ply] <= FEW:
+            possible = _possible_winners(game, log.states[ply], FEW)
+        if IN_PLAY in possible:
             possible = {0, 1, DRAW}
-            if log.counts[ply] <= FEW:
-                found = _possible_winners(game, log.states[ply], FEW)
-                possible = found if IN_PLAY not in found else possible
-            if winner not in possible:
-                claim = "winner after random_playout"
-                _fail_after(game, actions[:ply], claim, f"one of {possible}", winner)
+        for winner in set(found) - possible:
+            claim = "winner after random_playout"
+            _fail_after(game, actions[:ply], claim, f"one of {possible}", winner)
 
 
 def _possible_winners(game: Game, state: State, plies: int) -> set[int]:

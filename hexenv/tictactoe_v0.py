@@ -1,4 +1,4 @@
-"""TicTacToe as a PettingZoo environment; the rules and the notation are in `hexenv.games.tictactoe`.
+"""TicTacToe as a PettingZoo environment; rules and notation are in `hexenv.games.tictactoe`.
 
 | | |
 |---|---|

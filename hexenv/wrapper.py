@@ -5,15 +5,18 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-from pettingzoo.utils.env_logger import EnvLogger
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+from pettingzoo.utils.env_logger import EnvLogger  # pyright: ignore[reportMissingTypeStubs]
+from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStubs]
+    OrderEnforcingWrapper,
+)
 
 from hexenv.aec import BoardEnv, Observation
+from hexenv.games.base import State
 
 P = ParamSpec("P")
 
 
-class StandardWrapper(OrderEnforcingWrapper[str, Observation, "int | None"]):
+class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
     """What `TerminateIllegalWrapper`, `AssertOutOfBoundsWrapper` and `OrderEnforcingWrapper` do.
 
     An illegal move ends the game: -1 for its player, 0 for the other, both terminated and
@@ -61,8 +64,15 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, "int | None"]):
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, terminated, truncated and info of the agent to move."""
         if not self._has_reset:
-            EnvLogger.error_observe_before_reset()
+            return super().last(observe)  # which says what is wrong
         return self.env.last(observe)
+
+    @property
+    def state(self) -> State:  # type: ignore[override]  # a method there that nothing of ours has
+        """The position; see `BoardEnv.state`."""
+        if not self._has_reset:
+            EnvLogger.error_state_before_reset()
+        return self.env.state
 
     def clone(self) -> "StandardWrapper":
         """An independent environment in the same position, wrapped likewise."""
@@ -81,5 +91,6 @@ def with_standard_wrapper(raw_env: Callable[P, BoardEnv]) -> Callable[P, Standar
     def env(*args: P.args, **kwargs: P.kwargs) -> StandardWrapper:
         return StandardWrapper(raw_env(*args, **kwargs))
 
+    env.__name__ = env.__qualname__ = "env"  # where pickle looks for it
     env.__doc__ = f"{raw_env.__doc__}\n\n    Wrapped by `StandardWrapper`: an illegal move loses."
     return env

@@ -6,7 +6,8 @@ offers is used.
 """
 
 import copy
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,11 +98,13 @@ def clone(env: Any) -> Any:
     the result is a faithful copy all the same.
     """
     # A wrapper hands attributes on, so only the class tells whether `clone` copies the wrapper too.
-    if hasattr(type(env), "clone"):
-        return env.clone()
-    twin = object.__new__(type(env))
+    env_class = cast("type[Any]", type(env))
+    own_clone: Callable[[Any], Any] | None = getattr(env_class, "clone", None)
+    if own_clone is not None:
+        return own_clone(env)
+    twin: Any = object.__new__(env_class)
     memo: dict[int, Any] = {id(env): twin}
-    attributes = dict(vars(env))
+    attributes: dict[str, Any] = vars(env)
     if "env" in attributes:
         inner = attributes["env"]
         memo[id(inner)] = clone(inner)
@@ -212,7 +215,7 @@ def action_mask(env: Any) -> NDArray[Any]:
     """
     observation, _, _, _, info = env.last()
     if isinstance(observation, dict) and "action_mask" in observation:
-        return np.asarray(observation["action_mask"])
+        return np.asarray(cast("dict[str, Any]", observation)["action_mask"])
     if "action_mask" in info:
         return np.asarray(info["action_mask"])
     raise ValueError(f"expected an action_mask in the observation or the info of {_names(env)}")
@@ -268,8 +271,10 @@ def _snapshot(env: Any) -> list[Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        pairs = cast("dict[Any, Any]", one)
+        return list(pairs) == list(other) and all(_same(pairs[key], other[key]) for key in pairs)
+    if isinstance(one, list):
+        items = cast("list[Any]", one)
+        return len(items) == len(other) and all(map(_same, items, other))
     return bool(np.array_equal(one, other))

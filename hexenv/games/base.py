@@ -16,7 +16,7 @@ not check legality, which is done at the doors: an environment's `step`, an agen
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ NO_ACTION: Final = -1
 Style = Literal["squares", "points", "holes", "hexagons"]
 """Drawing styles: a grid of squares, crossing lines, a wall of holes, a rhombus of hexagons."""
 
-State = Any  # an np.record of the game's `state_dtype`
+State: TypeAlias = np.record  # an element of an array of the game's `state_dtype`
 Actions = NDArray[np.int32]
 Cells = NDArray[np.int8]
 
@@ -45,12 +45,20 @@ Cells = NDArray[np.int8]
 class Game(Protocol):
     """What a game offers. `hexenv.testing.check_game` checks all of it on any game."""
 
-    name: ClassVar[str]
-    """The game's name in lower case, as in its environment's module: ``hex`` of ``hex_v0``."""
-    style: ClassVar[Style]
-    """How the board is drawn."""
-    state_dtype: ClassVar[np.dtype[np.void]]
-    """Structured dtype of a state, with at least the fields of `STATE_FIELDS`."""
+    @property
+    def name(self) -> str:
+        """The game's name in lower case, as in its environment's module: ``hex`` of ``hex_v0``."""
+        ...
+
+    @property
+    def style(self) -> str:
+        """How the board is drawn: one of `Style`."""
+        ...
+
+    @property
+    def state_dtype(self) -> np.dtype[np.void]:
+        """Structured dtype of a state, with at least the fields of `STATE_FIELDS`."""
+        ...
 
     @property
     def rows(self) -> int:
@@ -324,7 +332,12 @@ SECOND_PLAYER_KEY: Final = 0x1D8E4E27C47D124F
 """Part of the hash of a position with player 1 to move."""
 
 
-# ---- plain Python over any game -------------------------------------------------------------------
+# ---- plain Python over any game ------------------------------------------------------------------
+
+
+def parameters(game: Game) -> dict[str, Any]:
+    """The parameters of a game by name, as plain Python values."""
+    return {name: getattr(game, name) for name in type(game).__annotations__}
 
 
 def column_letters(columns: int) -> list[str]:

@@ -176,7 +176,7 @@ class Connect4(NamedTuple):
 
     def symmetries(self) -> NDArray[np.int32]:
         columns = np.arange(self.columns, dtype=np.int32)
-        return np.stack([columns, columns[::-1]])
+        return np.stack([columns, columns[::-1]][: self.columns])
 
     def winning_cells(self, state: State) -> list[int]:
         return base.line_cells(self, state, self.connect)

@@ -58,9 +58,7 @@ class Gomoku(NamedTuple):
 
     name = "gomoku"
     style = "points"
-    state_dtype = base.state_dtype(
-        ("hash", np.int64), ("lines", np.uint32, (2, NUM_LINES))
-    )
+    state_dtype = base.state_dtype(("hash", np.int64), ("lines", np.uint32, (2, NUM_LINES)))
 
     copy = base.copy
     is_terminal = base.is_terminal

@@ -257,7 +257,9 @@ class Hex(NamedTuple):
         return cell
 
     def symmetries(self) -> NDArray[np.int32]:
-        half_turn = base.grid_symmetries(self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]])
+        half_turn = base.grid_symmetries(
+            self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]]
+        )
         if self.swap:
             return np.pad(half_turn, ((0, 0), (0, 1)), constant_values=self.rows * self.columns)
         return half_turn
@@ -284,11 +286,11 @@ class Hex(NamedTuple):
                 return [row * self.columns + column for row, column in reversed(path)]
             for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
                 row, column = cell[0] + down, cell[1] + right
-                inside = 0 <= row < owners.shape[0] and 0 <= column < owners.shape[1]
-                if inside and owners[row, column] == state.winner:
-                    if (row, column) not in reached_from:
-                        reached_from[row, column] = cell
-                        waiting.append((row, column))
+                if not (0 <= row < owners.shape[0] and 0 <= column < owners.shape[1]):
+                    continue
+                if owners[row, column] == state.winner and (row, column) not in reached_from:
+                    reached_from[row, column] = cell
+                    waiting.append((row, column))
         return []
 
 

@@ -17,6 +17,7 @@ from hexenv.games.base import (
     cell_owners,
     legal_actions,
     new_state,
+    parameters,
 )
 
 SYMBOLS: Final = "XO"
@@ -27,7 +28,7 @@ class IllegalActionError(ValueError):
     """An action that the rules do not allow here."""
 
 
-# ---- moves -----------------------------------------------------------------------------------------
+# ---- moves -------------------------------------------------------------------------------------
 
 
 def check_action(game: Game, state: State, action: object) -> int:
@@ -108,13 +109,15 @@ def play(game: Game, actions: list[int]) -> State:
     return state
 
 
-# ---- boards ----------------------------------------------------------------------------------------
+# ---- boards ------------------------------------------------------------------------------------
 
 
 def board_text(game: Game, state: State) -> str:
     """The board as rows of ``X``, ``O`` and ``.``, separated by spaces, without margins."""
     symbols = {EMPTY: ".", 0: SYMBOLS[0], 1: SYMBOLS[1]}
-    return "\n".join(" ".join(symbols[int(owner)] for owner in row) for row in cell_owners(game, state))
+    return "\n".join(
+        " ".join(symbols[int(owner)] for owner in row) for row in cell_owners(game, state)
+    )
 
 
 def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
@@ -180,7 +183,7 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
     return state
 
 
-# ---- bytes -----------------------------------------------------------------------------------------
+# ---- bytes -------------------------------------------------------------------------------------
 
 MAGIC: Final = b"hexenv"
 FORMAT_VERSION: Final = 1
@@ -190,7 +193,7 @@ def to_bytes(game: Game, state: State) -> bytes:
     """A position as bytes: a header with the format's version and the game, then the stones."""
     header = {
         "game": game.name,
-        "parameters": dict(game._asdict()),
+        "parameters": parameters(game),
         "to_play": int(game.to_play(state)),
         "last_action": int(state.last_action),
     }
@@ -217,7 +220,7 @@ def from_bytes(game: Game, data: bytes) -> State:
         to_play, last_action = int(header["to_play"]), int(header["last_action"])
     except (KeyError, OverflowError, TypeError, ValueError):
         raise ValueError("expected the header of a position, got damaged data") from None
-    if of != (game.name, dict(game._asdict())):
+    if of != (game.name, parameters(game)):
         raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")
     board = data[start + length :]
     if len(board) != game.rows * game.columns:

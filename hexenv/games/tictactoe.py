@@ -66,7 +66,7 @@ class TicTacToe(NamedTuple):
         state.stones[player] |= 1 << cell
 
     def completes(self, state: State, cell: int) -> bool:
-        return HAS_LINE[state.stones[self.owner(state, cell)]]
+        return bool(HAS_LINE[state.stones[self.owner(state, cell)]])
 
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +228,8 @@ def _board(game: Game, cell_size: int) -> Board:
         )
     columns, rows = game.labels()
     labels = tuple(columns), tuple(rows)
-    return Board(game.style, game.rows, game.columns, *labels, cell_size, PALETTES[game.style])
+    style = cast("Style", game.style)
+    return Board(style, game.rows, game.columns, *labels, cell_size, PALETTES[style])
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,196 @@
+"""The command `hexenv`: matches, games against a person, and what there is to choose from."""
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import hexenv
+from agents.agent import Agent
+from agents.arena import GameResult, MatchSummary, play_match, summarise
+from agents.human import HumanPlayer
+from agents.naming import (
+    agent_classes,
+    environment_makers,
+    make_agent,
+    make_environment,
+    parameters,
+)
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells give it."""
+
+
+def _with_clear_errors(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Show errors about what the user typed as one line instead of a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, ImportError) as error:
+            raise click.UsageError(str(error)) from error
+
+    return run
+
+
+option_of_game = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the game, such as board_size=7; may be repeated.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(hexenv.__version__, prog_name="hexenv")
+def main() -> None:
+    """Board games and tree search: watch agents play, or play against them.
+
+    An agent is written as its name, with parameters after a colon: uct:simulations=1000,c=0.7
+    """
+
+
+@main.command()
+@click.argument("game")
+@click.argument("agents", nargs=2, metavar="AGENT AGENT")
+@click.option("--games", default=10, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
+@click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
+@option_of_game
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@_with_clear_errors
+def match(
+    game: str,
+    agents: tuple[str, str],
+    games: int,
+    seed: int,
+    render: str | None,
+    options: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Let two agents play GAME, with alternating sides.
+
+    Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
+    """
+    env = make_environment(game, options, render_mode=render)
+    players = [make_agent(text) for text in agents]
+    results: list[GameResult] = []
+    interrupted = False
+    show = _shower(agents) if render == "ansi" else None
+    try:
+        with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
+            task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
+            for result in play_match(env, players, games, seed, show):
+                results.append(result)
+                bar.advance(task)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        env.close()
+    summary = summarise(results)
+    if as_json:
+        about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
+        click.echo(json.dumps({**about, "interrupted": interrupted, **summary.as_json()}))
+    else:
+        _print_summary(agents, summary)
+        if interrupted:
+            click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _shower(names: tuple[str, str]) -> Callable[[Any, int, int], None]:
+    """A function that prints every move and the board after it."""
+
+    def show(env: Any, number: int, action: int) -> None:
+        raw = env.unwrapped
+        move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
+        click.echo(f"\n{names[number]} plays {move}\n{env.render()}")
+
+    return show
+
+
+def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
+    """Print the table of a match: the score counts a draw as half, with its 95 % interval."""
+    low, high = summary.interval
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("agent", overflow="fold", min_width=26)
+    for column in ("won", "drawn", "lost", "score (95 %)", "as first", "illegal", "ms/move"):
+        table.add_column(column, justify="right", no_wrap=True)
+    rows = [
+        (summary.wins, summary.losses, summary.score, low, high),
+        (summary.losses, summary.wins, 1 - summary.score, 1 - high, 1 - low),
+    ]
+    for number, (won, lost, score, lowest, highest) in enumerate(rows):
+        table.add_row(
+            names[number],
+            str(won),
+            str(summary.draws),
+            str(lost),
+            f"{score:.2f} ({lowest:.2f}-{highest:.2f})" if summary.games else "-",
+            f"{summary.wins_moving_first[number]}/{summary.games_moving_first[number]}",
+            str(summary.illegal_moves[number]),
+            f"{1000 * summary.seconds_per_move[number]:.2f}",
+        )
+    click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}", nl=False)
+    Console().print(table)
+
+
+@main.command()
+@click.argument("game")
+@click.argument("agent")
+@click.option(
+    "--side",
+    type=click.Choice(["first", "second"]),
+    default="first",
+    show_default=True,
+    help="Whether you move first.",
+)
+@click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
+@click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
+@option_of_game
+@_with_clear_errors
+def play(
+    game: str, agent: str, side: str, moves: str, seed: int | None, options: tuple[str, ...]
+) -> None:
+    """Play GAME against AGENT. Moves are typed as text; 'help' says what else there is."""
+    env = make_environment(game, options, render_mode="ansi")
+    opponent: Agent = make_agent(agent, seed)
+    env.reset(options={"moves": moves} if moves else None)
+    HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def list_all(as_json: bool) -> None:
+    """List the games with their options and the agents with their parameters."""
+    groups = {"games": environment_makers(), "agents": agent_classes()}
+    found = {
+        group: {
+            name: {key: parameter.default for key, parameter in parameters(maker).items()}
+            for name, maker in makers.items()
+        }
+        for group, makers in groups.items()
+    }
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for group, members in found.items():
+        click.echo(f"{group}:")
+        for name, options in members.items():
+            click.echo(
+                f"  {name:10} " + " ".join(f"{key}={value}" for key, value in options.items())
+            )
+
+
+if __name__ == "__main__":
+    main()

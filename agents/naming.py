@@ -1,0 +1,160 @@
+"""Agents and environments by name, as the command line writes them.
+
+``uct:simulations=1000,c=0.7`` is the agent class whose `name` is ``uct`` with these parameters;
+``mymodule.MyAgent:depth=3`` is a class of your own. ``hex`` is the newest version of `hexenv`'s
+environment of that name; ``mymodule:env`` is a function of your own that returns an environment.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, get_args, get_type_hints
+
+import agents
+import hexenv
+from agents.agent import Agent
+
+NOT_AGENTS = ("cli", "naming")
+
+
+def agent_classes() -> dict[str, type[Any]]:
+    """The agents by name: every class with a `name` in a module of `agents`."""
+    found: dict[str, type[Any]] = {}
+    for module_info in pkgutil.iter_modules(agents.__path__):
+        if module_info.ispkg or module_info.name in NOT_AGENTS:
+            continue
+        module = importlib.import_module(f"agents.{module_info.name}")
+        for value in vars(module).values():
+            is_of_module = inspect.isclass(value) and value.__module__ == module.__name__
+            if is_of_module and isinstance(vars(value).get("name"), str):
+                found[vars(value)["name"]] = value
+    return dict(sorted(found.items()))
+
+
+def make_agent(text: str, seed: int | None = None) -> Agent:
+    """The agent that a text names.
+
+    Args:
+        text: ``name`` or ``name:parameter=value,parameter=value``.
+        seed: For an agent that takes one and is not given one in the text.
+
+    Raises:
+        ValueError: If there is no such agent, it has no such parameter, or refuses a value.
+    """
+    name, _, rest = text.partition(":")
+    if "." in name:
+        agent_class = _import(*name.rpartition(".")[::2])
+    elif name in agent_classes():
+        agent_class = agent_classes()[name]
+    else:
+        raise ValueError(f"expected an agent of {', '.join(agent_classes())}, got {name!r}")
+    options = parse_options(agent_class, rest.split(",") if rest else [], name)
+    if "seed" in inspect.signature(agent_class).parameters:
+        options.setdefault("seed", seed)
+    try:
+        return agent_class(**options)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def environment_makers() -> dict[str, Callable[..., Any]]:
+    """The functions that make `hexenv`'s environments, by game; of several versions the newest."""
+    versions: dict[str, tuple[int, str]] = {}
+    for module_info in pkgutil.iter_modules(hexenv.__path__):
+        match = re.fullmatch(r"(\w+)_v(\d+)", module_info.name)
+        if match:
+            known = versions.get(match[1], (-1, ""))
+            versions[match[1]] = max(known, (int(match[2]), module_info.name))
+    return {
+        game: importlib.import_module(f"hexenv.{module}").env
+        for game, (_, module) in sorted(versions.items())
+    }
+
+
+def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any:
+    """The environment that a text names.
+
+    Args:
+        name: A game of `hexenv`, or ``module:function``.
+        options: ``key=value`` texts for the function's own parameters.
+        **view: Further arguments for the function, such as `render_mode`.
+
+    Raises:
+        ValueError: If there is no such game, it has no such option, or refuses a value.
+    """
+    makers = environment_makers()
+    if ":" in name:
+        maker = _import(*name.split(":", 1))
+    elif name in makers:
+        maker = makers[name]
+    else:
+        raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
+    return maker(**parse_options(maker, options, name), **view)
+
+
+def _import(module: str, attribute: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"expected a name to import, got {module}.{attribute}: {error}") from None
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The named parameters of a class or function."""
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    }
+
+
+def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str) -> dict[str, Any]:
+    """Arguments for `function` from ``key=value`` texts, read as its type hints say.
+
+    Raises:
+        ValueError: If a text is no pair, `function` has no such parameter, or the value does not
+            fit the parameter's type.
+    """
+    known = parameters(function)
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{name}: expected key=value, got {pair!r}")
+        if key not in known:
+            takes = ", ".join(known) or "no options"
+            raise ValueError(f"{name}: expected an option of {takes}, got {key!r}")
+        try:
+            options[key] = parse_value(text, hints.get(key, str))
+        except ValueError as error:
+            raise ValueError(f"{name}: expected {key} as {error}, got {text!r}") from None
+    return options
+
+
+def parse_value(text: str, hint: Any) -> Any:
+    """The value of a text, of the first type in `hint` that it fits.
+
+    Raises:
+        ValueError: Naming the types that were expected.
+    """
+    kinds = [str(kind) for kind in (get_args(hint) or (hint,))]
+    for kind in kinds:
+        if "tuple" in kind and re.fullmatch(r"\(?\d+[x,]\d+\)?", text):
+            return tuple(int(number) for number in re.findall(r"\d+", text))
+        if "NoneType" in kind and text.lower() == "none":
+            return None
+        if "bool" in kind and text.lower() in ("true", "false", "1", "0", "on", "off"):
+            return text.lower() in ("true", "1", "on")
+        if "int" in kind and re.fullmatch(r"[+-]?\d[\d_]*", text):
+            return int(text)
+        if "float" in kind and re.fullmatch(r"[+-]?[\d._]+(e[+-]?\d+)?", text):
+            return float(text)
+        if "str" in kind:
+            return text
+    names = {"tuple": "5x7", "bool": "true or false", "int": "a whole number", "float": "a number"}
+    raise ValueError(
+        " or ".join(text for key, text in names.items() if any(key in kind for kind in kinds))
+    )

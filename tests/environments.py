@@ -1,0 +1,95 @@
+"""What the tests of the environments share: boards, random games, and all that an env shows."""
+
+import numpy as np
+
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+
+MODULES = (hex_v0, connect4_v0, tictactoe_v0, gomoku_v0)
+
+SMALL = {
+    "hex-3": (hex_v0, {"board_size": 3}),
+    "hex-2x4": (hex_v0, {"board_size": (2, 4)}),
+    "hex-3-swap": (hex_v0, {"board_size": 3, "swap": True}),
+    "connect4-4x5": (connect4_v0, {"rows": 4, "columns": 5, "connect": 3}),
+    "tictactoe": (tictactoe_v0, {}),
+    "gomoku-4": (gomoku_v0, {"board_size": 4, "connect": 3, "rule": "standard"}),
+}
+LARGE = {
+    "hex": (hex_v0, {}),
+    "hex-5": (hex_v0, {"board_size": 5}),
+    "hex-3x5": (hex_v0, {"board_size": (3, 5)}),
+    "hex-5-swap": (hex_v0, {"board_size": 5, "swap": True}),
+    "connect4": (connect4_v0, {}),
+    "gomoku-9": (gomoku_v0, {"board_size": 9, "rule": "standard"}),
+    "gomoku-7x9": (gomoku_v0, {"board_size": (7, 9)}),
+}
+BOARDS = SMALL | LARGE
+"""Boards by name: the module of the environment and its options."""
+
+KINDS = ("raw_env", "env")
+"""The functions of a module that make environments: without and with the wrapper."""
+
+
+def make(board, kind="raw_env", **view):
+    module, options = BOARDS[board]
+    return getattr(module, kind)(**options, **view)
+
+
+def plain(value):
+    """A value that `==` compares in full: arrays with their type and shape, dicts in order."""
+    if isinstance(value, np.ndarray):
+        return ("array", value.dtype.str, value.shape, value.tolist())
+    if isinstance(value, dict):
+        return [(key, plain(item)) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def view(env):
+    """All that an environment shows of its game, as a value of its own that `==` compares."""
+    raw = env.unwrapped
+    shown = {
+        "position": raw.state.tobytes(),
+        "bytes": raw.to_bytes(),
+        "actions": raw.actions,
+        "moves": raw.moves,
+        "was reset": hasattr(env, "agents"),
+    }
+    if hasattr(env, "agents"):
+        shown |= {
+            "agents": env.agents,
+            "agent_selection": env.agent_selection,
+            "rewards": env.rewards,
+            "cumulative rewards": env._cumulative_rewards,
+            "terminations": env.terminations,
+            "truncations": env.truncations,
+            "infos": env.infos,
+            "observations": {agent: env.observe(agent) for agent in env.possible_agents},
+            "last": env.last() if env.agents else None,
+        }
+    return plain(shown)
+
+
+def legal_actions(env):
+    """The legal actions of the agent to move; none for an agent whose game is over."""
+    raw = env.unwrapped
+    return [a for a in range(raw.action_space(raw.agent_selection).n) if raw.is_legal(a)]
+
+
+def random_action(env, rng):
+    """A legal action of the agent to move, as a Python integer; None if its game is over."""
+    legal = legal_actions(env)
+    return int(rng.choice(legal)) if legal else None
+
+
+def play_on(env, rng):
+    """Play a random game from here to its end, and yield after each ply that leaves it in play."""
+    while not any(env.terminations.values()):
+        yield random_action(env, rng)
+
+
+def play_out(env, rng):
+    """Play at random until no agent is left."""
+    while env.agents:
+        env.step(random_action(env, rng))
