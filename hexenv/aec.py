@@ -129,7 +129,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._shape = (game.rows, game.columns, len(self.planes))
         self._initial = _Start.of(game, new_state(game))
         self._bytes = self._initial.record.copy()
-        self._states = self._bytes.view(game.state_dtype)
+        self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
+        self._states = self._bytes.view(self._record_dtype)
         self._mask = np.zeros(game.num_actions(), np.int8)
         self._extra_planes = extra_codes(game, self.planes)
         self._spaces = self._make_spaces()
@@ -340,7 +341,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._bytes = self._bytes.copy()
-        twin._states = twin._bytes.view(self.game.state_dtype)
+        twin._states = twin._bytes.view(self._record_dtype)
         twin.actions = self.actions.copy()
         twin._mask = self._mask.copy()
         twin._owns_spaces = False
@@ -360,7 +361,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._states = self._bytes.view(self.game.state_dtype)
+        self._states = self._bytes.view(self._record_dtype)
         if hasattr(self, "agents"):
             self._bind()
 
@@ -369,7 +370,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     @property
     def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method: no use here
         """The position, a record for the game's verbs; change it only through `step`."""
-        return self._states.view(np.recarray)[0]
+        return self._states[0]
 
     @property
     def moves(self) -> str:

@@ -13,31 +13,41 @@ the classes among its arguments, and every local module these import. Numba's ow
 the function's file, and so would run old rules after an edit elsewhere.
 """
 
-# Numba ships no type information; this module is where that stays.
+# Numba's types are partly missing and partly wrong; this module is where that stays.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 import ast
+import functools
 import hashlib
+import importlib.util
 import inspect
+import operator
 import os
 import shutil
 import sys
 import sysconfig
+import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
 import numba
+
+# What is registered first wins: the fields of every NamedTuple have to, before our methods.
+import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
 from numba.core import cgutils, types
 from numba.core import event as numba_event
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
-__all__ = ["CompiledFunction", "compiled", "copy_record", "is_compiled", "kernel"]
+__all__ = ["CompiledFunction", "compiled", "copy_record", "inlined_kernel", "is_compiled", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -53,6 +63,16 @@ def kernel(function: F) -> F:
     return function
 
 
+def inlined_kernel(function: F) -> F:
+    """A `kernel` whose code becomes part of its caller's.
+
+    For the inner steps of a search: their arguments are many, and passing them takes a tenth of a
+    simulation's time.
+    """
+    register_jitable(error_model="numpy", forceinline=True)(function)
+    return function
+
+
 def compiled(cls: C) -> C:
     """Class decorator: make every public method of a NamedTuple callable from compiled code.
 
@@ -65,7 +85,7 @@ def compiled(cls: C) -> C:
     Raises:
         TypeError: If `cls` is not a NamedTuple, has no field, gives a method that another compiled
             class has other parameters, or a method the name of another compiled class's field
-            (numba would then read the method where the field is meant).
+            (which of the two numba means hangs on the order in which it heard of them).
     """
     fields: tuple[str, ...] | None = getattr(cls, "_fields", None)
     if not fields:
@@ -99,9 +119,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` is an instance of a `@compiled` class, with all that it contains."""
-    return type(value) in _classes and all(
-        is_compiled(part) for part in _tuple_items(value) if hasattr(part, "_fields")
-    )
+    return type(value) in _classes and _classes.issuperset(_named_tuple_classes([value]))
 
 
 def _parameters(method: Callable[..., Any]) -> inspect.Signature:
@@ -119,9 +137,8 @@ def _expose(name: str, method: Callable[..., Any]) -> None:
 
     # Numba checks the parameters of an overload by this attribute.
     resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
-    overload_method(
-        types.BaseNamedTuple, name, strict=False, jit_options={"error_model": "numpy"}
-    )(resolve)
+    options: dict[str, Any] = {"strict": False, "jit_options": {"error_model": "numpy"}}
+    overload_method(types.BaseNamedTuple, name, **options)(resolve)
 
 
 def copy_record(source: Any, into: Any) -> None:
@@ -141,16 +158,18 @@ def _copy_memory(_context: Any, source: Any, into: Any) -> Any:
 
 @overload(copy_record, strict=False)
 def _overload_copy_record(source: Any, into: Any) -> Any:
-    if isinstance(source, types.Record) and source == into:
-        return lambda source, into: _copy_memory(source, into)
-    return None
+    def copy_memory(source: Any, into: Any) -> None:
+        _copy_memory(source, into)
+
+    return copy_memory if isinstance(source, types.Record) and source == into else None
 
 
 class CompiledFunction:
     """A kernel as machine code, compiled for the types of its arguments when first called.
 
     The code is kept on disk and found again by later processes, until a source it was made from
-    changes. Classes defined in `__main__` or at a prompt are compiled for this process alone.
+    changes. What a later process could not find, as it was defined in `__main__`, at a prompt or
+    inside a function, is compiled for this process alone; so is a source edited while it runs.
 
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
@@ -174,63 +193,99 @@ class CompiledFunction:
         if numba.config.DISABLE_JIT:
             return self.function
         classes = frozenset(_named_tuple_classes(arguments))
+        signature = tuple(numba.typeof(argument) for argument in arguments)
         with _lock:
-            dispatcher = self._dispatchers.get(classes)
-            if dispatcher is None:
-                dispatcher = _make_dispatcher(self.function, classes)
-                self._dispatchers[classes] = dispatcher
-            signature = tuple(numba.typeof(argument) for argument in arguments)
+            if classes not in self._dispatchers:
+                self._dispatchers[classes] = _make_dispatcher(self.function, classes)
+            dispatcher = self._dispatchers[classes]
             if signature not in dispatcher.overloads:
-                with _announcement(self.function, classes):
-                    dispatcher.compile(signature)
+                dispatcher = _compile(dispatcher, classes, signature)
+                self._dispatchers[classes] = dispatcher
         return dispatcher.overloads[signature].entry_point
 
 
 _lock: Final = threading.RLock()
 
 
-def _tuple_items(value: Any) -> Iterator[Any]:
-    return iter(value) if isinstance(value, tuple) else iter(())
-
-
 def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:
     for value in values:
-        if hasattr(value, "_fields"):
-            yield type(value)
-            yield from _named_tuple_classes(_tuple_items(value))
+        if isinstance(value, tuple):
+            if hasattr(value, "_fields"):
+                yield type(value)
+            yield from _named_tuple_classes(value)
+
+
+def _jit(function: Callable[..., Any], cache: bool) -> Any:
+    return numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
+
+
+def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> Any:
+    directory = _cache_directory(function, classes)
+    if directory is not None:
+        before = numba.config.CACHE_DIR
+        # Numba reads the setting when it decorates, so the user's own functions keep their place.
+        numba.config.CACHE_DIR = str(directory)
+        try:
+            dispatcher = _jit(function, cache=True)
+            # Where numba cannot write it takes another place, which an edit does not change.
+            if Path(dispatcher.stats.cache_path).is_relative_to(directory):
+                return dispatcher
+        except RuntimeError:
+            pass  # it found no place at all
+        finally:
+            numba.config.CACHE_DIR = before
+    return _jit(function, cache=False)
+
+
+def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...]) -> Any:
+    """Compile for one signature, or load it; returns the dispatcher that has it then."""
+    cache = dispatcher.stats.cache_path
+    with _announcement(dispatcher.py_func, classes, is_kept=cache is not None):
+        try:
+            dispatcher.compile(signature)
+        except Exception as error:
+            if cache is None or isinstance(error, NumbaError):
+                raise
+            # A damaged file or a full disk: do without, and let the next process start anew.
+            shutil.rmtree(cache, ignore_errors=True)
+            dispatcher = _jit(dispatcher.py_func, cache=False)
+            dispatcher.compile(signature)
+    return dispatcher
 
 
 # ---- the cache ----------------------------------------------------------------------------------
 
 
-def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> Any:
-    directory = _cache_directory(function, classes)
-    before = numba.config.CACHE_DIR
-    # Numba reads the setting when it decorates, so the user's own functions keep their place.
-    numba.config.CACHE_DIR = str(directory) if directory else before
-    try:
-        return numba.njit(cache=directory is not None, nogil=True, error_model="numpy")(function)
-    finally:
-        numba.config.CACHE_DIR = before
+_started: Final = time.time()
+"""When this process began, near enough."""
 
 
 def _cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> Path | None:
     """The directory for one function over one set of classes, or None where nothing can be kept."""
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
-    if any(_source_file(module) is None for module in modules):
+    files = [str(_source_file(module) or "") for module in modules]
+    if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
         return None
+    sources = _sources(modules)
     root = _cache_root()
-    if root is None:
+    if sources is None or root is None:
         return None
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
-    places = [str(_source_file(module)) for module in modules]
-    family = f"{function.__name__}-{_digest([repr((names, places))])}"
-    settings = repr((numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.CPU_NAME))
-    directory = root / f"{family}-{_digest([*_sources(modules), settings])}"
+    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize)
+    family = f"{function.__name__}-{_digest([repr((names, files, settings))])}"
+    directory = root / f"{family}-{_digest(sources)}"
     if not directory.exists():
         for stale in root.glob(f"{family}-*"):  # what an older source was compiled to
-            shutil.rmtree(stale, ignore_errors=True)
+            if stale != directory:  # which another process may have begun by now
+                shutil.rmtree(stale, ignore_errors=True)
     return directory
+
+
+def _is_in_place(cls: type) -> bool:
+    """Whether a class is found by its name, as a later process will have to."""
+    with suppress(AttributeError):
+        return operator.attrgetter(cls.__qualname__)(sys.modules[cls.__module__]) is cls
+    return False
 
 
 def _cache_root() -> Path | None:
@@ -242,21 +297,20 @@ def _cache_root() -> Path | None:
     else:
         candidates = [package / "__pycache__" / "compiled", _user_cache() / of_this_install]
     for candidate in candidates:
-        try:
-            candidate.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(candidate, os.W_OK | os.X_OK):
-            return candidate
+        with suppress(OSError, RuntimeError):  # not writable; no home directory
+            root = candidate.expanduser().absolute()
+            root.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=root).close()
+            return root
     return None
 
 
 def _user_cache() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return Path("~/Library/Caches")
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
 
 
 def _digest(texts: Iterable[str]) -> str:
@@ -276,9 +330,12 @@ def _source_file(module_name: str) -> Path | None:
     return Path(file) if file and file.endswith(".py") and Path(file).exists() else None
 
 
-def _sources(modules: Iterable[str]) -> list[str]:
-    """The text of the given modules and, followed through their imports, of all local ones."""
-    tops = {module.partition(".")[0] for module in modules}
+def _sources(modules: Iterable[str]) -> list[str] | None:
+    """The text of the given modules and, followed through their imports, of all local ones.
+
+    None if one was edited since this process began, which may still run what was there before.
+    """
+    tops = {module.partition(".")[0] for module in (*modules, __name__)}
     found: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
@@ -286,14 +343,16 @@ def _sources(modules: Iterable[str]) -> list[str]:
         file = _source_file(name)
         if name in found or file is None or not _is_local(name, file, tops):
             continue
-        found[name] = file.read_text(encoding="utf-8")
+        if _started < file.stat().st_mtime <= time.time():
+            return None
+        found[name] = importlib.util.decode_source(file.read_bytes())
         waiting.extend(_imported_modules(name, found[name]))
     return [f"{name}\n{found[name]}" for name in sorted(found)]
 
 
-_LIBRARIES: Final = tuple(
-    Path(path).resolve()
-    for path in {sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")}
+_LIBRARIES: Final = (
+    Path(sysconfig.get_path("stdlib")).resolve(),
+    Path(numba.__file__).resolve().parents[1],
 )
 
 
@@ -301,41 +360,63 @@ def _is_local(name: str, file: Path, tops: set[str]) -> bool:
     """Whether a module belongs to the code that is compiled, and not to an installed library."""
     if name.partition(".")[0] in tops:
         return True
-    return not any(file.resolve().is_relative_to(library) for library in _LIBRARIES)
+    file = file.resolve()
+    installed = {"site-packages", "dist-packages"}.intersection(file.parts)
+    return not installed and not any(file.is_relative_to(library) for library in _LIBRARIES)
 
 
-def _imported_modules(name: str, source: str) -> Iterator[str]:
-    """Names of the modules that a module's import statements may mean."""
-    package = getattr(sys.modules[name], "__package__", None) or ""
+@functools.cache
+def _imported_modules(name: str, source: str) -> list[str]:
+    """Names of the modules that a module's import statements may mean.
+
+    Only what the module holds counts, as compiled code can reach nothing else: no import inside a
+    function or for type checking, which may or may not have happened by now.
+    """
+    held = vars(sys.modules[name])
+    package = held.get("__package__") or ""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            for alias in node.names:
+                parts = alias.name.split(".")
+                if alias.asname in held:
+                    found.append(alias.name)
+                elif alias.asname is None and parts[0] in held:
+                    found += [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
         elif isinstance(node, ast.ImportFrom):
-            start = package.split(".")[: len(package.split(".")) - node.level + 1]
-            parts = [*(start if node.level else []), *([node.module] if node.module else [])]
-            base = ".".join(parts)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            parent = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            base = f"{parent}.{node.module or ''}".strip(".")
+            for alias in node.names:
+                if alias.name == "*" or (alias.asname or alias.name) in held:
+                    found += [base, f"{base}.{alias.name}"]
+    return found
+
+
+# ---- the announcement ---------------------------------------------------------------------------
 
 
 class _Announcer(numba_event.Listener):
     """Prints one line when numba really compiles (and none when the code comes from the cache)."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, function: Callable[..., Any], line: str) -> None:
+        self.function = function
         self.line = line
 
     def on_start(self, event: Any) -> None:
-        if self.line:
+        if self.line and event.data["dispatcher"].py_func is self.function:
             print(self.line, file=sys.stderr, flush=True)
-        self.line = ""
+            self.line = ""
 
     def on_end(self, event: Any) -> None:
         pass
 
 
 @contextmanager
-def _announcement(function: Callable[..., Any], classes: frozenset[type]) -> Iterator[None]:
-    names = ", ".join(sorted(cls.__name__ for cls in classes))
-    line = f"hexenv: compiling {function.__name__} for {names} (once, some seconds)"
-    with numba_event.install_listener("numba:compile", _Announcer(line)) or nullcontext():
+def _announcement(
+    function: Callable[..., Any], classes: frozenset[type], is_kept: bool
+) -> Generator[None, None, None]:
+    names = ", ".join(sorted(cls.__name__ for cls in classes)) or "numbers and arrays"
+    often = "once" if is_kept else "in every process"
+    line = f"hexenv: compiling {function.__name__} for {names} ({often}, some seconds)"
+    with numba_event.install_listener("numba:compile", _Announcer(function, line)):
         yield

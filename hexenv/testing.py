@@ -492,7 +492,7 @@ def _check_copies(game: Game, actions: list[int], log: GameLog) -> None:
 
 
 def _same_record(first: State, second: State) -> bool:
-    return all(np.array_equal(first[name], second[name]) for name in first.dtype.names)
+    return all(np.array_equal(first[name], second[name]) for name in first.dtype.names or ())
 
 
 def _check_texts(game: Game, actions: list[int], log: GameLog) -> None:

@@ -104,7 +104,7 @@ def clone(env: Any) -> Any:
         return own_clone(env)
     twin: Any = object.__new__(env_class)
     memo: dict[int, Any] = {id(env): twin}
-    attributes: dict[str, Any] = vars(env)
+    attributes = cast("dict[str, Any]", vars(env))
     if "env" in attributes:
         inner = attributes["env"]
         memo[id(inner)] = clone(inner)

@@ -21,7 +21,7 @@ from agents.search.playout import Playout
 from agents.search.reward import Reward
 from agents.search.selection import Selection
 from agents.search.tree import ROOT, Tree, add_node, expand, record_visit
-from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 
 
 @compiled
@@ -33,7 +33,7 @@ class Variant(NamedTuple):
     reward: Reward
 
 
-@kernel
+@inlined_kernel
 def select_child(tree: Tree, node: int, selection: Any) -> int:
     """The first child that has never been visited, else the one with the highest score."""
     first = tree.first_child[node]
@@ -52,7 +52,7 @@ def select_child(tree: Tree, node: int, selection: Any) -> int:
     return best
 
 
-@kernel
+@inlined_kernel
 def descend(
     game: Any,
     state: Any,
@@ -93,7 +93,7 @@ def descend(
     return depth
 
 
-@kernel
+@inlined_kernel
 def back_up(
     tree: Tree,
     path: NDArray[np.int32],

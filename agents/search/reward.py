@@ -23,4 +23,4 @@ class WinLoss(NamedTuple):
         outcome = game.outcome(state, player)
         if outcome == 0:
             return self.draw
-        return 1.0 if outcome > 0 else 0.0
+        return 0.5 + 0.5 * outcome

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, inlined_kernel
 
 ROOT: Final = 0
 
@@ -51,7 +51,7 @@ def new_tree(max_nodes: int) -> Tree:
     )
 
 
-@kernel
+@inlined_kernel
 def add_node(tree: Tree, action: int, visits: int) -> None:
     """Take the next free node into use."""
     node = tree.node_count[0]
@@ -64,7 +64,7 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
     tree.node_count[0] = node + 1
 
 
-@kernel
+@inlined_kernel
 def expand(
     game: Any, state: Any, tree: Tree, node: int, buffer: NDArray[np.int32], rng: Any
 ) -> bool:
@@ -86,7 +86,7 @@ def expand(
     return True
 
 
-@kernel
+@inlined_kernel
 def record_visit(tree: Tree, node: int, reward: float) -> None:
     """Count one more simulation through a node."""
     tree.visits[node] += 1

@@ -253,11 +253,7 @@ def to_play(self: Any, state: State) -> int:
 @kernel
 def outcome(self: Any, state: State, player: int) -> int:
     """`Game.outcome`."""
-    if state.winner == player:
-        return 1
-    if state.winner == 1 - player:
-        return -1
-    return 0
+    return int(state.winner == player) - int(state.winner == 1 - player)
 
 
 @kernel
