@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.foreign import action_mask, is_over, new_state_of, planner_view
+from agents.search.foreign import is_over, legal_actions, new_state_of, planner_view
 from hexenv.compiled import CompiledFunction, kernel
 
 
@@ -57,7 +57,7 @@ def check_in_play(env: Any) -> None:
     Raises:
         ValueError: If it has not been reset, or the game is over.
     """
-    if not hasattr(env, "agents"):
+    if not (hasattr(env, "agents") and hasattr(env, "agent_selection")):
         raise ValueError("expected an environment in play, got one before reset")
     if is_over(env):
         raise ValueError("expected an environment in play, got one whose game is over")
@@ -84,13 +84,13 @@ class RandomAgent:
     def act(self, env: Any) -> int:
         """A random legal action."""
         check_in_play(env)
-        actions = np.flatnonzero(action_mask(env))
+        actions = legal_actions(env)
         return int(actions[int(self._rng.random() * len(actions))])
 
 
 @kernel
 def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: np.random.Generator) -> int:
-    """A winning action, else a random one that leaves no winning reply, else a random one.
+    """A winning action, else a random one that does not lose at once or to a reply, else any.
 
     Args:
         game: The game.
@@ -114,7 +114,7 @@ def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: np.random.G
         action = int(actions[pick])
         game.copy(root, state)
         game.step(state, action)
-        is_safe = True
+        is_safe = not (game.is_terminal(state) and game.outcome(state, player) < 0)
         for j in range(game.legal_actions(state, replies)):
             game.copy(state, reply)
             game.step(reply, int(replies[j]))

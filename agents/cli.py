@@ -81,11 +81,11 @@ def match(
 
     Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
     """
-    env = make_environment(game, options, render_mode=render)
+    env = make_environment(game, options, **({"render_mode": render} if render else {}))
     players = [make_agent(text) for text in agents]
     results: list[GameResult] = []
     interrupted = False
-    show = _shower(agents) if render == "ansi" else None
+    show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
     try:
         with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
@@ -108,13 +108,13 @@ def match(
         sys.exit(INTERRUPTED)
 
 
-def _shower(names: tuple[str, str]) -> Callable[[Any, int, int], None]:
+def _shower(names: tuple[str, str], to_stderr: bool) -> Callable[[Any, int, int], None]:
     """A function that prints every move and the board after it."""
 
     def show(env: Any, number: int, action: int) -> None:
         raw = env.unwrapped
         move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
-        click.echo(f"\n{names[number]} plays {move}\n{env.render()}")
+        click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
 
     return show
 
@@ -123,7 +123,7 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
     """Print the table of a match: the score counts a draw as half, with its 95 % interval."""
     low, high = summary.interval
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("agent", overflow="fold", min_width=26)
+    table.add_column("agent", overflow="fold", min_width=12)
     for column in ("won", "drawn", "lost", "score (95 %)", "as first", "illegal", "ms/move"):
         table.add_column(column, justify="right", no_wrap=True)
     rows = [
@@ -142,7 +142,9 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
     click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}", nl=False)
-    Console().print(table)
+    console = Console()
+    console.width = max(console.width, 80)  # in less, figures would be cut off
+    console.print(table)
 
 
 @main.command()
@@ -164,6 +166,8 @@ def play(
 ) -> None:
     """Play GAME against AGENT. Moves are typed as text; 'help' says what else there is."""
     env = make_environment(game, options, render_mode="ansi")
+    if not hasattr(env.unwrapped, "game"):
+        raise ValueError(f"expected a game of hexenv to play, got {game}")
     opponent: Agent = make_agent(agent, seed)
     env.reset(options={"moves": moves} if moves else None)
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()

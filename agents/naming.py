@@ -55,7 +55,7 @@ def make_agent(text: str, seed: int | None = None) -> Agent:
         options.setdefault("seed", seed)
     try:
         return agent_class(**options)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
 
 
@@ -91,14 +91,21 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
         maker = makers[name]
     else:
         raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
-    return maker(**parse_options(maker, options, name), **view)
+    arguments = {**parse_options(maker, options, name), **view}
+    try:
+        return maker(**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _import(module: str, attribute: str) -> Any:
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"expected a name to import, got {module}.{attribute}: {error}") from None
+    if not callable(found):
+        raise ValueError(f"expected a class or a function, got {module}.{attribute}")
+    return found
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -125,8 +132,8 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
         if not equals:
             raise ValueError(f"{name}: expected key=value, got {pair!r}")
         if key not in known:
-            takes = ", ".join(known) or "no options"
-            raise ValueError(f"{name}: expected an option of {takes}, got {key!r}")
+            takes = f"an option of {', '.join(known)}" if known else "no options"
+            raise ValueError(f"{name}: expected {takes}, got {key!r}")
         try:
             options[key] = parse_value(text, hints.get(key, str))
         except ValueError as error:
@@ -135,7 +142,7 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
 
 
 def parse_value(text: str, hint: Any) -> Any:
-    """The value of a text, of the first type in `hint` that it fits.
+    """The value of a text, of the first type in `hint` that it fits; other types get the text.
 
     Raises:
         ValueError: Naming the types that were expected.
@@ -148,13 +155,14 @@ def parse_value(text: str, hint: Any) -> Any:
             return None
         if "bool" in kind and text.lower() in ("true", "false", "1", "0", "on", "off"):
             return text.lower() in ("true", "1", "on")
-        if "int" in kind and re.fullmatch(r"[+-]?\d[\d_]*", text):
+        if "int" in kind and re.fullmatch(r"[+-]?\d+(_\d+)*", text):
             return int(text)
-        if "float" in kind and re.fullmatch(r"[+-]?[\d._]+(e[+-]?\d+)?", text):
+        if "float" in kind and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text):
             return float(text)
         if "str" in kind:
             return text
     names = {"tuple": "5x7", "bool": "true or false", "int": "a whole number", "float": "a number"}
-    raise ValueError(
-        " or ".join(text for key, text in names.items() if any(key in kind for kind in kinds))
-    )
+    expected = [word for key, word in names.items() if any(key in kind for kind in kinds)]
+    if not expected:
+        return text
+    raise ValueError(" or ".join(expected))

@@ -140,8 +140,7 @@ def root_statistics(tree: Tree, num_actions: int, simulations: int, seconds: flo
     line: list[int] = []
     node = ROOT
     while tree.child_count[node] > 0:
-        below = children(tree, node)
-        node = below.start + int(np.argmax(tree.visits[below]))
+        node = best_child(tree, node, "visits")
         if tree.visits[node] == 0:
             break
         line.append(int(tree.action[node]))
@@ -149,16 +148,21 @@ def root_statistics(tree: Tree, num_actions: int, simulations: int, seconds: flo
 
 
 def choose(tree: Tree, final_move: str) -> int:
-    """The root action to play; ties go to the better value, then to the lower action."""
-    root = children(tree, ROOT)
-    action, visits, value = tree.action[root], tree.visits[root], tree.value[root]
+    """The root action to play."""
+    return int(tree.action[best_child(tree, ROOT, final_move)])
+
+
+def best_child(tree: Tree, node: int, final_move: str) -> int:
+    """The best child by one of `FINAL_MOVES`; ties go to the value, then to the lower action."""
+    below = children(tree, node)
+    action, visits, value = tree.action[below], tree.visits[below], tree.value[below]
     if final_move == "value":
         merit = np.where(visits > 0, value, -1.0)
     elif final_move == "lcb":
         merit = np.where(visits > 0, wilson_interval(value, np.maximum(visits, 1))[0], -1.0)
     else:
         merit = visits
-    return int(action[np.lexsort((-action, value, merit))[-1]])
+    return below.start + int(np.lexsort((-action, value, merit))[-1])
 
 
 def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:

@@ -1,11 +1,11 @@
-"""What a player is shown: the game's planes and, on request, a few more."""
+"""The compiled half of an environment: a step with its mask, and the planes a player is shown."""
 
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import kernel
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import NO_ACTION, Game, State
 
 SIDE: Final = 0
@@ -48,3 +48,28 @@ def write_planes(
         elif extra[i] == LAST_MOVE and state.last_action != NO_ACTION:
             cell = game.last_cell(state)
             out[cell // game.columns, cell % game.columns, first + i] = 1
+
+
+# Python passes numba an array ten times faster than a record, so the two functions that every step
+# needs take the position as an array of one record.
+
+
+@kernel
+def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tuple[int, int]:
+    """Step, and write the new mask; returns the winner and the player to move."""
+    state = states[0]
+    game.step(state, action)
+    game.legal_mask(state, mask)
+    return state.winner, game.to_play(state)
+
+
+@kernel
+def show(
+    game: Any, states: Any, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
+) -> None:
+    """Write the planes that `player` sees."""
+    write_planes(game, states[0], player, extra, out)
+
+
+compiled_advance: Final = CompiledFunction(advance)
+compiled_show: Final = CompiledFunction(show)

@@ -35,6 +35,11 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
         super().__init__(env)
         self._illegal_reward = illegal_reward
 
+    @property
+    def unwrapped(self) -> BoardEnv:
+        """The environment itself."""
+        return self.env
+
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game; see `BoardEnv.reset`."""
         self.env.reset(seed=seed, options=options)  # first: it may refuse the options

@@ -83,8 +83,8 @@ def random_action(env, rng):
     return int(rng.choice(legal)) if legal else None
 
 
-def play_on(env, rng):
-    """Play a random game from here to its end, and yield after each ply that leaves it in play."""
+def random_game(env, rng):
+    """The actions of a random game from here to its end, for the caller to step."""
     while not any(env.terminations.values()):
         yield random_action(env, rng)
 
@@ -93,3 +93,19 @@ def play_out(env, rng):
     """Play at random until no agent is left."""
     while env.agents:
         env.step(random_action(env, rng))
+
+
+def whole_game(env, rng, illegal_at=None):
+    """The actions of a game to its last agent, for the caller to step.
+
+    The first action that can be illegal from ply `illegal_at` on is; that takes a wrapped env.
+    """
+    ply = 0
+    while env.agents:
+        is_live = not any(env.terminations.values())
+        illegal = set(range(env.action_space("player_0").n)) - set(legal_actions(env))
+        if illegal_at is not None and is_live and ply >= illegal_at and illegal:
+            yield int(rng.choice(sorted(illegal)))
+        else:
+            yield random_action(env, rng)
+        ply += 1

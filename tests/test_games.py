@@ -82,18 +82,18 @@ def random_game(game, rng):
 
 @pytest.mark.parametrize("game", SMALL, ids=str)
 def test_contract_on_small_boards(game):
-    check_game(game, games=20)
+    check_game(game, games=20 if JIT else 6)
 
 
 @pytest.mark.parametrize("game", MIDDLING, ids=str)
 def test_contract_on_middling_boards(game):
-    check_game(game, games=8 if JIT else 2)
+    check_game(game, games=6 if JIT else 2)
 
 
-# In plain Python, symmetries make a game of the largest boards take a minute: less of them there.
+# In plain Python a game on a large board takes seconds, times its symmetries: fewer of them there.
 @pytest.mark.parametrize("game", LARGE, ids=str)
 def test_contract_on_large_boards(game):
-    check_game(game, games=4 if JIT else 1)
+    check_game(game, games=2 if JIT else 1)
 
 
 @needs_compiler
@@ -240,9 +240,7 @@ def naive_lines(rows, columns):
 
 def naive_line_winner(owners, connect, exactly):
     """Look along every line of the whole board for stones that follow each other."""
-    board = {
-        place: owner for place, owner in zip(np.ndindex(owners.shape), owners.flat, strict=True)
-    }
+    board = dict(zip(np.ndindex(owners.shape), owners.flat, strict=True))
     for line in naive_lines(*owners.shape):
         for player, stones in itertools.groupby(line, board.get):
             length = len(list(stones))
@@ -293,13 +291,13 @@ def naive_perft(game, depth):
         (hex.new(3, swap=True), 5),
         (hex.new(4), 4),
         (gomoku.new(3, 3), 5),
-        (gomoku.new((3, 4), 3), 6),
-        (gomoku.new((3, 4), 3, "standard"), 6),
+        pytest.param(gomoku.new((3, 4), 3), 6, marks=needs_compiler),
+        (gomoku.new(3, 3, "standard"), 6),
     ],
     ids=str,
 )
 def test_perft_against_naive_rules(game, deepest):
-    for depth in range(1, deepest + 1):
+    for depth in (deepest - 1, deepest):
         assert perft(game, depth) == naive_perft(game, depth)
 
 
@@ -315,7 +313,6 @@ def test_perft_against_naive_rules(game, deepest):
         connect4.new(7, 7, 5),
         connect4.new(4, 12, 6),
         connect4.new(3, 15, 2),
-        connect4.new(13, 4, 8),
         connect4.new(29, 2, 4),
         gomoku.new(3, 3, "standard"),
         gomoku.new((4, 7), 3, "standard"),
@@ -372,7 +369,7 @@ def playout_frequencies(game, state, playouts, fast):
         (hex.new(3), "a1"),
         (hex.new((3, 6)), "b2 b3"),
         (hex.new(5, swap=True), "b2 swap"),
-        (hex.new(11), ""),
+        pytest.param(hex.new(11), "", marks=needs_compiler),
         (connect4.new(), ""),
         (connect4.new(), "1111112"),
         (connect4.new(4, 5), "123"),
@@ -785,6 +782,7 @@ def test_moves_that_are_none_are_refused(game, moves, message):
     [
         (-1, "illegal action -1: expected 0 to 6"),
         (7, "illegal action 7: expected 0 to 6"),
+        (1.0, "illegal action 1.0: not an integer"),
         (1.5, "illegal action 1.5: not an integer"),
         (float("nan"), "illegal action nan: not an integer"),
         (float("inf"), "illegal action inf: not an integer"),
@@ -803,7 +801,7 @@ def test_actions_that_are_illegal_are_refused_and_change_nothing(action, message
     assert state.tobytes() == before
 
 
-@pytest.mark.parametrize("action", [3, np.int64(3), np.int8(3), 3.0], ids=repr)
+@pytest.mark.parametrize("action", [3, np.int64(3), np.int8(3), np.uint8(3)], ids=repr)
 def test_actions_of_any_integer_type_are_legal(action):
     game = connect4.new()
     checked = notation.check_action(game, base.new_state(game), action)
@@ -856,7 +854,6 @@ def test_a_swapped_board_is_read_as_one():
         (connect4.new(2, 4, 3), "XXX./OOO.", "got one in which both sides have won"),
         (connect4.new(2, 4, 3), "O.O./XXXO", "got one in which the side to play has won"),
         (hex.new(2), "XO/XO", "got one in which the side to play has won"),
-        (hex.new(2), "OO/XX", "got one in which the side to play|expected"),
         (hex.new(2), "XX/X.", "got 3 X and 0 O with O to play"),
         (gomoku.new(5), "XXXXX/OOOOO/...../...../.....", "both sides have won"),
         (gomoku.new(5), "XXXXX/OOO.O/O..../...../.....", "the side to play has won"),
@@ -905,12 +902,11 @@ def test_truncated_bytes_are_refused(game, moves):
         notation.from_bytes(game, data + b"\0")
 
 
-@pytest.mark.parametrize(("game", "moves"), SAVED, ids=str)
+# Not with the swap, where other numbers of stones make a game as well.
+@pytest.mark.parametrize(("game", "moves"), [SAVED[0], SAVED[1], SAVED[2], SAVED[4]], ids=str)
 def test_damaged_bytes_never_give_other_stones(game, moves):
     state = play(game, moves)
     data = notation.to_bytes(game, state)
-    if getattr(game, "swap", False):
-        pytest.skip("with the swap, other numbers of stones make a game as well")
     for place, bit in itertools.product(range(len(data)), range(8)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << bit
@@ -953,8 +949,10 @@ def with_header(data, **changes):
         ({"to_play": 2}, "expected cells of -1, 0 and 1 and a player of 0 or 1"),
         ({"to_play": "X"}, "expected the header of a position, got damaged data"),
         ({"to_play": 0}, "got 2 X and 1 O with X to play"),
-        ({"last_action": 9}, "expected a last action of this game, got 9"),
-        ({"last_action": -2}, "expected a last action of this game, got -2"),
+        ({"last_action": 1}, "expected a last action that led to these stones, got 1"),
+        ({"last_action": 9}, "expected a last action that led to these stones, got 9"),
+        ({"last_action": -2}, "expected a last action that led to these stones, got -2"),
+        ({"last_action": 99999}, "expected a last action that led to these stones, got 99999"),
         ({"last_action": float("inf")}, "expected the header of a position, got damaged data"),
         ({"last_action": "absent"}, "expected the header of a position, got damaged data"),
     ],
@@ -966,6 +964,25 @@ def test_headers_that_do_not_fit_are_refused(changes, message):
     assert notation.from_bytes(game, with_header(data)).ply == 3
     with pytest.raises(ValueError, match=message):
         notation.from_bytes(game, with_header(data, **changes))
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "last_action"),
+    [
+        (tictactoe.new(), "51", 4),
+        (connect4.new(), "44", 0),
+        (connect4.new(), "412", 0),
+        (hex.new(3), "b2 a1", 8),
+        (hex.new(3, swap=True), "", 9),
+        (hex.new(3, swap=True), "b2 a1 c1", 9),
+        (gomoku.new(), "h8 h9", 112),
+    ],
+    ids=str,
+)
+def test_a_last_action_that_left_no_stone_of_its_player_is_refused(game, moves, last_action):
+    data = notation.to_bytes(game, play(game, moves))
+    with pytest.raises(ValueError, match="expected a last action that led to these stones"):
+        notation.from_bytes(game, with_header(data, last_action=last_action))
 
 
 def test_bytes_of_something_else_are_refused():

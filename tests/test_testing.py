@@ -192,7 +192,7 @@ FAULTS = {
     legal_mask_not_written: ("legal_mask", r"legal_mask: expected \[1 1 1 1 1 1 1 1 1\]"),
     step_that_forgets_the_ply: ("step", "max_plies|ply: expected 4, got 3; after 4 plies"),
     step_that_forgets_the_action: ("step", "last_action: expected"),
-    step_without_draws: ("step", "random_playout: expected one of .0, 1., got 2; after . plies"),
+    step_without_draws: ("step", "random_playout: expected one of .0.*., got 2; after . plies"),
     step_that_ends_early: (
         "step",
         "winning_cells: expected different cells, got .*; after 3 plies",

@@ -107,7 +107,8 @@ def clone(env: Any) -> Any:
     attributes = cast("dict[str, Any]", vars(env))
     if "env" in attributes:
         inner = attributes["env"]
-        memo[id(inner)] = clone(inner)
+        layers = zip(_layers(inner), _layers(clone(inner)), strict=True)
+        memo.update({id(layer): copied for layer, copied in layers})
     for name, value in attributes.items():
         twin.__dict__[name] = value if name in SHARED else _copied(value, memo)
     return twin
@@ -131,11 +132,13 @@ class ForeignState:
     Attributes:
         env: The environment.
         rewards: What each of the two agents has got since the root.
+        legal: The legal actions, once somebody has asked for them.
     """
 
     def __init__(self, env: Any, rewards: tuple[float, float] = (0.0, 0.0)) -> None:
         self.env = env
         self.rewards = rewards
+        self.legal: NDArray[Any] | None = None
 
 
 class ForeignGame:
@@ -159,7 +162,7 @@ class ForeignGame:
                 f"expected an environment of two agents, got {len(self.agents)}: {self.agents}"
             )
         space = env.action_space(self.agents[0])
-        if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
+        if not hasattr(space, "n") or getattr(space, "start", None) != 0:
             raise ValueError(f"expected a Discrete action space from 0, got {space}")
         self._num_actions = int(space.n)
 
@@ -172,9 +175,11 @@ class ForeignGame:
     def copy(self, source: ForeignState, into: ForeignState) -> None:
         into.env = clone(source.env)
         into.rewards = source.rewards
+        into.legal = source.legal
 
     def step(self, state: ForeignState, action: int) -> None:
         state.env.step(action)
+        state.legal = None
         gained = state.env.rewards
         first, second = state.rewards
         state.rewards = (
@@ -183,14 +188,17 @@ class ForeignGame:
         )
 
     def legal_actions(self, state: ForeignState, out: NDArray[np.int32]) -> int:
-        if self.is_terminal(state):
-            return 0
-        actions = np.flatnonzero(action_mask(state.env))
+        actions = self._legal(state)
         out[: len(actions)] = actions
         return len(actions)
 
     def is_terminal(self, state: ForeignState) -> bool:
-        return is_over(state.env)
+        return len(self._legal(state)) == 0
+
+    def _legal(self, state: ForeignState) -> NDArray[Any]:
+        if state.legal is None:
+            state.legal = legal_actions(state.env)
+        return state.legal
 
     def to_play(self, state: ForeignState) -> int:
         return self.agents.index(state.env.agent_selection)
@@ -200,11 +208,20 @@ class ForeignGame:
 
 
 def is_over(env: Any) -> bool:
-    """Whether nobody in the environment can act any more."""
-    if not env.agents:
-        return True
-    agent = env.agent_selection
-    return bool(env.terminations[agent] or env.truncations[agent])
+    """Whether there is nothing left to choose: the game has ended, or no action is legal."""
+    return len(legal_actions(env)) == 0
+
+
+def legal_actions(env: Any) -> NDArray[Any]:
+    """The legal actions of the agent to move, ascending; none when its game is over.
+
+    Raises:
+        ValueError: If there is no action mask.
+    """
+    agent = env.agent_selection if env.agents else None
+    if agent is None or env.terminations[agent] or env.truncations[agent]:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(action_mask(env))
 
 
 def action_mask(env: Any) -> NDArray[Any]:
@@ -240,7 +257,7 @@ def _check_clone(env: Any) -> None:
         ValueError: If the environment's clones are not faithful, with what to do about it.
     """
     before = _snapshot(env)
-    action = int(np.flatnonzero(action_mask(env))[0])
+    action = int(legal_actions(env)[0])
     try:
         twins = clone(env), clone(env)
         copied = all(_same(_snapshot(twin), before) for twin in twins)

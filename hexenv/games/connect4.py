@@ -168,11 +168,11 @@ class Connect4(NamedTuple):
 
     def last_cell(self, state: State) -> int:
         """The top stone of the last column."""
-        cell = int(state.last_action)
-        if cell != NO_ACTION:
-            while self.owner(state, cell) == EMPTY:
-                cell += self.columns
-        return cell
+        if state.last_action != NO_ACTION:
+            for cell in range(state.last_action, self.rows * self.columns, self.columns):
+                if self.owner(state, cell) != EMPTY:
+                    return cell
+        return NO_ACTION
 
     def symmetries(self) -> NDArray[np.int32]:
         columns = np.arange(self.columns, dtype=np.int32)

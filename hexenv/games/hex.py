@@ -249,12 +249,13 @@ class Hex(NamedTuple):
 
     def last_cell(self, state: State) -> int:
         """The last cell played; after a swap the cell to which the stone has gone."""
-        cell = int(state.last_action)
-        if cell == self.rows * self.columns:
-            cell = 0
-            while self.owner(state, cell) == EMPTY:
-                cell += 1
-        return cell
+        if state.last_action < self.rows * self.columns:
+            return int(state.last_action)
+        if state.ply == 2:
+            for cell in range(self.rows * self.columns):
+                if self.owner(state, cell) != EMPTY:
+                    return cell
+        return NO_ACTION
 
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(

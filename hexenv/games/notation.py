@@ -1,6 +1,7 @@
 """Positions as text and as bytes: move lists, boards, serialised states, for any game."""
 
 import json
+import operator
 import struct
 from typing import Final
 
@@ -39,10 +40,8 @@ def check_action(game: Game, state: State, action: object) -> int:
     """
     where = f"(ply {state.ply})"
     try:
-        number = int(action)  # type: ignore[call-overload]
-        if number != action:
-            raise TypeError
-    except (OverflowError, TypeError, ValueError):
+        number = operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
         raise IllegalActionError(f"illegal action {action!r}: not an integer {where}") from None
     if not 0 <= number < game.num_actions():
         raise IllegalActionError(
@@ -162,13 +161,14 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
     Raises:
         ValueError: If no game leads to such a position.
     """
+    if to_play not in (0, 1):
+        raise ValueError(f"expected player 0 or 1 to play, got {to_play!r}")
     ply = game.count_plies(owners, to_play)
     state = new_state(game)
     for cell, owner in enumerate(owners.flat):
         if owner != EMPTY:
             game.place(state, cell, int(owner))
     state.ply = ply
-    state.last_action = last_action
     winners = {
         int(owner)
         for cell, owner in enumerate(owners.flat)
@@ -180,7 +180,20 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
     state.winner = winners.pop() if winners else IN_PLAY
     if state.winner == IN_PLAY and not legal_actions(game, state):
         state.winner = DRAW
+    _set_last_action(game, state, last_action)
     return state
+
+
+def _set_last_action(game: Game, state: State, action: int) -> None:
+    """Note the last action, and refuse one whose stone is not on the board."""
+    if action == NO_ACTION:
+        return
+    if 0 <= action < game.num_actions():
+        state.last_action = action
+        cell = game.last_cell(state)
+        if cell != NO_ACTION and game.owner(state, cell) == 1 - game.to_play(state):
+            return
+    raise ValueError(f"expected a last action that led to these stones, got {action}")
 
 
 # ---- bytes -------------------------------------------------------------------------------------
@@ -230,6 +243,4 @@ def from_bytes(game: Game, data: bytes) -> State:
     owners = np.frombuffer(board, np.int8).reshape(game.rows, game.columns)
     if not np.isin(owners, (EMPTY, 0, 1)).all() or to_play not in (0, 1):
         raise ValueError("expected cells of -1, 0 and 1 and a player of 0 or 1, got damaged data")
-    if not NO_ACTION <= last_action < game.num_actions():
-        raise ValueError(f"expected a last action of this game, got {last_action}")
     return from_cells(game, owners, to_play, last_action)

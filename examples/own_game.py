@@ -1,0 +1,150 @@
+"""A game of your own in one file: TicTacToe on a tube, checked, as an environment, played by UCT.
+
+The left and the right edge of the board meet, so that a line may run around the tube.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents import UCT, GreedyAgent
+from agents.arena import play_game
+from hexenv.aec import BoardEnv
+from hexenv.compiled import compiled
+from hexenv.games import base
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, State
+from hexenv.testing import check_game
+from hexenv.wrapper import StandardWrapper
+
+
+@compiled
+class Tube(NamedTuple):
+    """The rules, over the contract in `hexenv.games.base`; bit ``c`` of a number is cell ``c``."""
+
+    rows: int = 3
+    columns: int = 5
+
+    name = "tube"
+    style = "squares"
+    state_dtype = base.state_dtype(("stones", np.int64, (2,)))
+
+    copy = base.copy
+    is_terminal = base.is_terminal
+    to_play = base.to_play
+    outcome = base.outcome
+    observe = base.observe
+    planes = base.stone_planes
+    random_playout = base.play_randomly
+    last_cell = base.last_cell
+    why_illegal = base.why_illegal
+    count_plies = base.count_plies
+
+    def num_actions(self) -> int:
+        return self.rows * self.columns
+
+    def max_plies(self) -> int:
+        return self.rows * self.columns
+
+    def initial(self, state: State) -> None:
+        state.stones[0] = 0
+        state.stones[1] = 0
+        state.ply = 0
+        state.last_action = NO_ACTION
+        state.winner = IN_PLAY
+
+    def place(self, state: State, cell: int, player: int) -> None:
+        state.stones[player] |= 1 << cell
+
+    def neighbour(self, cell: int, down: int, right: int) -> int:
+        """The cell one step on, around the tube, or -1 above and below the board."""
+        row = cell // self.columns + down
+        if row < 0 or row >= self.rows:
+            return -1
+        return row * self.columns + (cell + right) % self.columns
+
+    def completes(self, state: State, cell: int) -> bool:
+        stones = int(state.stones[self.owner(state, cell)])
+        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            before = self.neighbour(cell, -down, -right)
+            after = self.neighbour(cell, down, right)
+            if before >= 0 and (stones >> before) & 1 and after >= 0 and (stones >> after) & 1:
+                return True  # in the middle of three
+            if after >= 0 and (stones >> after) & 1:
+                further = self.neighbour(after, down, right)
+                if further >= 0 and (stones >> further) & 1:
+                    return True
+            if before >= 0 and (stones >> before) & 1:
+                further = self.neighbour(before, -down, -right)
+                if further >= 0 and (stones >> further) & 1:
+                    return True
+        return False
+
+    def step(self, state: State, action: int) -> None:
+        player = state.ply & 1
+        self.place(state, action, player)
+        state.ply += 1
+        state.last_action = action
+        if self.completes(state, action):
+            state.winner = player
+        elif state.ply == self.rows * self.columns:
+            state.winner = DRAW
+
+    def owner(self, state: State, cell: int) -> int:
+        if (state.stones[0] >> cell) & 1:
+            return 0
+        return 1 if (state.stones[1] >> cell) & 1 else EMPTY
+
+    def legal_actions(self, state: State, out: Actions) -> int:
+        count = 0
+        if state.winner == IN_PLAY:
+            for cell in range(self.num_actions()):
+                if self.owner(state, cell) == EMPTY:
+                    out[count] = cell
+                    count += 1
+        return count
+
+    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
+        for cell in range(self.num_actions()):
+            out[cell] = state.winner == IN_PLAY and self.owner(state, cell) == EMPTY
+
+    def position_hash(self, state: State) -> int:
+        return int(state.stones[0]) | int(state.stones[1]) << 31
+
+    def action_text(self, action: int) -> str:
+        return str(action + 1)
+
+    def parse_action(self, text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= self.num_actions():
+            raise ValueError(f"expected a cell from 1 to {self.num_actions()}, got {text!r}")
+        return int(text) - 1
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        return [], []
+
+    def symmetries(self) -> NDArray[np.int32]:
+        return base.grid_symmetries(self.rows, self.columns, images)
+
+    def winning_cells(self, state: State) -> list[int]:
+        cells = range(self.num_actions())
+        mine = [cell for cell in cells if self.owner(state, cell) == state.winner]
+        if state.winner in (IN_PLAY, DRAW):
+            return []
+        return [cell for cell in mine if self.completes(state, cell)]
+
+
+def images(cells: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+    """The board turned around the tube, and each of these mirrored both ways."""
+    for turned in (np.roll(cells, step, axis=1) for step in range(cells.shape[1])):
+        yield from (turned, turned[::-1], turned[:, ::-1], turned[::-1, ::-1])
+
+
+if __name__ == "__main__":
+    game = Tube()
+    check_game(game)
+    env = StandardWrapper(BoardEnv(game, "tube_v0", render_mode="ansi"))
+    env.reset()
+    result = play_game(env, [UCT(simulations=2_000, seed=1), GreedyAgent(seed=2)])
+    print(env.render())
+    print("moves:", env.unwrapped.moves)

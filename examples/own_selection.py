@@ -1,0 +1,32 @@
+"""A variant of the search in ten lines: another selection rule, compiled with all the rest."""
+
+import math
+from typing import NamedTuple
+
+from agents import UCT, TreeSearchAgent
+from agents.arena import play_match, summarise
+from agents.search.mcts import Variant
+from agents.search.playout import Uniform
+from agents.search.reward import WinLoss
+from agents.search.tree import Tree
+from hexenv import connect4_v0
+from hexenv.compiled import compiled
+
+
+@compiled
+class RootVisits(NamedTuple):
+    """Exploration by sqrt(N) / (1 + n): AlphaZero's with equal priors (Silver et al. 2017)."""
+
+    c: float = 0.2
+
+    def prepare(self, tree: Tree, node: int) -> float:
+        return self.c * math.sqrt(tree.visits[node])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        return tree.value[child] + prepared / (1 + tree.visits[child])
+
+
+variant = Variant(RootVisits(), Uniform(), WinLoss())
+mine = TreeSearchAgent(variant, simulations=500)
+summary = summarise(list(play_match(connect4_v0.env(), [mine, UCT(simulations=500)], games=20)))
+print(f"against UCT: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost")

@@ -1,0 +1,757 @@
+"""Of the machine code, its cache on disk, and the classes that compile.
+
+What the cache does shows from one process to the next, so most of these tests run small programs in
+processes of their own, with a copy of the packages that they may edit.
+"""
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree, ignore_patterns, rmtree
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from hexenv import compiled as compiled_module
+from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled
+from hexenv.games import base, connect4, gomoku, hex, tictactoe
+
+needs_compiler = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT is set: there is no machine code"
+)
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+
+class Output(NamedTuple):
+    """What a program printed, and what the package announced meanwhile."""
+
+    text: str
+    announcements: list[str]
+
+
+class Place:
+    """A directory with a copy of the packages, a home, and programs that run in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.user_cache = path / "user" / "cache"
+        self.beside = path / "hexenv" / "__pycache__" / "compiled"
+        source = Path(compiled_module.__file__).parents[1]
+        for package in ("hexenv", "agents"):
+            copytree(source / package, path / package, ignore=ignore_patterns("__pycache__"))
+            # A program imports only what it names, and no SciPy, which saves half of its time.
+            (path / package / "__init__.py").write_text("")
+        (path / "scipy.py").write_text("raise ImportError('numba does without')")
+
+    def write(self, name: str, text: str) -> None:
+        (self.path / name).parent.mkdir(exist_ok=True)
+        (self.path / name).write_text(text)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.path / name).read_text()
+        assert text.count(old) == 1
+        self.write(name, text.replace(old, new))
+
+    def start(self, program: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a program: a script's name, or a text."""
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("NUMBA_", "PYTHON", "XDG_"))
+        }
+        environment |= {
+            "HOME": str(self.path / "user"),
+            "XDG_CACHE_HOME": str(self.user_cache),
+            "LOCALAPPDATA": str(self.user_cache),
+            "PYTHONPATH": str(self.path),
+            "PYTHONDONTWRITEBYTECODE": "1",  # an edit within a second may be missed otherwise
+            "PYTHONWARNINGS": "error",
+        }
+        return subprocess.Popen(
+            [sys.executable, *([program] if program.endswith(".py") else ["-c", program])],
+            cwd=self.path,
+            env=environment | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, program: str, **variables: str) -> Output:
+        return finish(self.start(program, **variables))
+
+    def cache(self) -> dict[Path, tuple[int, bytes]]:
+        """Every file of the compiler's, wherever it is, with its time and content."""
+        files = [*self.path.rglob("*.nbi"), *self.path.rglob("*.nbc")]
+        return {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
+
+
+def finish(process: subprocess.Popen[str]) -> Output:
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    announcements = stderr.splitlines()
+    assert all(line.startswith("hexenv: compiling ") for line in announcements), stderr
+    return Output(stdout.strip(), announcements)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+COUNT_PATHS = """
+from hexenv import testing
+from hexenv.games import tictactoe
+print(testing.perft(tictactoe.new(), 6))
+"""
+"""A function and a class of the package."""
+
+SUMS = """
+from hexenv.compiled import CompiledFunction
+def add_up(rule, count):
+    total = 0
+    for number in range(count):
+        total += rule.weigh(number)
+    return total
+compiled_add_up = CompiledFunction(add_up)
+"""
+RULE = """
+from typing import NamedTuple
+from hexenv.compiled import compiled
+@compiled
+class Rule(NamedTuple):
+    offset: int = 0
+    def weigh(self, number):
+        return 10 * number + self.offset
+"""
+ADD_UP = """
+from rules import Rule
+from sums import compiled_add_up
+print(compiled_add_up(Rule(), 4))
+"""
+"""A function and a class from elsewhere: prints 60."""
+
+
+@pytest.fixture
+def sums(place):
+    place.write("sums.py", SUMS)
+    place.write("rules.py", RULE)
+    return place
+
+
+# ---- what is kept --------------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_later_processes_load_what_the_first_compiled_until_a_rule_is_edited(place):
+    first = place.run(COUNT_PATHS)
+    kept = place.cache()
+    line = "hexenv: compiling count_paths for TicTacToe (once, some seconds)"
+    assert first == ("54720", [line])
+    assert kept
+    assert all(file.is_relative_to(place.beside) for file in kept)
+    for _ in range(2):
+        assert place.run(COUNT_PATHS) == ("54720", [])
+        assert place.cache() == kept
+    place.edit("hexenv/games/tictactoe.py", ", (2, 4, 6),", ",")
+    assert place.run(COUNT_PATHS) == ("55440", [line])
+    assert len(place.cache()) == len(kept)
+    assert not set(place.cache()) & set(kept)
+    assert len(list(place.beside.iterdir())) == 1
+
+
+SEARCH = """
+import numpy as np
+import hexenv.render.ansi
+from agents.search import mcts, playout, reward, selection, tree
+from hexenv.games import base, tictactoe
+game = tictactoe.new()
+variant = mcts.Variant(selection.UCB1(1.0), playout.Uniform(), reward.WinLoss())
+root, state, nodes = base.new_state(game), base.new_state(game), tree.new_tree(5000)
+mcts.compiled_search(game, root, state, nodes, variant, 500, np.random.default_rng(1))
+print(nodes.visits[1:10].tolist())
+"""
+
+
+@needs_compiler
+def test_an_edited_kernel_of_a_search_is_compiled_anew_and_nothing_else_is(place):
+    before = place.run(SEARCH)
+    assert before.announcements == [
+        "hexenv: compiling search for "
+        "TicTacToe, Tree, UCB1, Uniform, Variant, WinLoss (once, some seconds)"
+    ]
+    for module in ("hexenv/render/ansi.py", "hexenv/aec.py", "agents/uct.py"):
+        with (place.path / module).open("a") as file:
+            file.write("\nEDITED = True\n")
+    assert place.run(SEARCH) == (before.text, [])
+    with (place.path / "agents/search/selection.py").open("a") as file:
+        file.write("\nUCB1.score = lambda self, tree, child, prepared: -float(child)\n")
+    after = place.run(SEARCH)
+    assert len(after.announcements) == 1
+    assert after.text != before.text
+    assert len(list(place.beside.iterdir())) == 1
+
+
+@needs_compiler
+def test_a_function_of_plain_arguments(place):
+    place.write(
+        "plain.py",
+        "from hexenv.compiled import CompiledFunction\n"
+        "def halve(x): return x / 2\n"
+        "compiled_halve = CompiledFunction(halve)\n",
+    )
+    program = "import plain; print(plain.compiled_halve(3), plain.compiled_halve(4.0))"
+    line = "hexenv: compiling halve for numbers and arrays (once, some seconds)"
+    assert place.run(program) == ("1.5 2.0", [line, line])
+    assert len([file for file in place.cache() if file.suffix == ".nbc"]) == 2
+
+
+# ---- where it is kept ----------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_an_install_that_is_not_writable_keeps_it_in_the_cache_of_the_user(sums):
+    sums.beside.parent.mkdir()
+    sums.beside.write_text("in the way")
+    assert len(sums.run(ADD_UP).announcements) == 1
+    kept = sums.cache()
+    assert kept
+    assert all(file.is_relative_to(sums.path / "user") for file in kept)
+    assert sums.run(ADD_UP) == ("60", [])
+    assert sums.cache() == kept
+
+
+@needs_compiler
+def test_where_nothing_is_writable_it_is_compiled_in_every_process(sums):
+    sums.beside.parent.mkdir()
+    sums.beside.write_text("in the way")
+    (sums.path / "user").write_text("in the way")
+    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    no_home = "~nobody-of-this-name/cache"
+    assert sums.run(ADD_UP, XDG_CACHE_HOME=no_home) == ("60", [line])
+    assert not sums.cache()
+
+
+@needs_compiler
+def test_code_is_not_kept_where_an_edit_would_not_change_its_place(sums):
+    sums.run(ADD_UP)
+    (directory,) = sums.beside.iterdir()
+    rmtree(directory)
+    directory.write_text("numba looks for another place, beside the function")
+    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    assert sums.run(ADD_UP) == ("60", [line])
+    assert not sums.cache()
+
+
+@needs_compiler
+def test_the_place_that_the_user_sets_is_respected(sums):
+    assert sums.run(ADD_UP, NUMBA_CACHE_DIR="here").text == "60"
+    kept = sums.cache()
+    assert kept
+    assert all(file.is_relative_to(sums.path / "here") for file in kept)
+    assert not sums.beside.exists()
+    assert sums.run(ADD_UP, NUMBA_CACHE_DIR="here") == ("60", [])
+
+
+@needs_compiler
+def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):
+    sums.write("own/theirs.py", "import numba\n@numba.njit(cache=True)\ndef two(): return 2\n")
+    program = ADD_UP + "import numba, own.theirs\nprint(own.theirs.two(), [numba.config.CACHE_DIR])"
+    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    assert sums.run(program) == ("60\n2 ['']", [line])
+    kept = sums.cache()
+    own = {file.parent for file in kept if file.name.startswith("theirs.two")}
+    assert own == {sums.path / "own" / "__pycache__"}
+    assert sums.run(program) == ("60\n2 ['']", [])
+    assert sums.cache() == kept
+
+
+@needs_compiler
+def test_a_damaged_file_is_removed(sums):
+    for kind in ("nbi", "nbc"):
+        sums.run(ADD_UP)
+        (file,) = sums.beside.rglob(f"*.{kind}")
+        file.write_bytes(file.read_bytes()[:40])
+        assert sums.run(ADD_UP).text == "60"
+        assert not sums.cache()
+
+
+@needs_compiler
+def test_a_full_disk_is_no_error(sums):
+    program = """
+from numba.core.caching import IndexDataCacheFile
+def save(*_): raise OSError("no space left")
+IndexDataCacheFile.save = save
+"""
+    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    assert sums.run(program + ADD_UP) == ("60", [line])
+    assert not sums.cache()
+
+
+@needs_compiler
+def test_code_without_bounds_checks_is_not_loaded_where_they_are_asked_for(place):
+    place.write(
+        "reading.py",
+        "import sys\n"
+        "import numpy as np\n"
+        "from hexenv.compiled import CompiledFunction\n"
+        "def read(numbers, place): return numbers[place]\n"
+        "compiled_read = CompiledFunction(read)\n",
+    )
+    program = "from reading import *\ntry: print(compiled_read(np.arange(5), {}))\n"
+    program += "except IndexError: print('no such place')"
+    assert place.run(program.format(4)).text == "4"
+    checked = place.run(program.format(5), NUMBA_BOUNDSCHECK="1")
+    assert checked.text == "no such place"
+    assert len(checked.announcements) == 1
+    assert place.run(program.format(4)) == ("4", [])
+
+
+# ---- games and strategies from elsewhere ---------------------------------------------------------
+
+
+CORNERS = """
+from hexenv.compiled import compiled
+from hexenv.games.tictactoe import TicTacToe
+STEP = 2
+@compiled
+class Corners(TicTacToe):
+    def legal_actions(self, state, out):
+        count = 0
+        for cell in range(0, 9, STEP):
+            if self.owner(state, cell) < 0:
+                out[count] = cell
+                count += 1
+        return count
+"""
+COUNT_CORNERS = """
+from hexenv import testing
+from mygame import Corners
+print(testing.perft(Corners(), 3))
+"""
+
+
+@needs_compiler
+def test_an_edit_of_a_game_from_elsewhere_is_seen(place):
+    place.write("mygame.py", CORNERS)
+    assert place.run(COUNT_CORNERS).text == "60"
+    kept = place.cache()
+    place.edit("mygame.py", "STEP = 2", "STEP = 1")
+    after = place.run(COUNT_CORNERS)
+    assert after.text == "504"
+    assert len(after.announcements) == 1
+    assert len(place.cache()) == len(kept)
+
+
+@needs_compiler
+def test_a_game_whose_module_is_gone_breaks_nothing(place):
+    place.write("mygame.py", CORNERS)
+    place.write("other.py", CORNERS.replace("STEP = 2", "STEP = 3"))
+    both = COUNT_CORNERS.replace("mygame", "other") + COUNT_PATHS
+    assert place.run(COUNT_CORNERS).text == "60"
+    assert len(place.run(both).announcements) == 2
+    (place.path / "mygame.py").unlink()
+    assert place.run(both) == ("6\n54720", [])
+
+
+@needs_compiler
+def test_modules_of_one_name_in_two_places(sums):
+    sums.write("one/rules.py", RULE)
+    sums.write("two/rules.py", RULE.replace("10 * number", "20 * number"))
+    paths = {
+        name: os.pathsep.join([str(sums.path / name), str(sums.path)]) for name in ("one", "two")
+    }
+    sums.write("add_up.py", ADD_UP)
+    (sums.path / "rules.py").unlink()
+    for expected, announced in (("60", 1), ("60", 0)):
+        one = sums.run("add_up.py", PYTHONPATH=paths["one"])
+        two = sums.run("add_up.py", PYTHONPATH=paths["two"])
+        assert (one.text, len(one.announcements)) == (expected, announced)
+        assert (two.text, len(two.announcements)) == (str(2 * int(expected)), announced)
+
+
+IMPORTS = {
+    "from mine.a import weight as a": "a(number)",
+    "from .b import *": "weigh_b(number)",
+    "from . import c as d": "d.weight(number)",
+    "import mine.e.f": "mine.e.f.weight(number)",
+    "try:\n    from .g import NUMBER\nexcept ImportError:\n    import sys": "NUMBER",
+}
+"""Ways to import a helper module, and to use it."""
+
+
+@needs_compiler
+def test_an_edit_of_what_a_game_imports_is_seen(sums):
+    helper = "from hexenv.compiled import kernel\n@kernel\ndef weight(number): return 1\n"
+    sums.write("mine/__init__.py", "")
+    sums.write("mine/a.py", helper)
+    sums.write("mine/b.py", "from .e.h import weight as weigh_b\n")
+    sums.write("mine/c.py", helper)
+    sums.write("mine/e/__init__.py", "")
+    sums.write("mine/e/f.py", helper)
+    sums.write("mine/e/h.py", "from ..i import ONE\n" + helper.replace("1", "ONE"))
+    latin = "# coding: latin-1\nNUMBER = 1  # \xe9\n".encode("latin-1")
+    (sums.path / "mine" / "g.py").write_bytes(latin)
+    sums.write("mine/i.py", "ONE = 1\n")
+    weights = " + ".join(IMPORTS.values())
+    sums.write("mine/rules.py", "\n".join(IMPORTS) + RULE.replace("10 * number", weights))
+    program = ADD_UP.replace("rules", "mine.rules") + (
+        "from hexenv.compiled import _sources\n"
+        "print(*[text.split()[0] for text in _sources(['mine.rules'])])"
+    )
+    followed = "hexenv.compiled mine mine.a mine.b mine.c mine.e mine.e.f mine.e.h mine.g mine.i"
+    assert sums.run(program).text == f"20\n{followed} mine.rules"
+    sums.write("mine/i.py", "ONE = 11\n")
+    assert sums.run(program).text == f"60\n{followed} mine.rules"
+
+
+@needs_compiler
+def test_an_edit_of_the_installed_package_is_seen_by_a_game_from_elsewhere(tmp_path):
+    place = Place(tmp_path / "site-packages")
+    place.write("sums.py", SUMS)
+    rule = "from hexenv.games.base import DRAW" + RULE.replace("self.offset", "DRAW")
+    place.write("rules.py", rule)
+    assert place.run(ADD_UP).text == "68"
+    place.edit("hexenv/games/base.py", "DRAW: Final = 2", "DRAW: Final = 12")
+    assert place.run(ADD_UP).text == "108"
+
+
+@needs_compiler
+def test_a_module_that_only_some_programs_load_does_not_matter(sums):
+    names = ("typed", "drawn", "painted", "carved")
+    for name in names:
+        sums.write(f"{name}.py", "")
+    sums.edit(
+        "rules.py",
+        "from typing import NamedTuple\n",
+        "from typing import TYPE_CHECKING, NamedTuple\n"
+        "if TYPE_CHECKING:\n    import typed\n"
+        "try:\n    from . import drawn\nexcept ImportError:\n    pass\n"
+        "def show():\n    import drawn, painted as brush\n    from carved import knife\n",
+    )
+    assert len(sums.run(ADD_UP).announcements) == 1
+    assert sums.run(f"import {', '.join(names)}\n{ADD_UP}") == ("60", [])
+
+
+@needs_compiler
+def test_rules_within_tuples_and_within_rules(sums):
+    sums.write("weights.py", RULE.replace("Rule", "Weight"))
+    sums.edit("rules.py", "offset: int = 0", "weight: object")
+    sums.edit("rules.py", "10 * number + self.offset", "self.weight[0].weigh(number)")
+    sums.write("sums.py", SUMS.replace("rule.weigh(number)", "rule[0].weigh(number)"))
+    program = "from weights import Weight" + ADD_UP.replace("Rule()", "(Rule((Weight(),)), 0)")
+    line = "hexenv: compiling add_up for Rule, Weight (once, some seconds)"
+    assert sums.run(program) == ("60", [line])
+    sums.edit("weights.py", "10 * number", "20 * number")
+    assert sums.run(program) == ("120", [line])
+
+
+@needs_compiler
+def test_a_class_of_a_script_is_not_kept(sums):
+    sums.write("run.py", RULE + ADD_UP.replace("from rules import Rule\n", ""))
+    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    for _ in range(2):
+        assert sums.run("run.py") == ("60", [line])
+        assert not sums.cache()
+
+
+@needs_compiler
+def test_a_class_within_a_function_is_not_kept(sums):
+    body = RULE.replace("\n", "\n    ")
+    sums.write("rules.py", f"def make():{body}\n    return Rule\nRule = make()\n")
+    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    assert sums.run(ADD_UP) == ("60", [line])
+    assert not sums.cache()
+
+
+@needs_compiler
+def test_a_function_within_a_function_is_not_kept(sums):
+    sums.write(
+        "sums.py",
+        "from hexenv.compiled import CompiledFunction\n"
+        "def make(factor):\n"
+        "    def add_up(rule, count): return factor * rule.weigh(count)\n"
+        "    return CompiledFunction(add_up)\n"
+        "compiled_add_up = make(3)\n",
+    )
+    assert sums.run(ADD_UP).text == "120"
+    assert not sums.cache()
+
+
+@needs_compiler
+def test_code_that_was_loaded_before_an_edit_is_not_kept_as_the_new(sums):
+    program = f"""
+import pathlib, time
+import rules
+time.sleep(0.1)
+pathlib.Path("rules.py").write_text({RULE.replace("10 *", "20 *")!r})
+time.sleep(0.1)
+{ADD_UP}
+"""
+    assert sums.run(program).text == "60"
+    assert not sums.cache()
+    assert sums.run(ADD_UP).text == "120"
+
+
+@needs_compiler
+def test_what_others_compile_meanwhile_is_not_announced(capsys):
+    with compiled_module._announcement(copy_the_second, frozenset(), is_kept=True):
+        assert numba.njit(lambda number: number + 1)(1) == 2
+    assert capsys.readouterr().err == ""
+
+
+@needs_compiler
+def test_a_body_that_does_not_compile_is_the_users_error(sums):
+    sums.edit("rules.py", "10 * number", "number.upper()")
+    program = ADD_UP.replace("print", "import numba\ntry: print") + (
+        "except numba.TypingError as error: print('upper' in str(error))"
+    )
+    assert sums.run(program).text == "True"
+
+
+# ---- at the same time ----------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_two_threads_compile_once(sums):
+    program = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from rules import Rule
+from sums import compiled_add_up
+barrier = Barrier(2)
+def work(_):
+    barrier.wait()
+    return compiled_add_up.specialise(Rule(), 4)(Rule(), 4)
+with ThreadPoolExecutor(2) as pool:
+    print(list(pool.map(work, range(2))))
+"""
+    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    assert sums.run(program) == ("[60, 60]", [line])
+
+
+@needs_compiler
+def test_two_processes_begin_at_once(sums):
+    processes = [sums.start(ADD_UP) for _ in range(2)]
+    assert [finish(process).text for process in processes] == ["60", "60"]
+    assert sums.run(ADD_UP) == ("60", [])
+    sums.edit("rules.py", "10 * number", "20 * number")
+    processes = [sums.start(ADD_UP) for _ in range(2)]
+    assert [finish(process).text for process in processes] == ["120", "120"]
+    assert len(list(sums.beside.iterdir())) == 1
+
+
+# ---- compiled classes ----------------------------------------------------------------------------
+
+
+def registered():
+    """What the package knows of compiled classes."""
+    tables = (compiled_module._methods, compiled_module._fields)
+    return [dict(table) for table in tables], set(compiled_module._classes)
+
+
+class Nothing(NamedTuple):
+    pass
+
+
+class OtherParameters(NamedTuple):
+    of_other_parameters: int
+
+    def step(self, state):
+        pass
+
+
+class MethodLikeAField(NamedTuple):
+    of_method_like_a_field: int
+
+    def rows(self):
+        pass
+
+
+class FieldLikeAMethod(NamedTuple):
+    step: int
+
+    def of_field_like_a_method(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (str, "expected a NamedTuple class with at least one field, got str"),
+        (Nothing, "expected a NamedTuple class with at least one field, got Nothing"),
+        (
+            OtherParameters,
+            r"OtherParameters.step\(self, state\) has other parameters than the compiled classes "
+            r"before it: expected step\(self, state, action\)",
+        ),
+        (MethodLikeAField, "MethodLikeAField.rows is a method, but a field of "),
+        (FieldLikeAMethod, "FieldLikeAMethod.step is a field, but a method of another class"),
+    ],
+)
+def test_classes_that_are_refused_leave_nothing_behind(cls, message):
+    before = registered()
+    with pytest.raises(TypeError, match=message):
+        compiled(cls)
+    assert registered() == before
+
+
+class Inner(NamedTuple):
+    number: int = 2
+
+
+@compiled
+class Outer(NamedTuple):
+    part: object
+
+
+def test_is_compiled():
+    game = tictactoe.new()
+    assert is_compiled(game)
+    assert is_compiled(Outer(1))
+    assert is_compiled(Outer((game, 1)))
+    assert not is_compiled(Outer(Inner()))
+    assert not is_compiled(Outer((1, Inner())))
+    assert not is_compiled(Inner())
+    assert not is_compiled((1, 2))
+    assert not is_compiled(None)
+    assert not is_compiled(type(game))
+
+
+@needs_compiler
+def test_fields_of_other_named_tuples_stay_fields():
+    class Settings(NamedTuple):
+        step: float
+        copy: int
+
+    @numba.njit
+    def multiply(settings):
+        return settings.step * settings.copy
+
+    assert multiply(Settings(0.5, 3)) == 1.5
+
+
+@needs_compiler
+def test_without_the_compiler_the_function_itself_runs(monkeypatch):
+    def name_of(value):
+        return type(value).__name__
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    function = CompiledFunction(name_of)
+    assert function({}) == "dict"
+    assert function.specialise({}) is name_of
+
+
+# ---- copying records -----------------------------------------------------------------------------
+
+
+RECORD = np.dtype([("cells", np.int8, (3, 5)), ("ply", np.int16), ("hash", np.int64)], align=True)
+
+
+def copy_the_second(records):
+    copy_record(records[1], records[2])
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(copy_the_second, id="interpreted"),
+        pytest.param(CompiledFunction(copy_the_second), id="compiled", marks=needs_compiler),
+    ],
+)
+def test_copy_record(run):
+    rng = np.random.default_rng(0)
+    memory = rng.integers(0, 256, (4, RECORD.itemsize), np.uint8)
+    before = memory.copy()
+    records = memory.view(RECORD)[:, 0].view(np.recarray)
+    run(records)
+    assert np.array_equal(memory[[0, 1, 3]], before[[0, 1, 3]])
+    assert not np.array_equal(memory[2], before[2])
+    for field in RECORD.names:
+        assert np.array_equal(records[2][field], records[1][field])
+
+
+@needs_compiler
+def test_records_of_different_dtypes_are_not_copied():
+    def copy_between(one, other):
+        copy_record(one[0], other[0])
+
+    one = np.zeros(1, RECORD).view(np.recarray)
+    other = np.zeros(1, [("ply", np.int16)]).view(np.recarray)
+    with pytest.raises(numba.TypingError, match="copy_record"):
+        CompiledFunction(copy_between)(one, other)
+
+
+# ---- the contract, compiled ----------------------------------------------------------------------
+
+
+PLAIN = {"rows", "columns", "action_text", "parse_action", "why_illegal", "count_plies", "labels"}
+PLAIN |= {"planes", "symmetries", "winning_cells"}
+"""What the contract has besides methods that compile."""
+
+
+def ask_everything(game, plies, state, played, stone, legal, mask, planes, buffer, rng, cells):
+    """Play a position and call every method that compiles."""
+    game.initial(state)
+    for _ in range(plies):
+        count = game.legal_actions(state, legal)
+        game.step(state, int(legal[(3 * count) // 4]))
+    count = game.legal_actions(state, legal)
+    game.legal_mask(state, mask)
+    for cell in range(len(cells)):
+        cells[cell] = game.owner(state, cell)
+    for player in range(2):
+        game.observe(state, player, planes[player])
+    game.copy(state, played)
+    game.random_playout(played, rng, buffer)
+    game.copy(state, stone)
+    empty = 0
+    while game.owner(stone, empty) >= 0:
+        empty += 1
+    game.place(stone, empty, 1)
+    return (
+        (game.num_actions(), game.max_plies(), count, game.to_play(state), game.last_cell(state)),
+        (game.is_terminal(state), game.outcome(state, 0), game.outcome(played, 1), played.winner),
+        (game.position_hash(state), game.position_hash(stone)),
+        (game.owner(stone, empty), game.completes(stone, empty)),
+    )
+
+
+compiled_ask_everything = CompiledFunction(ask_everything)
+
+
+def test_everything_of_the_contract_is_asked():
+    contract = {
+        name
+        for name, method in inspect.getmembers(base.Game, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    assert contract - PLAIN <= set(ask_everything.__code__.co_names)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "game",
+    [hex.new(5, swap=True), connect4.new(), tictactoe.new(), gomoku.new(9)],
+    ids=lambda game: game.name,
+)
+@pytest.mark.parametrize("plies", [1, 5])
+def test_everything_of_the_contract_compiles(game, plies):
+    answers = []
+    for run in (ask_everything, compiled_ask_everything):
+        states = base.new_states(game, 3)
+        legal, buffer = np.zeros((2, game.num_actions()), np.int32)
+        mask = np.full(game.num_actions(), 7, np.int8)
+        cells = np.zeros(game.rows * game.columns, np.int64)
+        planes = np.zeros((2, game.rows, game.columns, len(game.planes())), np.int8)
+        rng = np.random.default_rng(5)
+        said = run(game, plies, *states, legal, mask, planes, buffer, rng, cells)
+        positions = states[0].tobytes(), states[2].tobytes()
+        answers.append([*said, legal, mask, planes, cells, *positions])
+    for interpreted, machine_code in zip(*answers, strict=True):
+        assert np.array_equal(interpreted, machine_code)

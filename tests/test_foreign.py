@@ -1,0 +1,768 @@
+"""Planning over any environment: whose rules are obeyed, and what a faithful copy is."""
+
+import copy
+import importlib
+import random
+import threading
+
+import numba
+import numpy as np
+import pytest
+from environments import BOARDS, KINDS, MODULES, make, view
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils import BaseWrapper
+from pettingzoo.utils.wrappers import (
+    AssertOutOfBoundsWrapper,
+    OrderEnforcingWrapper,
+    TerminateIllegalWrapper,
+)
+
+from agents import UCT, GreedyAgent, RandomAgent
+from agents.search.foreign import ForeignGame, action_mask, clone, is_over, planner_view
+from hexenv import connect4_v0, tictactoe_v0
+from hexenv.aec import BoardEnv
+from hexenv.games import tictactoe
+from hexenv.wrapper import StandardWrapper
+
+JIT = not numba.config.DISABLE_JIT
+
+over_kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def theirs(name):
+    """A module of PettingZoo's: by its own path, as the one with a version is deprecated."""
+    pytest.importorskip("pygame")
+    return importlib.import_module(f"pettingzoo.classic.{name}.{name}")
+
+
+over_theirs = pytest.mark.parametrize("name", ["connect_four", "tictactoe"])
+
+
+def played(env, actions=()):
+    """The environment, reset and with these actions played."""
+    env.reset()
+    for action in actions:
+        env.step(action)
+    return env
+
+
+def shown(env):
+    """What an environment of anybody's shows, as a value of its own that `==` compares."""
+    return {
+        "agents": list(env.agents),
+        "agent_selection": env.agent_selection,
+        "rewards": dict(env.rewards),
+        "terminations": dict(env.terminations),
+        "truncations": dict(env.truncations),
+        "infos": repr(env.infos),
+        "observations": [repr(env.observe(agent)) for agent in env.agents],
+        "last": repr(env.last()) if env.agents else None,
+    }
+
+
+def actions_in(agent):
+    """All actions in the tree that an agent's last search left."""
+    tree = agent._tree
+    return set(tree.action[1 : tree.node_count[0]].tolist())
+
+
+# ---- wrappers of users ---------------------------------------------------------------------------
+
+
+class NoCentre(BaseWrapper):
+    """Forbids action 4."""
+
+    def observe(self, agent):
+        observation = self.env.observe(agent)
+        mask = observation["action_mask"].copy()
+        mask[4] = 0
+        return {**observation, "action_mask": mask}
+
+
+class NoCentreByInfo(BaseWrapper):
+    """Forbids action 4 in the infos, where the mask of the environment below must be."""
+
+    @property
+    def infos(self):
+        infos = copy.deepcopy(self.env.infos)
+        for info in infos.values():
+            info["action_mask"][4] = 0
+        return infos
+
+
+class Misere(BaseWrapper):
+    """Who makes a line has lost."""
+
+    @property
+    def rewards(self):
+        return {agent: -reward for agent, reward in self.env.rewards.items()}
+
+
+class Silent(BaseWrapper):
+    """Changes nothing; but who could tell?"""
+
+
+class AtMostFour(BaseWrapper):
+    """The game ends without a winner after four plies, which the wrapper itself counts."""
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.plies = []
+
+    def step(self, action):
+        self.plies.append(action)
+        super().step(action)
+
+    @property
+    def terminations(self):
+        return {agent: len(self.plies) >= 4 for agent in self.env.agents}
+
+    @property
+    def rewards(self):
+        return dict.fromkeys(self.env.agents, 0)
+
+
+class Below(BaseWrapper):
+    """Forbids what the innermost environment, which it also keeps at hand, has played last but one.
+
+    So it depends on the position of an environment that is not its own `env`.
+    """
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.raw = env.unwrapped
+
+    def observe(self, agent):
+        observation = self.env.observe(agent)
+        mask = observation["action_mask"].copy()
+        neighbour = (self.raw.actions[-1] + 1) % len(mask) if self.raw.actions else 0
+        if mask.sum() > 1:
+            mask[neighbour] = 0
+        return {**observation, "action_mask": mask}
+
+
+class WrapperOfOurs(StandardWrapper):
+    """A wrapper with `clone` from its parent, and with `last` from PettingZoo, which observes."""
+
+    observe = NoCentre.observe
+    last = AECEnv.last
+
+
+class BoardOfAUser(BoardEnv):
+    """A subclass may change the rules, as here: no move in the centre."""
+
+    def observe(self, agent):
+        observation = super().observe(agent)
+        observation["action_mask"][4] = 0
+        return observation
+
+
+def make_wrapped(name, wrapper):
+    """An environment under a user's wrapper."""
+    makers = {
+        "ours, env": tictactoe_v0.env,
+        "ours, raw_env": tictactoe_v0.raw_env,
+        "ours, connect4": connect4_v0.env,
+        "theirs, tictactoe": lambda: theirs("tictactoe").env(),
+        "theirs, tictactoe raw": lambda: theirs("tictactoe").raw_env(),
+        "theirs, connect four": lambda: theirs("connect_four").env(),
+    }
+    return wrapper(makers[name]())
+
+
+WRAPPED = [
+    "ours, env",
+    "ours, raw_env",
+    "ours, connect4",
+    "theirs, tictactoe",
+    "theirs, tictactoe raw",
+    "theirs, connect four",
+]
+over_wrapped = pytest.mark.parametrize("name", WRAPPED)
+
+
+# ---- which game is planned over ------------------------------------------------------------------
+
+
+@over_kinds
+@pytest.mark.parametrize("board", BOARDS)
+def test_our_environments_are_planned_over_as_compiled_games(board, kind):
+    env = played(make(board, kind))
+    game, root, compiles = planner_view(env)
+    assert game is env.unwrapped.game
+    assert root.tobytes() == env.unwrapped.state.tobytes()
+    assert compiles
+    assert not planner_view(env, "interpreted").compiles
+    assert isinstance(planner_view(env, "environment").game, ForeignGame)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        OrderEnforcingWrapper,
+        AssertOutOfBoundsWrapper,
+        lambda env: TerminateIllegalWrapper(env, -1),
+        lambda env: OrderEnforcingWrapper(AssertOutOfBoundsWrapper(env)),
+        lambda env: StandardWrapper(env, illegal_reward=-5),
+    ],
+)
+def test_wrappers_that_change_no_rules_are_looked_through(wrap):
+    env = played(wrap(tictactoe_v0.raw_env()))
+    assert planner_view(env).compiles
+    assert planner_view(env).game is env.unwrapped.game
+
+
+@pytest.mark.parametrize(
+    "make_env",
+    [
+        lambda: Silent(tictactoe_v0.env()),
+        lambda: OrderEnforcingWrapper(Silent(tictactoe_v0.raw_env())),
+        lambda: WrapperOfOurs(tictactoe_v0.raw_env()),
+        lambda: BoardOfAUser(tictactoe.new(), "tictactoe_v0"),
+        lambda: StandardWrapper(BoardOfAUser(tictactoe.new(), "tictactoe_v0")),
+        lambda: theirs("tictactoe").env(),
+        lambda: theirs("connect_four").raw_env(),
+    ],
+    ids=["wrapper", "inner", "subclass", "board", "wrapped board", "tictactoe", "connect four"],
+)
+def test_what_may_change_the_rules_is_planned_over_as_it_is(make_env):
+    env = played(make_env())
+    planned = planner_view(env)
+    assert isinstance(planned.game, ForeignGame)
+    assert planned.root.env is env
+    assert not planned.compiles
+    for route in ("compiled", "interpreted"):
+        with pytest.raises(ValueError, match=f'route "{route}" is for plain hexenv environments'):
+            UCT(10, route=route).act(env)
+
+
+def test_the_error_names_the_layers():
+    env = played(Silent(tictactoe_v0.env()))
+    with pytest.raises(ValueError, match="got Silent over StandardWrapper over BoardEnv"):
+        planner_view(env, "compiled")
+
+
+class Plain(tictactoe.TicTacToe):
+    """A game that is not under `@compiled`."""
+
+
+def test_a_game_that_does_not_compile_is_interpreted():
+    env = played(BoardEnv(Plain(), "tictactoe_v0"), [0, 3])
+    agent = UCT(200, seed=0)
+    assert not planner_view(env).compiles
+    assert agent.act(env) in range(9)
+    with pytest.raises(ValueError, match='route "compiled" needs a @compiled game, got Plain'):
+        planner_view(env, "compiled")
+
+
+# ---- whose rules are obeyed ----------------------------------------------------------------------
+
+
+@over_wrapped
+@pytest.mark.parametrize("actions", [(), (0,), (0, 1, 2)], ids=len)
+def test_a_forbidden_action_is_nowhere_in_the_tree(name, actions):
+    env = played(make_wrapped(name, NoCentre), actions)
+    agent = UCT(150, seed=0)
+    assert agent.act(env) != 4
+    assert agent.statistics.visits.sum() == 150
+    assert agent.statistics.visits[4] == 0
+    assert 4 not in agent.statistics.principal_variation
+    assert len(actions_in(agent)) > 1
+    assert 4 not in actions_in(agent)
+
+
+@over_wrapped
+@pytest.mark.parametrize("new_agent", [GreedyAgent, RandomAgent])
+def test_a_forbidden_action_is_not_played(name, new_agent):
+    env = played(make_wrapped(name, NoCentre))
+    agent = new_agent(seed=0)
+    assert 4 not in {agent.act(env) for _ in range(25)}
+
+
+def test_a_mask_in_the_infos_is_obeyed():
+    env = played(NoCentreByInfo(tictactoe_v0.env(mask_in="info")), [0])
+    agent = UCT(200, seed=0)
+    agent.act(env)
+    assert agent.statistics.visits[4] == 0
+    assert 4 not in actions_in(agent)
+
+
+@pytest.mark.parametrize(
+    "make_env",
+    [
+        lambda: WrapperOfOurs(tictactoe_v0.raw_env()),
+        lambda: BoardOfAUser(tictactoe.new(), "tictactoe_v0"),
+    ],
+    ids=["wrapper", "board"],
+)
+def test_the_rules_of_a_subclass_are_obeyed(make_env):
+    agent = UCT(200, seed=0)
+    agent.act(played(make_env()))
+    assert agent.statistics.visits[4] == 0
+    assert 4 not in actions_in(agent)
+
+
+@pytest.mark.parametrize("name", ["ours, env", "ours, raw_env", "theirs, tictactoe"])
+def test_where_no_action_is_left_the_game_is_over(name):
+    # All cells but the forbidden centre get filled, without a line: X X O / O . X / X O O.
+    env = played(make_wrapped(name, NoCentre), [0, 2, 1, 3, 5, 7, 6])
+    agent = UCT(20, seed=0)
+    assert agent.act(env) == 8
+    assert agent.statistics.values[8] == 0
+    env.step(8)
+    assert is_over(env)
+    with pytest.raises(ValueError, match="expected an environment in play"):
+        agent.act(env)
+
+
+LINE_AT_HAND = [
+    ("ours, env", [0, 5, 1, 6]),
+    ("ours, raw_env", [0, 5, 1, 6]),
+    ("ours, connect4", [2, 0, 2, 0, 2, 6]),
+    ("theirs, tictactoe", [0, 5, 1, 6]),
+    ("theirs, tictactoe raw", [0, 5, 1, 6]),
+    ("theirs, connect four", [2, 0, 2, 0, 2, 6]),
+]
+"""Positions in which action 2 makes a line."""
+
+
+@pytest.mark.parametrize(("name", "actions"), LINE_AT_HAND)
+def test_changed_rewards_are_obeyed(name, actions):
+    values = []
+    for wrapper in (Misere, Silent):
+        agent = UCT(150, seed=0)
+        action = agent.act(played(make_wrapped(name, wrapper), actions))
+        values.append(float(agent.statistics.values[2]))
+        assert (action == 2) == (wrapper is Silent)
+    assert values == [-1, 1]
+
+
+@pytest.mark.parametrize(("name", "actions"), LINE_AT_HAND)
+def test_greedy_obeys_changed_rewards(name, actions):
+    for wrapper in (Misere, Silent):
+        env = played(make_wrapped(name, wrapper), actions)
+        agent = GreedyAgent(seed=0)
+        chosen = {agent.act(env) for _ in range(15)}
+        assert (2 in chosen) == (wrapper is Silent)
+
+
+@over_wrapped
+def test_a_wrapper_may_end_the_game_earlier(name):
+    env = played(make_wrapped(name, AtMostFour), [0, 1])
+    agent = UCT(200, seed=0)
+    agent.act(env)
+    assert env.plies == [0, 1]
+    assert len(agent.statistics.principal_variation) == 2
+    assert not agent.statistics.values.any()  # a draw however it goes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrapper_may_look_through_to_the_bottom(kind):
+    env = played(Below(getattr(tictactoe_v0, kind)()), [0])
+    twin = clone(env)
+    assert twin.raw is twin.unwrapped is not env.unwrapped
+    agent = UCT(300, seed=0)
+    agent.act(env)
+    line = agent.statistics.principal_variation
+    assert len(line) > 1
+    for action in line:
+        assert action_mask(env)[action]
+        env.step(action)
+
+
+# ---- clones --------------------------------------------------------------------------------------
+
+
+@over_kinds
+@over_theirs
+def test_clones_of_pettingzoos_environments_are_independent(name, kind):
+    env = played(getattr(theirs(name), kind)(), [4, 1])
+    before = shown(env)
+    twin = clone(env)
+    assert type(twin) is type(env)
+    assert twin.unwrapped is not env.unwrapped
+    assert shown(twin) == before
+
+    twin.step(2)
+    twin.step(3)
+    assert shown(env) == before
+    assert shown(twin) != before
+    of_twin = shown(twin)
+    env.step(0)
+    assert shown(twin) == of_twin
+
+    env.step(5)
+    again = played(getattr(theirs(name), kind)(), [4, 1, 0, 5])
+    assert shown(env) == shown(again)
+
+
+@over_kinds
+@over_theirs
+def test_a_clone_plays_on_to_the_same_end(name, kind):
+    env = played(getattr(theirs(name), kind)(), [4, 1])
+    twin = clone(env)
+    rng = np.random.default_rng(0)
+    while env.agents:
+        action = None if is_over(env) else int(rng.choice(np.flatnonzero(action_mask(env))))
+        env.step(action)
+        twin.step(action)
+        assert shown(twin) == shown(env)
+    assert not twin.agents
+
+
+@over_kinds
+@over_theirs
+def test_deepcopy_of_pettingzoos_environments_loses_the_game(name, kind):
+    # Why there is `clone` at all. The day this is put right, the test is skipped.
+    env = played(getattr(theirs(name), kind)(), [4, 1])
+    board = list(env.unwrapped.board if name == "connect_four" else env.unwrapped.board.squares)
+    twin = copy.deepcopy(env).unwrapped
+    copied = list(twin.board if name == "connect_four" else twin.board.squares)
+    if copied == board:
+        pytest.skip("this version of PettingZoo can be copied")
+    assert not any(copied)
+    assert any(board)
+
+
+@over_theirs
+def test_the_state_of_wrappers_is_cloned(name):
+    illegal = 4  # taken twice over in tictactoe; in connect_four the column is full
+    actions = [4, 4, 4, 4, 4, 4] if name == "connect_four" else [4]
+    env = played(theirs(name).env(), actions)
+    before = shown(env)
+
+    twin = clone(env)
+    twin.step(illegal)  # through TerminateIllegalWrapper
+    assert all(twin.terminations.values())
+    assert sorted(twin.rewards.values()) == [-1, 0]
+    assert shown(env) == before
+
+    later = clone(twin)  # the wrapper remembers that the game was ended
+    for over in (twin, later):
+        over.step(None)
+        over.step(None)
+        assert not over.agents
+    with pytest.raises(AssertionError, match="action is not in action space"):
+        clone(env).step(99)
+
+    env.step(0)
+    assert not any(env.terminations.values())
+
+
+def test_a_clone_of_an_environment_before_reset_knows_it():
+    twin = clone(theirs("connect_four").env())
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        _ = twin.agent_selection
+
+
+@over_kinds
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_clones_of_ours_under_a_users_wrapper(module, kind):
+    env = played(Silent(getattr(module, kind)()), [1, 2])
+    twin = clone(env)
+    assert type(twin) is Silent
+    assert type(twin.env) is type(env.env)
+    before = view(env)
+    assert view(twin) == before
+    twin.step(0)
+    assert view(env) == before
+    env.step(0)
+    assert view(twin) == view(env)
+
+
+# ---- environments made here ----------------------------------------------------------------------
+
+
+class Heap(AECEnv):
+    """Two agents take one, two or three counters from a heap in turn; who takes the last wins.
+
+    The agent to move has lost when a multiple of four is left.
+    """
+
+    metadata = {"name": "heap_v0"}  # noqa: RUF012
+
+    def __init__(self, counters=10, agents=2):
+        super().__init__()
+        self.counters = counters
+        self.possible_agents = [f"agent {number}" for number in range(agents)]
+
+    def observation_space(self, agent):
+        return spaces.Dict(
+            observation=spaces.Box(0, 1000, (1,), np.int64), action_mask=spaces.MultiBinary(3)
+        )
+
+    def action_space(self, agent):
+        return spaces.Discrete(3)
+
+    def reset(self, seed=None, options=None):
+        self.left = self.counters
+        self.agents = self.possible_agents[:]
+        self.agent_selection = self.agents[0]
+        self.rewards = dict.fromkeys(self.agents, 0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+
+    def observe(self, agent):
+        mask = np.array([count <= self.left for count in (1, 2, 3)], np.int8)
+        return {"observation": np.array([self.left]), "action_mask": mask}
+
+    def step(self, action):
+        if self.terminations[self.agent_selection]:
+            self._was_dead_step(action)
+            return
+        assert action + 1 <= self.left
+        self.left -= action + 1
+        agent = self.agent_selection
+        index = self.agents.index(agent)
+        if self.left == 0:
+            self.rewards = {other: 1 if other == agent else -1 for other in self.agents}
+            self.terminations = dict.fromkeys(self.agents, True)
+        self.agent_selection = self.agents[(index + 1) % len(self.agents)]
+        self._accumulate_rewards()
+
+
+@pytest.mark.parametrize(("counters", "best"), [(5, 0), (6, 1), (7, 2), (9, 0), (3, 2), (1, 0)])
+def test_an_environment_of_a_user_is_solved(counters, best):
+    env = played(Heap(counters))
+    agent = UCT(600, seed=0)
+    assert agent.act(env) == best
+    assert agent.statistics.values[best] > 0.5
+
+
+class HeapWithRewardsOnTheWay(Heap):
+    """Every counter taken is worth one; nobody gets anything for the last."""
+
+    def step(self, action):
+        agent = self.agent_selection
+        super().step(action)
+        if self.agents:
+            self.rewards = dict.fromkeys(self.agents, 0)
+            self.rewards[agent] = action + 1
+
+
+def test_rewards_on_the_way_add_up():
+    # With four left, who takes three has more at the end than the other; no other action wins.
+    env = played(HeapWithRewardsOnTheWay(4))
+    agent = UCT(300, seed=0)
+    assert agent.act(env) == 2
+    assert agent.statistics.values[2] == 1
+
+
+class HeapWithALock(Heap):
+    """Holds something that cannot be copied, which does no harm."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def test_what_cannot_be_copied_is_shared():
+    env = played(HeapWithALock())
+    assert clone(env).lock is env.lock
+    assert UCT(400, seed=0).act(env) == 1
+
+
+class HeapWithItsOwnChance(Heap):
+    """Chance that is part of the environment is copied with it."""
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed, options)
+        self.rng = np.random.default_rng(0)
+
+    def step(self, action):
+        super().step(action)
+        self.noise = self.rng.random()
+
+
+def test_chance_that_is_copied_is_accepted():
+    env = played(HeapWithItsOwnChance())
+    before = env.rng.bit_generator.state
+    assert UCT(100, seed=0).act(env) in range(3)
+    assert env.rng.bit_generator.state == before
+
+
+# ---- environments that are refused ---------------------------------------------------------------
+
+HEAP_OF_THE_MODULE = []
+
+
+class HeapInAModule(Heap):
+    """Keeps the game in a global variable."""
+
+    @property
+    def left(self):
+        return sum(HEAP_OF_THE_MODULE)
+
+    @left.setter
+    def left(self, count):
+        HEAP_OF_THE_MODULE[:] = [1] * count
+
+
+class HeapInAClass(Heap):
+    """Keeps the game in a class attribute."""
+
+    heap = [0]  # noqa: RUF012
+
+    @property
+    def left(self):
+        return self.heap[0]
+
+    @left.setter
+    def left(self, count):
+        self.heap[0] = count
+
+
+class HeapWithHiddenChance(Heap):
+    """Shows noise from a generator that is not its own."""
+
+    noise = 0.0
+
+    def step(self, action):
+        super().step(action)
+        self.noise = random.random()
+
+    def observe(self, agent):
+        return {**super().observe(agent), "noise": self.noise}
+
+
+class HeapWhoseCloneRaises(Heap):
+    def clone(self):
+        raise RuntimeError("out of heaps")
+
+
+class HeapWhoseCloneIsItself(Heap):
+    def clone(self):
+        return self
+
+
+class HeapWhoseCloneIsNew(Heap):
+    def clone(self):
+        return played(HeapWhoseCloneIsNew())
+
+
+class HeapWhoseCloneIsNothing(Heap):
+    def clone(self):
+        return None
+
+
+class HeapWhoseClonesShare(Heap):
+    """A clone of its own that forgets about the heap, a list here."""
+
+    def reset(self, seed=None, options=None):
+        self.heap = [0]
+        super().reset(seed, options)
+
+    left = HeapInAClass.left
+
+    def clone(self):
+        return copy.copy(self)
+
+
+UNFAITHFUL = {
+    HeapInAModule: "one action leads|changed the original|a clone raised",
+    HeapInAClass: "one action leads|changed the original|a clone raised",
+    HeapWithHiddenChance: "one action leads two clones to two positions",
+    HeapWhoseCloneRaises: r"a clone raised RuntimeError\('out of heaps'\)",
+    HeapWhoseCloneIsItself: "a step of a clone changed the original",
+    HeapWhoseCloneIsNew: "a clone does not show the same position",
+    HeapWhoseCloneIsNothing: "a clone raised AttributeError",
+    HeapWhoseClonesShare: "one action leads|changed the original",
+}
+
+
+@pytest.mark.parametrize("agent", [UCT(10), GreedyAgent()], ids=["uct", "greedy"])
+@pytest.mark.parametrize(
+    ("heap", "reason"), UNFAITHFUL.items(), ids=[heap.__name__ for heap in UNFAITHFUL]
+)
+def test_an_environment_without_faithful_clones_is_refused(heap, reason, agent):
+    env = played(heap(), [2])
+    with pytest.raises(ValueError, match=f"expected an environment that can be cloned.*({reason})"):
+        agent.act(env)
+
+
+def test_what_to_do_about_it_is_said():
+    env = played(Silent(HeapWhoseCloneRaises()))
+    with pytest.raises(ValueError, match=r"got Silent over .*give its class a method clone\(\)"):
+        UCT(10).act(env)
+
+
+def test_a_random_agent_needs_no_clones():
+    assert RandomAgent(0).act(played(HeapWhoseCloneRaises())) in range(3)
+
+
+class HeapWithoutMask(Heap):
+    def observe(self, agent):
+        return np.array([self.left])
+
+
+class HeapOfOtherActions(Heap):
+    def __init__(self, space):
+        super().__init__()
+        self.space = space
+
+    def action_space(self, agent):
+        return self.space
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (Heap(agents=3), "expected an environment of two agents, got 3: .*'agent 2'"),
+        (Heap(agents=1), "expected an environment of two agents, got 1: .*'agent 0'"),
+        (HeapWithoutMask(), "expected an action_mask in .* HeapWithoutMask"),
+        (
+            HeapOfOtherActions(spaces.Discrete(3, start=1)),
+            r"expected a Discrete action space from 0, got Discrete\(3, start=1\)",
+        ),
+        (
+            HeapOfOtherActions(spaces.Box(0, 1, (3,))),
+            r"expected a Discrete action space from 0, got Box",
+        ),
+        (
+            HeapOfOtherActions(spaces.MultiBinary(3)),
+            r"expected a Discrete action space from 0, got MultiBinary\(3\)",
+        ),
+    ],
+    ids=["three agents", "one agent", "no mask", "start", "box", "multi-binary"],
+)
+def test_an_environment_of_another_kind_is_refused(env, message):
+    with pytest.raises(ValueError, match=message):
+        UCT(10).act(played(env))
+
+
+# ---- whole games ---------------------------------------------------------------------------------
+
+
+@over_kinds
+@over_theirs
+def test_legal_games_over_pettingzoos_environments(name, kind):
+    env = played(getattr(theirs(name), kind)())
+    simulations = 20 if JIT else 10
+    first, second = env.possible_agents
+    players = {first: UCT(simulations, seed=0), second: GreedyAgent(seed=0)}
+    plies = 0
+    while not is_over(env):
+        action = players[env.agent_selection].act(env)
+        assert env.action_space(env.agent_selection).contains(action)
+        assert action_mask(env)[action]
+        env.step(action)
+        plies += 1
+    assert all(env.terminations.values())
+    assert not any(env.truncations.values())  # nobody lost by an illegal move
+    assert sum(env.rewards.values()) == 0
+    assert plies >= 5
+
+
+@pytest.mark.parametrize("name", ["ours, env", "theirs, tictactoe"])
+def test_uct_does_not_lose_a_game_of_misere(name):
+    # The first player draws by the centre and then by mirroring the other, so UCT does not lose.
+    for seed in range(2):
+        env = played(make_wrapped(name, Misere), [4])
+        first, second = env.possible_agents
+        players = {first: UCT(400, seed=seed), second: RandomAgent(seed)}
+        while not is_over(env):
+            env.step(players[env.agent_selection].act(env))
+        assert env.rewards[first] >= 0
