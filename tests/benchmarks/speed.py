@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -140,9 +140,9 @@ def search_table(rounds: int, limit: Path | None) -> Table:
 
 
 class EmptyEnv(AECEnv):
-    """Does nothing at all, with PettingZoo's Connect4 spaces: what its wrappers cost by themselves."""
+    """Does nothing, in the spaces of PettingZoo's Connect4: what its wrappers cost by themselves."""
 
-    metadata = {"name": "empty_v0", "render_modes": []}
+    metadata: ClassVar = {"name": "empty_v0", "render_modes": []}
 
     def __init__(self) -> None:
         self.possible_agents = ["player_0", "player_1"]

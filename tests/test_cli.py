@@ -1,0 +1,736 @@
+"""The command line: matches, games against a person, lists, and what it says of mistakes."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import hexenv
+from agents.cli import INTERRUPTED, main
+from agents.naming import agent_classes, environment_makers, make_agent, parse_options, parse_value
+
+GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
+AGENTS = ["greedy", "random", "uct"]
+
+
+def run(*arguments, typed=None, status=0):
+    """Run a command in this process and return what it printed."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=typed)
+    assert result.exit_code == status, result.output
+    if result.exception is not None:
+        assert isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def run_json(*arguments):
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def table_of(output):
+    """The rows of a match's table, each a list of words."""
+    lines = output.splitlines()
+    rule = next(number for number, line in enumerate(lines) if set(line.strip()) == {"─"})
+    return [line.split() for line in lines[rule + 1 :] if line.strip()]
+
+
+# ---- match ---------------------------------------------------------------------------------------
+
+
+def test_a_match_prints_a_table():
+    output = run("match", "tictactoe", "greedy", "random", "--games", 6).stdout
+    assert output.startswith("6 games")
+    header = next(line for line in output.splitlines() if "agent" in line)
+    assert re.split(r"\s{2,}", header.strip()) == [
+        "agent", "won", "drawn", "lost", "score (95 %)", "as first", "illegal", "ms/move",
+    ]  # fmt: skip
+    (first, *of_first), (second, *of_second) = table_of(output)
+    assert (first, second) == ("greedy", "random")
+    won, drawn, lost = map(int, of_first[:3])
+    assert won + drawn + lost == 6
+    assert [lost, drawn, won] == list(map(int, of_second[:3]))
+    scores = [float(row[3]) for row in (of_first, of_second)]
+    assert scores == pytest.approx([(won + drawn / 2) / 6, (lost + drawn / 2) / 6], abs=0.01)
+    assert sum(scores) == pytest.approx(1, abs=0.011)
+    for row in (of_first, of_second):
+        low, high = map(float, re.fullmatch(r"\((.*)-(.*)\)", row[4]).groups())
+        assert 0 <= low <= float(row[3]) <= high <= 1
+        assert re.fullmatch(r"[0-3]/3", row[5])
+        assert row[6] == "0"
+        assert float(row[7]) >= 0
+
+
+@pytest.mark.parametrize("width", ["20", "80", "200"])
+def test_the_table_shows_all_figures_at_every_width(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", width)
+    output = run("match", "tictactoe", "random", "random", "--games", 1).stdout
+    assert output.startswith("1 game ")
+    assert [len(row) for row in table_of(output)] == [9, 9]
+    assert "ms/move" in output
+
+
+def test_long_names_are_folded_and_not_cut():
+    name = "uct:simulations=5,final_move=lcb,playout=generic"
+    rows = table_of(run("match", "tictactoe", name, "random", "--games", 1).stdout)
+    assert rows[-1][0] == "random"
+    assert "".join(row[0] for row in rows[:-1]) == name
+
+
+KEYS = [
+    "game", "options", "agents", "seed", "interrupted", "games", "wins", "draws", "losses", "score",
+    "interval", "wins_moving_first", "games_moving_first", "illegal_moves", "seconds_per_move",
+    "plies",
+]  # fmt: skip
+
+
+def test_a_match_as_json():
+    found = run_json("match", "hex", "greedy", "random", "--games", 5, "--option", "board_size=3")
+    assert list(found) == KEYS
+    assert found["game"] == "hex"
+    assert found["options"] == ["board_size=3"]
+    assert found["agents"] == ["greedy", "random"]
+    assert found["seed"] == 0
+    assert found["interrupted"] is False
+    assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 5
+    assert found["score"] == (found["wins"] + found["draws"] / 2) / 5
+    assert found["interval"][0] < found["score"] < found["interval"][1] or found["score"] in (0, 1)
+    assert found["games_moving_first"] == [3, 2]
+    lost_moving_first = found["games_moving_first"][1] - found["wins_moving_first"][1]
+    assert found["wins"] == found["wins_moving_first"][0] + lost_moving_first - found["draws"]
+    assert found["illegal_moves"] == [0, 0]
+    assert min(found["seconds_per_move"]) > 0
+    assert 5 <= found["plies"] <= 9
+
+
+def test_json_is_all_there_is_on_standard_output():
+    result = run("match", "tictactoe", "random", "random", "--render", "ansi", "--json")
+    assert json.loads(result.stdout)["games"] == 10
+    assert "X to play" in result.stderr
+
+
+def test_boards_are_shown_on_request():
+    output = run("match", "tictactoe", "random", "greedy", "--games", 1, "--render", "ansi").stdout
+    boards = re.findall(r"(random|greedy) plays ([1-9])\n((?:.*\n){3})(.*)\n", output)
+    assert len(boards) >= 5
+    assert [who for who, *_ in boards] == [["random", "greedy"][n % 2] for n in range(len(boards))]
+    assert len({move for _, move, *_ in boards}) == len(boards)
+    for ply, (_, _, board, line) in enumerate(boards, 1):
+        assert board.count("X") + board.count("O") == ply
+        assert f"(ply {ply})" in line
+    assert re.search("has won|draw", boards[-1][-1])
+    assert "X to play" not in run("match", "tictactoe", "random", "greedy", "--games", 1).stdout
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "plies"),
+    [
+        ("hex", ["board_size=5"], (9, 25)),
+        ("hex", ["board_size=5x7"], (9, 35)),
+        ("hex", ["board_size=(5,7)"], (9, 35)),
+        ("hex", ["board_size=2", "swap=true"], (3, 5)),
+        ("hex", ["board_size=2", "swap=off"], (3, 4)),
+        ("gomoku", ["board_size=5", "rule=standard"], (9, 25)),
+        ("gomoku", ["connect=3", "board_size=3"], (5, 9)),
+        ("connect4", ["rows=4", "columns=5", "connect=3"], (5, 20)),
+        ("connect4", [], (7, 42)),
+    ],
+)
+def test_options_of_games(game, options, plies):
+    given = [part for option in options for part in ("--option", option)]
+    found = run_json("match", game, "random", "random", "--games", 4, *given)
+    assert found["options"] == options
+    assert found["games"] == 4
+    assert plies[0] <= found["plies"] <= plies[1]
+
+
+def test_options_reach_the_environment():
+    arguments = ("match", "hex", "random", "random", "--games", 1, "--render", "ansi")
+    output = run(*arguments, "--option", "board_size=2x3").stdout
+    first = output.split("plays")[1]
+    assert first.count(".") == 5
+
+
+@pytest.mark.parametrize(
+    "agents",
+    [
+        ("uct:simulations=50", "random"),
+        ("uct:simulations=50,c=0.7,final_move=lcb,playout=generic", "uct:simulations=20,c=.5"),
+        ("uct:seconds=1e-3", "greedy:route=interpreted"),
+        ("uct:simulations=1_0,seconds=none,max_nodes=100", "random:seed=3"),
+        ("agents.uct.UCT:simulations=5", "agents.agent.RandomAgent"),
+    ],
+)
+def test_agents_with_parameters(agents):
+    found = run_json("match", "tictactoe", *agents, "--games", 2)
+    assert found["agents"] == list(agents)
+    assert found["games"] == 2
+
+
+def test_one_seed_one_result():
+    def match(seed):
+        agents = ("uct:simulations=30", "greedy")
+        found = run_json("match", "connect4", *agents, "--games", 4, "--seed", seed)
+        return [found[key] for key in ("wins", "draws", "wins_moving_first", "plies")]
+
+    assert match(1) == match(1)
+    assert len({repr(match(seed)) for seed in range(4)}) > 1
+
+
+# ---- mistakes ------------------------------------------------------------------------------------
+
+MATCH = ("match", "tictactoe", "random", "random")
+BAD_INPUT = [
+    (("nosuch",), "No such command 'nosuch'"),
+    (("match", "tictactoe", "random"), "takes 2 values"),
+    (("match", "chess", "random", "random"), "a game of connect4, gomoku, hex, tictactoe, got 'ch"),
+    (("match", "hex", "foo", "random"), "an agent of greedy, random, uct, got 'foo'"),
+    (("match", "hex", "random,random", "random"), "got 'random,random'"),
+    (("match", "hex", "uct:depth=3", "random"), "uct: expected an option of simulations, seconds"),
+    (("match", "hex", "uct:simulations", "random"), "uct: expected key=value, got 'simulations'"),
+    (("match", "hex", "uct:simulations=", "random"), "simulations as a whole number, got ''"),
+    (("match", "hex", "uct:simulations=1_", "random"), "simulations as a whole number, got '1_'"),
+    (("match", "hex", "uct:simulations=1.5", "random"), "simulations as a whole number, got '1.5'"),
+    (("match", "hex", "uct:simulations=0", "random"), "uct: expected at least one simulation"),
+    (("match", "hex", "uct:seconds=-1", "random"), "uct: expected a positive number of seconds"),
+    (("match", "hex", "uct:seconds=inf", "random"), "uct: expected seconds as a number, got 'inf'"),
+    (("match", "hex", "uct:c=.", "random"), "uct: expected c as a number, got '.'"),
+    (("match", "hex", "uct:c=1.2.3", "random"), "uct: expected c as a number, got '1.2.3'"),
+    (("match", "hex", "uct:final_move=x", "random"), "uct: expected a final_move of visits, value"),
+    (("match", "hex", "uct:route=x", "random"), "expected a route of auto, compiled, interpreted"),
+    (
+        ("match", "hex", "uct:max_nodes=9", "random"),
+        "expected max_nodes above the 121 actions here",
+    ),
+    (("match", "hex", "nosuch.Agent", "random"), "got nosuch.Agent: No module named 'nosuch'"),
+    (
+        ("match", "hex", "agents.uct.Foo", "random"),
+        "got agents.uct.Foo: module 'agents.uct' has no",
+    ),
+    (("match", "hex", ".Foo", "random"), "expected a name to import, got .Foo"),
+    (("match", "hex", "..Foo", "random"), "expected a name to import, got ..Foo"),
+    (("match", "hex", "math.pi", "random"), "expected a class or a function, got math.pi"),
+    (("match", "hex", "os.path.join", "random"), "os.path.join: .* missing 1 required"),
+    (("match", "nosuch:env", "random", "random"), "got nosuch.env: No module named 'nosuch'"),
+    (("match", "os:nosuch", "random", "random"), "got os.nosuch: module 'os' has no attribute"),
+    (("match", ":env", "random", "random"), "expected a name to import, got .env"),
+    (("match", "math:pi", "random", "random"), "expected a class or a function, got math.pi"),
+    ((*MATCH, "--games", "0"), "0 is not in the range"),
+    ((*MATCH, "--games", "x"), "'x' is not a valid integer"),
+    ((*MATCH, "--seed", "-1"), "-1 is not in the range"),
+    ((*MATCH, "--render", "video"), "'video' is not one of 'ansi', 'human'"),
+    ((*MATCH, "--nosuch"), "No such option"),
+    ((*MATCH, "--option", "board_size=3"), "tictactoe: expected no options, got 'board_size'"),
+    (
+        ("match", "hex", "random", "random", "--option", "swap"),
+        "hex: expected key=value, got 'swap",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "size=5"),
+        "hex: expected an option of board_size, swap, got 'size'",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "board_size=5.5"),
+        "hex: expected board_size as 5x7 or a whole number, got '5.5'",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "board_size=3x4x5"),
+        "hex: expected board_size as 5x7 or a whole number, got '3x4x5'",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "board_size=99"),
+        "hex: expected a board size from 2 to 19, .* got 99",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "swap=maybe"),
+        "hex: expected swap as true or false, got 'maybe'",
+    ),
+    (
+        ("match", "hex", "random", "random", "--option", "board_size=5x7", "--option", "swap=1"),
+        "hex: expected a square board for the swap",
+    ),
+    (
+        ("match", "gomoku", "random", "random", "--option", "rule=renju"),
+        "gomoku: expected a rule of freestyle, standard, got 'renju'",
+    ),
+    (
+        ("match", "connect4", "random", "random", "--option", "rows=20"),
+        r"connect4: expected \(rows \+ 1\) \* columns of at most 63",
+    ),
+    (("play", "chess", "random"), "expected a game of connect4"),
+    (("play", "tictactoe", "foo"), "expected an agent of greedy, random, uct, got 'foo'"),
+    (("play", "tictactoe", "random", "--side", "third"), "'third' is not one of 'first', 'second'"),
+    (("play", "tictactoe", "random", "--moves", "1x"), "move 2 of 2: expected a cell from 1 to 9"),
+    (("play", "tictactoe", "random", "--moves", "11"), "move 2 of 2: illegal action 0: 1 is taken"),
+    (("list", "more"), "unexpected extra argument"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), BAD_INPUT, ids=[" ".join(arguments) for arguments, _ in BAD_INPUT]
+)
+def test_mistakes_are_explained_in_a_line(arguments, message):
+    result = run(*arguments, status=2)
+    assert result.stdout == ""
+    error = result.stderr.splitlines()[-1]
+    assert re.search(message, error), error
+    assert error.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_window_without_pygame_is_a_mistake(monkeypatch):
+    monkeypatch.setattr("hexenv.aec.find_spec", lambda name: None)
+    result = run(*MATCH, "--render", "human", status=2)
+    assert 'render_mode "human" needs pygame' in result.stderr
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "value"),
+    [
+        ("7", int, 7),
+        ("-7", int, -7),
+        ("1_000", int, 1000),
+        ("7", int | None, 7),
+        ("none", int | None, None),
+        ("None", float | None, None),
+        ("7", float, 7.0),
+        (".5", float, 0.5),
+        ("5.", float, 5.0),
+        ("-1.5e-3", float | None, -0.0015),
+        ("true", bool, True),
+        ("Off", bool, False),
+        ("1", bool, True),
+        ("5x7", int | tuple[int, int], (5, 7)),
+        ("5,7", int | tuple[int, int], (5, 7)),
+        ("(5,7)", int | tuple[int, int], (5, 7)),
+        ("5", int | tuple[int, int], 5),
+        ("visits", str, "visits"),
+        ("7", str, "7"),
+        ("what", object, "what"),
+    ],
+)
+def test_values_are_read_as_their_types(text, hint, value):
+    found = parse_value(text, hint)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "expected"),
+    [
+        ("x", int, "a whole number"),
+        ("1.5", int, "a whole number"),
+        ("x", int | None, "a whole number"),
+        ("x", float, "a number"),
+        ("1e", float, "a number"),
+        ("2", bool, "true or false"),
+        ("5x", int | tuple[int, int], "5x7 or a whole number"),
+    ],
+)
+def test_values_of_other_types_are_refused(text, hint, expected):
+    with pytest.raises(ValueError, match=f"^{expected}$"):
+        parse_value(text, hint)
+
+
+def test_options_without_a_type_are_texts():
+    def maker(depth, name="x"):
+        raise AssertionError("it is only looked at")
+
+    assert parse_options(maker, ["depth=3"], "maker") == {"depth": "3"}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_are_made_by_name(name):
+    agent = make_agent(name, seed=4)
+    assert type(agent) is agent_classes()[name]
+    env = hexenv.gomoku_v0.env()
+    env.reset()
+    assert agent.act(env) == make_agent(f"{name}:seed=4").act(env)
+
+
+# ---- list ----------------------------------------------------------------------------------------
+
+
+def test_list_names_all_games_and_agents():
+    assert list(environment_makers()) == GAMES
+    assert list(agent_classes()) == AGENTS
+    lines = run("list").stdout.splitlines()
+    assert [line.split()[0].rstrip(":") for line in lines] == ["games", *GAMES, "agents", *AGENTS]
+    text = " ".join(lines)
+    for parameter in ("board_size=11", "swap=False", "rows=6", "rule=freestyle", "c=1.0", "route="):
+        assert parameter in text
+
+
+def test_list_as_json():
+    found = json.loads(run("list", "--json").stdout)
+    assert list(found) == ["games", "agents"]
+    assert found["games"] == {
+        "connect4": {"rows": 6, "columns": 7, "connect": 4},
+        "gomoku": {"board_size": 15, "connect": 5, "rule": "freestyle"},
+        "hex": {"board_size": 11, "swap": False},
+        "tictactoe": {},
+    }
+    assert list(found["agents"]) == AGENTS
+    assert found["agents"]["uct"]["c"] == 1.0
+    assert found["agents"]["uct"]["simulations"] is None
+    assert found["agents"]["random"] == {"seed": None}
+
+
+@pytest.mark.parametrize("command", [(), ("match",), ("play",), ("list",)])
+def test_help(command):
+    output = run(*command, "--help").stdout
+    assert output.startswith("Usage: ")
+    assert run(*command, "-h").stdout == output
+
+
+# ---- play ----------------------------------------------------------------------------------------
+
+LOWEST = """
+import time
+
+class Lowest:
+    '''Plays the lowest legal action.'''
+
+    name = "lowest"
+    statistics = None
+
+    def __init__(self, skip: int = 0, pause: float = 0.0):
+        self.skip = skip
+        self.pause = pause
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        time.sleep(self.pause)
+        mask = env.observe(env.agent_selection)["action_mask"]
+        return int(mask.nonzero()[0][self.skip])
+
+
+class Cheat(Lowest):
+    def act(self, env):
+        return 99
+
+
+class Needy(Lowest):
+    def __init__(self, depth: int):
+        super().__init__()
+
+
+def env(handicap: bool = False, board_size: int = 4):
+    from hexenv import hex_v0
+    return hex_v0.env(board_size=board_size - handicap)
+"""
+
+
+@pytest.fixture
+def users_module(tmp_path, monkeypatch):
+    """The name of a module of a user's, where Python finds it."""
+    name = "module_of_a_user"
+    (tmp_path / f"{name}.py").write_text(LOWEST)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def lowest(users_module):
+    return f"{users_module}.Lowest"
+
+
+def play(agent, *moves, game="tictactoe", options=(), end="\n"):
+    """What is printed when a person types these lines."""
+    return run("play", game, agent, *options, typed="\n".join(moves) + end).stdout
+
+
+def test_a_game_won_by_a_person(lowest):
+    output = play(lowest, "5", "3", "7")
+    assert output.startswith("you are X; type help for help\n")
+    assert "you played 5\nthe agent played 1\n" in output
+    assert "you played 3\nthe agent played 2\n" in output
+    assert "X to play (ply 2)" in output
+    assert output.endswith("you have won\nmoves: 51327\n")
+
+
+def test_a_game_lost_by_a_person(lowest):
+    output = play(lowest, "9", "8", "5")
+    assert "O has won" in output
+    assert output.endswith("the agent has won\nmoves: 918253\n")
+
+
+def test_a_draw_against_a_person(lowest):
+    output = play(lowest, "2", "4", "5", "7", "9")
+    assert output.endswith("a draw\nmoves: 214356789\n")
+
+
+def test_a_person_as_second(lowest):
+    output = play(lowest, "5", "3", "7", options=("--side", "second"))
+    assert output.startswith("you are O; type help for help\nthe agent played 1\n")
+    assert output.endswith("you have won\nmoves: 152347\n")
+
+
+@pytest.mark.parametrize(
+    ("side", "moves", "typed", "ending"),
+    [
+        ("first", "1524", ["3"], "you have won\nmoves: 15243\n"),
+        ("second", "1524", ["6"], "the agent has won\nmoves: 15243\n"),
+        ("second", "14253", [], "the agent has won\nmoves: 14253\n"),
+        ("first", "14253", [], "you have won\nmoves: 14253\n"),
+    ],
+)
+def test_a_game_from_given_moves(lowest, side, moves, typed, ending):
+    output = play(lowest, *typed, options=("--side", side, "--moves", moves))
+    assert output.endswith(ending)
+
+
+def test_given_moves_may_leave_the_agent_to_move(lowest):
+    output = play(lowest, "3", "quit", options=("--moves", "152"))
+    assert output.startswith("you are X; type help for help\nthe agent played 3\n")
+    assert "illegal action 2: 3 is taken (ply 4)" in output
+
+
+def test_bad_input_is_explained_and_asked_again(lowest):
+    output = play(lowest, "5", "zz", "5", "10", "", "3", "7")
+    assert "expected a cell from 1 to 9, got 'zz'; type help for help" in output
+    assert "illegal action 4: 5 is taken (ply 2); type help for help" in output
+    assert "expected a cell from 1 to 9, got '10'; type help for help" in output
+    assert output.endswith("you have won\nmoves: 51327\n")
+
+
+def test_a_person_may_write_as_they_like(lowest):
+    output = play(lowest, "  B2 ", "QUIT", game="hex", options=("--option", "board_size=3"))
+    assert "you played b2" in output
+    assert output.endswith("stopped\nmoves: b2 a1\n")
+
+
+def test_moves_shows_the_moves(lowest):
+    output = play(lowest, "moves", "5", "moves", "quit")
+    assert "your move: moves\nnone yet\n" in output
+    assert "your move: moves\n51\n" in output
+
+
+@pytest.mark.parametrize("word", ["help", "?", "HELP"])
+def test_help_names_all_commands(lowest, word):
+    output = play(lowest, word, "quit")
+    assert "Type a move (5)" in output
+    for command in ("undo", "hint", "moves", "quit"):
+        assert re.search(rf"^  {command} ", output, re.MULTILINE)
+
+
+def test_undo_takes_back_two_moves(lowest):
+    output = play(lowest, "undo", "5", "9", "undo", "3", "undo", "undo", "undo", "4", "quit")
+    assert output.count("nothing to take back") == 2
+    assert output.endswith("stopped\nmoves: 41\n")
+
+
+def test_undo_as_second_keeps_the_opening_of_the_agent(lowest):
+    output = play(lowest, "5", "undo", "6", "quit", options=("--side", "second"))
+    assert output.endswith("stopped\nmoves: 162\n")
+
+
+def test_undo_stops_where_the_given_moves_end(lowest):
+    output = play(lowest, "3", "undo", "undo", "quit", options=("--moves", "15"))
+    assert output.count("nothing to take back") == 1
+    assert output.endswith("stopped\nmoves: 15\n")
+
+
+def test_a_hint_is_a_move_that_is_not_played(lowest):
+    output = play(lowest, "hint", "5", "hint", "quit")
+    assert "the agent would play 1\n" in output
+    assert "the agent would play 2\n" in output
+    assert output.endswith("stopped\nmoves: 51\n")
+
+
+def test_a_hint_of_a_searching_agent_has_a_value():
+    output = play("uct:simulations=500", "hint", "quit", options=("--moves", "1425"))
+    assert "the agent would play 3 (value +1.00)" in output
+
+
+@pytest.mark.parametrize("word", ["quit", "exit", "q"])
+def test_quit(lowest, word):
+    output = play(lowest, "5", word)
+    assert output.endswith("stopped\nmoves: 51\n")
+
+
+@pytest.mark.parametrize("typed", ["", "5\n", "5\n3"])
+def test_the_end_of_input_stops(lowest, typed):
+    output = run("play", "tictactoe", lowest, typed=typed).stdout
+    assert re.search(r"stopped\nmoves: [1-9]*\n$", output)
+
+
+def test_a_seed_settles_the_agent():
+    def game(seed):
+        return play("random", "5", "quit", options=("--seed", seed))
+
+    assert game(1) == game(1)
+    assert len({game(seed) for seed in range(6)}) > 1
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_can_be_played(game, lowest):
+    output = play(lowest, "help", "quit", game=game)
+    example = re.search(r"Type a move \((\w+)\)", output)[1]
+    assert f"you played {example}" in play(lowest, example, "quit", game=game)
+
+
+# ---- what users bring ----------------------------------------------------------------------------
+
+
+def test_an_agent_of_a_user(users_module):
+    agents = (f"{users_module}.Lowest:skip=1,pause=0", f"{users_module}.Lowest")
+    found = run_json("match", "tictactoe", *agents, "--games", 2)
+    assert found["agents"] == list(agents)
+    assert found["games"] == 2
+
+
+def test_an_agent_that_cheats_loses(users_module):
+    agents = (f"{users_module}.Cheat", "random")
+    found = run_json("match", "tictactoe", *agents, "--games", 4)
+    assert (found["wins"], found["losses"], found["illegal_moves"]) == (0, 4, [4, 0])
+    assert found["plies"] == 1.5  # the first action, or the second
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("Lowest:skip=x", "Lowest: expected skip as a whole number, got 'x'"),
+        ("Lowest:jump=1", "Lowest: expected an option of skip, pause, got 'jump'"),
+        ("Needy", "Needy: .* missing 1 required positional argument: 'depth'"),
+        ("Nobody", "Nobody: module 'module_of_a_user' has no attribute 'Nobody'"),
+    ],
+)
+def test_mistakes_with_an_agent_of_a_user(users_module, agent, message):
+    result = run("match", "tictactoe", f"{users_module}.{agent}", "random", status=2)
+    assert re.search(message, result.stderr.splitlines()[-1])
+
+
+def test_an_environment_of_a_user(users_module):
+    arguments = ("match", f"{users_module}:env", "random", "random", "--games", 2)
+    assert 7 <= run_json(*arguments)["plies"] <= 16
+    found = run_json(*arguments, "--option", "handicap=true", "--option", "board_size=3")
+    assert 3 <= found["plies"] <= 4
+
+
+def test_an_environment_of_a_user_that_does_not_render(users_module):
+    arguments = ("match", f"{users_module}:env", "random", "random", "--render", "ansi")
+    result = run(*arguments, status=2)
+    assert "unexpected keyword argument 'render_mode'" in result.stderr.splitlines()[-1]
+
+
+def test_an_environment_of_pettingzoos():
+    pytest.importorskip("pygame")
+    game = "pettingzoo.classic.connect_four.connect_four:env"
+    assert 7 <= run_json("match", game, "greedy", "random", "--games", 2)["plies"] <= 42
+    result = run("play", game, "random", status=2)
+    assert "expected a game of hexenv to play" in result.stderr
+
+
+# ---- as a program --------------------------------------------------------------------------------
+
+SCRIPT = shutil.which("hexenv", path=str(Path(sys.executable).parent))
+PROGRAMS = {"module": [sys.executable, "-m", "agents.cli"], "script": [SCRIPT or "hexenv"]}
+over_programs = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+
+
+@pytest.fixture(autouse=True)
+def _skip_what_is_not_installed(request):
+    if "script" in request.node.name and SCRIPT is None:
+        pytest.skip("the command is not installed beside this Python")
+
+
+@over_programs
+def test_the_program_runs(program):
+    result = subprocess.run([*program, "--version"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    assert result.stdout == f"hexenv, version {hexenv.__version__}\n"
+    assert result.stderr == ""
+
+
+@over_programs
+def test_the_program_says_what_is_wrong(program):
+    command = [*program, "match", "chess", "random", "random"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert (
+        "Error: expected a game of connect4, gomoku, hex, tictactoe, got 'chess'" in result.stderr
+    )
+    assert "Traceback" not in result.stderr
+
+
+WAITING = """
+import sys
+from agents import RandomAgent
+
+class Teller(RandomAgent):
+    '''Tells on standard error when it has begun a fourth game.'''
+
+    name = "teller"
+    games = 0
+
+    def reset(self, seed=None):
+        self.games += 1
+        if self.games == 4:
+            print("three games are over", file=sys.stderr, flush=True)
+        super().reset(seed)
+"""
+
+
+def interrupted(tmp_path, program, *options):
+    """Start a match without an end, interrupt it after three games, and return how it ended."""
+    (tmp_path / "module_of_a_user.py").write_text(WAITING)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    agents = ("module_of_a_user.Teller", "random")
+    process = subprocess.Popen(
+        [*program, "match", "tictactoe", *agents, "--games", "1000000000", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        # Where the tests run in the background of a shell, interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        for line in process.stderr:
+            if "three games are over" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert "Traceback" not in stderr
+    assert process.returncode == INTERRUPTED == 130
+    return stdout, stderr
+
+
+needs_interrupts = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+
+
+@needs_interrupts
+def test_an_interrupted_match_prints_the_table_so_far(tmp_path):
+    stdout, stderr = interrupted(tmp_path, PROGRAMS["module"])
+    games = int(re.match(r"(\d+) games", stdout)[1])
+    assert games >= 3
+    assert f"interrupted after {games} of 1000000000 games" in stderr
+    first, second = (row for row in table_of(stdout) if len(row) > 2)
+    assert sum(map(int, first[1:4])) == games
+    assert first[1:4] == second[3:0:-1]
+
+
+@needs_interrupts
+@over_programs
+def test_an_interrupted_match_prints_json_so_far(tmp_path, program):
+    stdout, _ = interrupted(tmp_path, program, "--json")
+    found = json.loads(stdout)
+    assert found["interrupted"] is True
+    assert found["games"] == found["wins"] + found["draws"] + found["losses"] >= 3
+    assert sum(found["games_moving_first"]) == found["games"]

@@ -1,0 +1,166 @@
+"""Who may import whom, and what lies where."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("hexenv", "agents")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+"""The modules of the two packages by name."""
+
+FORBIDDEN_EVERYWHERE = {"torch", "tensorflow", "jax", "tests", "open_spiel", "pyspiel", "pytest"}
+
+
+def imports_of(module):
+    """The names that a module imports, at its top or anywhere in it: ``a.b`` of from a.b import c.
+
+    For names of our own modules, ``a.b.c`` is among them too.
+    """
+    path = SOURCES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*(parents if node.level else []), *filter(None, [node.module])])
+            within = {f"{base}.{alias.name}" for alias in node.names} & set(SOURCES)
+            # `from hexenv.games import base` is about the module base, not about all games.
+            found |= within if len(within) == len(node.names) else within | {base}
+    return found
+
+
+def tops_of(module):
+    return {name.partition(".")[0] for name in imports_of(module)}
+
+
+def modules_below(*packages):
+    return [
+        module
+        for module in SOURCES
+        if any(module == package or module.startswith(f"{package}.") for package in packages)
+    ]
+
+
+LAYERS = {
+    "compiled": ["hexenv.compiled"],
+    "games": modules_below("hexenv.games"),
+    "shown": ["hexenv.observation", *modules_below("hexenv.render")],
+    "environments": ["hexenv.aec", "hexenv.wrapper"],
+    "versions": [module for module in SOURCES if module.rpartition("_v")[2].isdecimal()],
+    "package": ["hexenv", "hexenv.testing"],
+}
+"""The layers of `hexenv`, from the lowest: each may import itself and those before it."""
+
+
+def layer_of(module):
+    for number, members in enumerate(LAYERS.values()):
+        if module in members:
+            return number
+    return None
+
+
+def test_the_sources_are_found():
+    for module in ("hexenv", "hexenv.compiled", "hexenv.games.hex", "agents", "agents.search.mcts"):
+        assert module in SOURCES
+
+
+def test_imports_are_found():
+    assert "hexenv.games.base" in imports_of("hexenv.games.hex")
+    assert "hexenv.games" not in imports_of("hexenv.games.hex")
+    assert "hexenv.compiled" in imports_of("hexenv.games.base")
+    assert "pygame" in imports_of("hexenv.render.window")  # inside a function
+    assert "agents.uct" in imports_of("agents")
+    assert {"numba", "numpy", "gymnasium", "pettingzoo", "click", "rich"} <= {
+        top for module in SOURCES for top in tops_of(module)
+    }
+
+
+@pytest.mark.parametrize("module", modules_below("hexenv"))
+def test_every_module_has_its_layer_and_imports_from_below(module):
+    layer = layer_of(module)
+    assert layer is not None, f"{module} is in no layer of this test"
+    for imported in imports_of(module):
+        if imported.partition(".")[0] == "hexenv":
+            assert layer_of(imported) is not None, imported
+            assert layer_of(imported) <= layer, f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_what_no_module_imports(module):
+    assert not tops_of(module) & FORBIDDEN_EVERYWHERE
+
+
+@pytest.mark.parametrize("module", modules_below("hexenv"))
+def test_environments_know_no_agents(module):
+    assert "agents" not in tops_of(module)
+
+
+@pytest.mark.parametrize(
+    "module", ["hexenv.compiled", *modules_below("hexenv.games", "agents.search")]
+)
+def test_the_core_knows_no_environment_library(module):
+    assert not tops_of(module) & {"gymnasium", "pettingzoo", "pygame", "PIL", "rich", "click"}
+
+
+@pytest.mark.parametrize("module", modules_below("agents.search"))
+def test_the_search_needs_only_the_games(module):
+    ours = {name for name in imports_of(module) if name.partition(".")[0] in ("hexenv", "agents")}
+    assert all(
+        name.startswith(("agents.search", "hexenv.games")) or name == "hexenv.compiled"
+        for name in ours
+    )
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_one_module_touches_pygame(module):
+    assert ("pygame" in tops_of(module)) == (module == "hexenv.render.window")
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_one_module_touches_numba(module):
+    assert ("numba" in tops_of(module)) <= (module in ("hexenv.compiled", "hexenv.testing"))
+
+
+@pytest.mark.parametrize("module", modules_below("hexenv.games"))
+def test_games_do_not_know_each_other(module):
+    shared = {f"hexenv.games.{name}" for name in ("base", "lines", "notation")}
+    others = {name for name in imports_of(module) if name.startswith("hexenv.games")}
+    assert others <= shared
+
+
+# ---- the repository ------------------------------------------------------------------------------
+
+AT_THE_TOP = {
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+    "hexenv", "agents", "tests", "examples", "docs",
+}  # fmt: skip
+ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
+
+needs_checkout = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="not a checkout of the repository"
+)
+
+
+@needs_checkout
+def test_the_top_level_is_tidy():
+    names = {path.name for path in ROOT.iterdir()}
+    kept = {name for name in names if not name.startswith(".") and not name.endswith(".egg-info")}
+    assert kept - ARTEFACTS <= AT_THE_TOP
+    assert {"pyproject.toml", "README.md", "LICENSE", "hexenv", "agents", "tests"} <= names
+
+
+@needs_checkout
+@pytest.mark.parametrize("package", ["hexenv", "agents"])
+def test_packages_hold_sources_alone(package):
+    files = [path for path in (ROOT / package).rglob("*") if path.is_file()]
+    strangers = {
+        path.name for path in files if path.suffix != ".py" and "__pycache__" not in path.parts
+    }
+    assert strangers <= {"py.typed"}
