@@ -15,6 +15,7 @@ The methods above the line in `Game` compile, so they use only numbers, arrays a
 not check legality, which is done at the doors: an environment's `step`, an agent's result, `play`.
 """
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -141,8 +142,8 @@ class Game(Protocol):
     def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
         """Play uniformly random actions to the end; afterwards only `state.winner` has a meaning.
 
-        A game without a faster way takes `play_randomly`. A fast form draws the same distribution
-        but may consume the random stream otherwise than ply by ply.
+        A game without a faster way takes `play_randomly`. A fast form draws from the same
+        distribution, but for what its docstring names, and may use the stream otherwise.
 
         Args:
             state: The position, overwritten.
@@ -429,12 +430,16 @@ def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -
     Raises:
         ValueError: If it is neither, or a side is not within `least` and `most`.
     """
-    sides = (board_size, board_size) if isinstance(board_size, int) else tuple(board_size)
-    if len(sides) != 2 or not all(least <= side <= most for side in sides):
+    sides = board_size if isinstance(board_size, (tuple, list)) else (board_size, board_size)
+    try:
+        rows, columns = map(operator.index, sides)
+    except (TypeError, ValueError):
+        rows, columns = 0, 0  # no pair, or not of integers
+    if not (least <= rows <= most and least <= columns <= most):
         raise ValueError(
             f"expected a board size from {least} to {most}, or a pair of such, got {board_size!r}"
         )
-    return int(sides[0]), int(sides[1])
+    return rows, columns
 
 
 def parse_cell(text: str, rows: int, columns: int) -> tuple[int, int]:

@@ -140,7 +140,7 @@ def search_table(rounds: int, limit: Path | None) -> Table:
 
 
 class EmptyEnv(AECEnv):
-    """Does nothing, in the spaces of PettingZoo's Connect4: what its wrappers cost by themselves."""
+    """Does nothing, in the spaces of PettingZoo's Connect4: shows what its wrappers cost."""
 
     metadata: ClassVar = {"name": "empty_v0", "render_modes": []}
 
