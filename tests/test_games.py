@@ -999,3 +999,10 @@ def test_bytes_of_something_else_are_refused():
     data = notation.to_bytes(other_options, base.new_state(other_options))
     with pytest.raises(ValueError, match=r"swap=False.*, got one of hex .*'swap': True"):
         notation.from_bytes(hex.new(3), data)
+
+
+def test_the_swap_works_on_a_board_whose_moves_are_not_known():
+    game = hex.new(4, swap=True)
+    state = notation.parse_board(game, "...X/..../..../....")
+    game.step(state, game.parse_action("swap"))
+    assert notation.board_text(game, state).replace(" ", "") == "....\n....\n....\nO..."

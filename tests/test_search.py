@@ -115,7 +115,7 @@ def affordable_simulations(env):
     """Several visits for each of the root's children, but where a playout takes too long for it."""
     legal = int(np.count_nonzero(env.observe(env.agent_selection)["action_mask"]))
     cells = env.unwrapped.game.max_plies()
-    return max(15, min(200, int(100_000 * SHARE) // (legal * cells)))
+    return max(int(15 * SHARE), min(200, int(100_000 * SHARE) // (legal * cells)))
 
 
 @needs_compiler
@@ -452,7 +452,7 @@ def test_a_win_is_found(module, options, moves, move, final_move, playout):
 @pytest.mark.parametrize(("module", "options", "moves", "move"), BLOCKS.values(), ids=BLOCKS)
 def test_a_threat_is_blocked(module, options, moves, move, playout):
     env = position(module, options, moves)
-    agent = UCT(10_000 if JIT else 2_000, playout=playout, seed=0)
+    agent = UCT(10_000 if JIT else 1_000, playout=playout, seed=0)
     assert env.unwrapped.game.action_text(agent.act(env)) == move
 
 

@@ -128,10 +128,17 @@ class Hex(NamedTuple):
 
     def swapped_cell(self, state: State) -> int:
         """Take the first stone off the board and return the mirror cell, where it comes back."""
-        cell = int(state.last_action)
+        cell = self.first_stone(state)
         self.initial(state)
         state.ply = 1
         return cell % self.columns * self.columns + cell // self.columns
+
+    def first_stone(self, state: State) -> int:
+        """The first cell that is not empty; for a board with a stone on it."""
+        cell = 0
+        while self.owner(state, cell) == EMPTY:
+            cell += 1
+        return cell
 
     def owner(self, state: State, cell: int) -> int:
         return state.owners[self.place_of(cell)]
@@ -251,11 +258,7 @@ class Hex(NamedTuple):
         """The last cell played; after a swap the cell to which the stone has gone."""
         if state.last_action < self.rows * self.columns:
             return int(state.last_action)
-        if state.ply == 2:
-            for cell in range(self.rows * self.columns):
-                if self.owner(state, cell) != EMPTY:
-                    return cell
-        return NO_ACTION
+        return self.first_stone(state) if state.ply == 2 else NO_ACTION
 
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(
