@@ -1,12 +1,19 @@
 """What an agent is, and the two that plan little or nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.foreign import is_over, legal_actions, new_state_of, planner_view
+from agents.search.foreign import (
+    check_route,
+    is_over,
+    legal_actions,
+    new_state_of,
+    planner_view,
+)
 from hexenv.compiled import CompiledFunction, kernel
 
 
@@ -143,6 +150,7 @@ class GreedyAgent:
     statistics: Statistics | None = None
 
     def __init__(self, route: str = "auto", seed: int | None = None) -> None:
+        check_route(route)
         self._route = route
         self._rng = np.random.default_rng(seed)
 
@@ -151,10 +159,20 @@ class GreedyAgent:
         if seed is not None:
             self._rng = np.random.default_rng(seed)
 
+    def prepare(self, env: Any) -> None:
+        """Compile what `act` needs in such an environment, so that its first call does not."""
+        self._chooser(env)
+
     def act(self, env: Any) -> int:
         """A winning action, else a safe one, else any."""
         check_in_play(env)
+        return int(self._chooser(env)())
+
+    def _chooser(self, env: Any) -> Callable[[], int]:
         view = planner_view(env, self._route)
-        run = compiled_greedy_action if view.compiles else greedy_action
         state, reply = new_state_of(view), new_state_of(view)
-        return int(run(view.game, view.root, state, reply, self._rng))
+        arguments = (view.game, view.root, state, reply, self._rng)
+        run: Callable[..., int] = greedy_action
+        if view.compiles:
+            run = compiled_greedy_action.specialise(*arguments)
+        return lambda: run(*arguments)

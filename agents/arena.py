@@ -1,9 +1,10 @@
 """Games between agents, and what they add up to."""
 
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class GameResult:
     Attributes:
         first: The agent that moved first.
         outcome: For agent 0: 1 won, 0 drawn, -1 lost.
-        actions: All actions played.
+        actions: All legal actions played.
         illegal: The agent that lost by an illegal action, or None.
         seconds: Time each agent spent choosing.
         moves: Moves each agent made.
@@ -58,14 +59,22 @@ def play_game(
         action = agents[number].act(env)
         seconds[number] += time.perf_counter() - started
         moves[number] += 1
-        actions.append(action)
-        mask = action_mask(env)
-        if not (0 <= action < len(mask) and mask[action]):
+        if not is_legal(env, action):
             return _result(first, 1 if number else -1, actions, number, seconds, moves)
+        actions.append(action)
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
     return _result(first, game.outcome(played, first), actions, None, seconds, moves)
+
+
+def is_legal(env: Any, action: Any) -> bool:
+    """Whether what an agent chose is an integer and allowed by the mask."""
+    mask = action_mask(env)
+    try:
+        return 0 <= operator.index(action) < len(mask) and bool(mask[action])
+    except TypeError:
+        return False
 
 
 def _result(
@@ -102,7 +111,8 @@ def play_match(
     """
     env.reset(seed=seed)
     for agent in agents:  # what has to be compiled is not counted as anybody's time
-        agent.act(env)
+        if hasattr(agent, "prepare"):
+            cast("Any", agent).prepare(env)
     for game in range(games):
         for number, agent in enumerate(agents):
             agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))

@@ -1,9 +1,10 @@
 """The command `hexenv`: matches, games against a person, and what there is to choose from."""
 
-import functools
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -28,17 +29,13 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells give it."""
 
 
-def _with_clear_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Show errors about what the user typed as one line instead of a traceback."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return command(*args, **kwargs)
-        except (ValueError, ImportError) as error:
-            raise click.UsageError(str(error)) from error
-
-    return run
+@contextmanager
+def _clear_errors() -> Generator[None, None, None]:
+    """Show what is wrong with the user's words as one line instead of a traceback."""
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        raise click.UsageError(str(error)) from error
 
 
 option_of_game = click.option(
@@ -55,8 +52,10 @@ option_of_game = click.option(
 def main() -> None:
     """Board games and tree search: watch agents play, or play against them.
 
-    An agent is written as its name, with parameters after a colon: uct:simulations=1000,c=0.7
+    An agent is written as its name, with parameters after a colon: uct:simulations=1000,c=0.7.
+    Agents and environments of your own are module.Class:parameters and module:function.
     """
+    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as with python -m
 
 
 @main.command()
@@ -67,7 +66,6 @@ def main() -> None:
 @click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
 @option_of_game
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@_with_clear_errors
 def match(
     game: str,
     agents: tuple[str, str],
@@ -80,11 +78,15 @@ def match(
     """Let two agents play GAME, with alternating sides.
 
     Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
+
+    The agents' chance comes from --seed; their own seeds play no part here.
     """
-    env = make_environment(game, options, **({"render_mode": render} if render else {}))
-    players = [make_agent(text) for text in agents]
+    with _clear_errors():
+        env = make_environment(game, options, **({"render_mode": render} if render else {}))
+        players = [make_agent(text) for text in agents]
     results: list[GameResult] = []
     interrupted = False
+    failure: Exception | None = None
     show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
     try:
         with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
@@ -94,6 +96,8 @@ def match(
                 bar.advance(task)
     except KeyboardInterrupt:
         interrupted = True
+    except Exception as error:  # of an agent, or of an environment: first show what was played
+        failure = error
     finally:
         env.close()
     summary = summarise(results)
@@ -104,6 +108,8 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+    if failure is not None:
+        raise failure
     if interrupted:
         sys.exit(INTERRUPTED)
 
@@ -120,11 +126,25 @@ def _shower(names: tuple[str, str], to_stderr: bool) -> Callable[[Any, int, int]
 
 
 def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
-    """Print the table of a match: the score counts a draw as half, with its 95 % interval."""
+    """Print the table of a match.
+
+    The score counts a draw as half, with its 95 % interval; "moving first" is how many of the games
+    that the agent began it won.
+    """
     low, high = summary.interval
+    click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
+    click.echo(f"A = {names[0]}\nB = {names[1]}")
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("agent", overflow="fold", min_width=12)
-    for column in ("won", "drawn", "lost", "score (95 %)", "as first", "illegal", "ms/move"):
+    for column in (
+        "",
+        "won",
+        "drawn",
+        "lost",
+        "score (95 %)",
+        "moving first",
+        "illegal",
+        "ms/move",
+    ):
         table.add_column(column, justify="right", no_wrap=True)
     rows = [
         (summary.wins, summary.losses, summary.score, low, high),
@@ -132,16 +152,15 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
     ]
     for number, (won, lost, score, lowest, highest) in enumerate(rows):
         table.add_row(
-            names[number],
+            "AB"[number],
             str(won),
             str(summary.draws),
             str(lost),
             f"{score:.2f} ({lowest:.2f}-{highest:.2f})" if summary.games else "-",
-            f"{summary.wins_moving_first[number]}/{summary.games_moving_first[number]}",
+            f"{summary.wins_moving_first[number]} of {summary.games_moving_first[number]}",
             str(summary.illegal_moves[number]),
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
-    click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}", nl=False)
     console = Console()
     console.width = max(console.width, 80)  # in less, figures would be cut off
     console.print(table)
@@ -160,16 +179,16 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
 @click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
 @click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
 @option_of_game
-@_with_clear_errors
 def play(
     game: str, agent: str, side: str, moves: str, seed: int | None, options: tuple[str, ...]
 ) -> None:
     """Play GAME against AGENT. Moves are typed as text; 'help' says what else there is."""
-    env = make_environment(game, options, render_mode="ansi")
-    if not hasattr(env.unwrapped, "game"):
-        raise ValueError(f"expected a game of hexenv to play, got {game}")
-    opponent: Agent = make_agent(agent, seed)
-    env.reset(options={"moves": moves} if moves else None)
+    with _clear_errors():
+        env = make_environment(game, options, render_mode="ansi")
+        if not hasattr(env.unwrapped, "game"):
+            raise ValueError(f"expected a game of hexenv to play, got {game}")
+        opponent: Agent = make_agent(agent, seed)
+        env.reset(options={"moves": moves} if moves else None)
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from agents.agent import Agent
+from agents.arena import is_legal
 from agents.search.foreign import is_over
 from hexenv.games import notation
 
@@ -54,6 +55,8 @@ class HumanPlayer:
         return raw.game.to_play(raw.state)
 
     def _play(self, action: int, who: str) -> None:
+        if not is_legal(self.env, action):
+            raise click.ClickException(f"{who} chose an illegal action: {action!r}")
         click.echo(f"{who} played {self.env.unwrapped.game.action_text(action)}")
         self.env.step(action)
 

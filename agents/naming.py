@@ -10,7 +10,8 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, get_args, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import agents
 import hexenv
@@ -142,27 +143,33 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
 
 
 def parse_value(text: str, hint: Any) -> Any:
-    """The value of a text, of the first type in `hint` that it fits; other types get the text.
+    """The value of a text, of the first type in `hint` that it fits.
 
     Raises:
         ValueError: Naming the types that were expected.
     """
-    kinds = [str(kind) for kind in (get_args(hint) or (hint,))]
-    for kind in kinds:
-        if "tuple" in kind and re.fullmatch(r"\(?\d+[x,]\d+\)?", text):
-            return tuple(int(number) for number in re.findall(r"\d+", text))
-        if "NoneType" in kind and text.lower() == "none":
-            return None
-        if "bool" in kind and text.lower() in ("true", "false", "1", "0", "on", "off"):
-            return text.lower() in ("true", "1", "on")
-        if "int" in kind and re.fullmatch(r"[+-]?\d+(_\d+)*", text):
-            return int(text)
-        if "float" in kind and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text):
-            return float(text)
-        if "str" in kind:
+    if get_origin(hint) is Literal:
+        if text in get_args(hint):
             return text
-    names = {"tuple": "5x7", "bool": "true or false", "int": "a whole number", "float": "a number"}
-    expected = [word for key, word in names.items() if any(key in kind for kind in kinds)]
-    if not expected:
+        raise ValueError(f"one of {', '.join(map(str, get_args(hint)))}")
+    is_union = get_origin(hint) in (Union, UnionType)
+    kinds = [get_origin(kind) or kind for kind in (get_args(hint) if is_union else (hint,))]
+    readers = [READERS[kind] for kind in kinds if kind in READERS]
+    for pattern, read in readers:
+        if re.fullmatch(pattern, text, re.IGNORECASE):
+            return read(text)
+    if str in kinds or not readers:
         return text
-    raise ValueError(" or ".join(expected))
+    raise ValueError(" or ".join(EXPECTED[kind] for kind in kinds if kind in EXPECTED))
+
+
+READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
+    tuple: (r"\(?\d+[x,]\d+\)?", lambda text: tuple(map(int, re.findall(r"\d+", text)))),
+    NoneType: ("none", lambda text: None),
+    bool: ("true|false|on|off|yes|no|1|0", lambda text: text.lower() in ("true", "on", "yes", "1")),
+    int: (r"[+-]?\d[\d_]*", int),
+    float: (r"[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?", float),
+}
+"""How texts of a type look, and how they are read."""
+
+EXPECTED: Final = {tuple: "5x7", bool: "true or false", int: "a whole number", float: "a number"}

@@ -14,7 +14,7 @@ from hexenv.compiled import compiled
 
 
 @compiled
-class RootVisits(NamedTuple):
+class SqrtVisits(NamedTuple):
     """Exploration by sqrt(N) / (1 + n): AlphaZero's with equal priors (Silver et al. 2017)."""
 
     c: float = 0.2
@@ -26,7 +26,7 @@ class RootVisits(NamedTuple):
         return tree.value[child] + prepared / (1 + tree.visits[child])
 
 
-variant = Variant(RootVisits(), Uniform(), WinLoss())
+variant = Variant(SqrtVisits(), Uniform(), WinLoss())
 mine = TreeSearchAgent(variant, simulations=500)
 summary = summarise(list(play_match(connect4_v0.env(), [mine, UCT(simulations=500)], games=20)))
 print(f"against UCT: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost")

@@ -1,5 +1,6 @@
 """One PettingZoo environment over any game of the contract in `hexenv.games.base`."""
 
+import copy
 import operator
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
@@ -115,6 +116,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._states = self._bytes.view(self._record_dtype)
         self._mask = np.zeros(game.num_actions(), np.int8)
         self._extra_planes = extra_codes(game, self.planes)
+        self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
         self._spaces = self._make_spaces()
         self._owns_spaces = True
         self._advance: Callable[..., Any] | None = None
@@ -317,6 +319,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         `copy.deepcopy` and `pickle` give the same, slower; they also take the random streams of the
         spaces along, where a clone starts new ones. A window stays with the original.
         """
+        if type(self) is not BoardEnv:
+            return copy.deepcopy(self)  # a subclass may keep what must not be shared
         twin = object.__new__(type(self))
         twin.__dict__ = self.__dict__.copy()
         twin._bytes = self._bytes.copy()
@@ -353,7 +357,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     @property
     def moves(self) -> str:
-        """The moves since `reset`, as text that ``reset(options={"moves": ...})`` reads."""
+        """The moves since `reset`, as text.
+
+        After a start from nothing or from moves, ``reset(options={"moves": ...})`` reads it back.
+        """
         return notation.moves_text(self.game, self.actions)
 
     def to_bytes(self) -> bytes:

@@ -57,7 +57,7 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
             return
         agent = env.agent_selection
         dead = env.terminations[agent] or env.truncations[agent]
-        assert (action is None and dead) or env.action_space(agent).contains(action), (
+        assert (action is None and dead) or env.all_actions.contains(action), (
             "action is not in action space"
         )
         if dead or env.is_legal(action):
@@ -68,8 +68,8 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, terminated, truncated and info of the agent to move."""
-        if not self._has_reset:
-            return super().last(observe)  # which says what is wrong
+        if not self._has_reset or type(self) is not StandardWrapper:
+            return super().last(observe)  # by way of whatever a subclass overrides
         return self.env.last(observe)
 
     @property
@@ -81,6 +81,8 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
 
     def clone(self) -> "StandardWrapper":
         """An independent environment in the same position, wrapped likewise."""
+        if type(self) is not StandardWrapper:
+            return copy.deepcopy(self)  # a subclass may keep what must not be shared
         twin = copy.copy(self)
         twin.env = self.env.clone()
         return twin

@@ -689,15 +689,18 @@ def interrupted(tmp_path, program, *options):
     (tmp_path / "module_of_a_user.py").write_text(WAITING)
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     agents = ("module_of_a_user.Teller", "random")
-    process = subprocess.Popen(
-        [*program, "match", "tictactoe", *agents, "--games", "1000000000", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-        # Where the tests run in the background of a shell, interrupts are ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    # In the background of a shell interrupts are ignored, and a new process would inherit that.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [*program, "match", "tictactoe", *agents, "--games", "1000000000", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    finally:
+        signal.signal(signal.SIGINT, handler)
     try:
         for line in process.stderr:
             if "three games are over" in line:

@@ -12,7 +12,7 @@ from agents import UCT
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.selection import ROOT_LOGARITHMS, UCB1, root_logarithm
+from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log
 from agents.search.tree import ROOT, add_node, children, expand, new_tree, record_visit
 from agents.tree_search import FINAL_MOVES, choose, root_statistics, wilson_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -166,7 +166,7 @@ def test_the_search_over_pettingzoo_grows_the_same_tree(plies, kind):
 @needs_compiler
 def test_routes_agree_beyond_the_table_of_logarithms():
     env = after(tictactoe_v0.raw_env(), [])
-    simulations = 2 * ROOT_LOGARITHMS.size
+    simulations = 2 * SQRT_LOGS.size
     trees = [
         tree_of(UCT(simulations, route=route, seed=3), env) for route in ("compiled", "interpreted")
     ]
@@ -350,19 +350,19 @@ def test_more_weight_on_exploration_prefers_what_was_tried_less(c, best):
     assert np.argmax(scores) == best
 
 
-EDGE = ROOT_LOGARITHMS.size
+EDGE = SQRT_LOGS.size
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 100, EDGE - 1, EDGE, EDGE + 1, 10**6, 2**31 - 1])
-def test_root_logarithm_in_and_beyond_the_table(count):
-    compiled = CompiledFunction(root_logarithm)
+def test_sqrt_log_in_and_beyond_the_table(count):
+    compiled = CompiledFunction(sqrt_log)
     expected = math.sqrt(math.log(count))
-    assert root_logarithm(count) == pytest.approx(expected, rel=1e-14)
-    assert compiled(count) == root_logarithm(count)
+    assert sqrt_log(count) == pytest.approx(expected, rel=1e-14)
+    assert compiled(count) == sqrt_log(count)
 
 
 def test_exploration_grows_over_the_edge_of_the_table():
-    logarithms = [root_logarithm(count) for count in range(1, EDGE + 50)]
+    logarithms = [sqrt_log(count) for count in range(1, EDGE + 50)]
     assert all(np.diff(logarithms) > 0)
 
 

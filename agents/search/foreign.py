@@ -25,6 +25,8 @@ TRANSPARENT: Final = {
 }
 """Classes that change neither the legal moves nor the rewards of what they wrap."""
 
+ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
+
 SHARED: Final = {"action_spaces", "observation_spaces", "metadata", "possible_agents"}
 """Attributes that describe an environment and never change: its clones share them."""
 
@@ -54,10 +56,7 @@ def planner_view(env: Any, route: str = "auto") -> View:
         ValueError: If the route is unknown or not open to this environment, or the environment
             cannot be planned over (see `ForeignGame`).
     """
-    if route not in ("auto", "compiled", "interpreted", "environment"):
-        raise ValueError(
-            f"expected a route of auto, compiled, interpreted, environment, got {route!r}"
-        )
+    check_route(route)
     if route == "environment" or (route == "auto" and not _is_transparent(env)):
         return View(*_foreign(env), compiles=False)
     if not _is_transparent(env):
@@ -67,6 +66,16 @@ def planner_view(env: Any, route: str = "auto") -> View:
     if route == "compiled" and not compiles:
         raise ValueError(f'route "compiled" needs a @compiled game, got {raw.game}')
     return View(raw.game, raw.state, compiles and route != "interpreted")
+
+
+def check_route(route: str) -> None:
+    """Refuse an unknown route.
+
+    Raises:
+        ValueError: If `planner_view` knows no such route.
+    """
+    if route not in ROUTES:
+        raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
 
 
 def _layers(env: Any) -> list[Any]:
@@ -144,7 +153,8 @@ class ForeignState:
 class ForeignGame:
     """Any two-agent AEC environment with an action mask, as a game for the interpreted search.
 
-    An agent with more reward at the end than the other has won.
+    An agent with more reward at the end than the other has won. Rewards are those of the attribute
+    `rewards`: a wrapper that only changes what `last` returns is not seen.
 
     Args:
         env: An environment after `reset`. It is only looked at and cloned.
@@ -227,14 +237,18 @@ def legal_actions(env: Any) -> NDArray[Any]:
 def action_mask(env: Any) -> NDArray[Any]:
     """``(num_actions,)`` mask of the agent to move, from its observation or its info.
 
+    Where both have one, only what both allow is legal: a wrapper may restrict either.
+
     Raises:
         ValueError: If there is none.
     """
     observation, _, _, _, info = env.last()
-    if isinstance(observation, dict) and "action_mask" in observation:
-        return np.asarray(cast("dict[str, Any]", observation)["action_mask"])
-    if "action_mask" in info:
-        return np.asarray(info["action_mask"])
+    shown = cast("dict[str, Any]", observation) if isinstance(observation, dict) else {}
+    masks = [np.asarray(of["action_mask"]) for of in (shown, info) if "action_mask" in of]
+    if len(masks) == 2:
+        return np.logical_and(*masks)
+    if masks:
+        return masks[0]
     raise ValueError(f"expected an action_mask in the observation or the info of {_names(env)}")
 
 
@@ -245,9 +259,18 @@ def new_state_of(view: View) -> Any:
 
 def _foreign(env: Any) -> tuple[ForeignGame, ForeignState]:
     game = ForeignGame(env)
-    if not is_over(env):
-        _check_clone(env)
-    return game, ForeignState(env)
+    if is_over(env):
+        return game, ForeignState(env)
+    _check_clone(env)
+    return game, ForeignState(_silent_clone(env))
+
+
+def _silent_clone(env: Any) -> Any:
+    """A clone that draws nothing: nobody wants to see, or wait for, what is only thought."""
+    twin = clone(env)
+    if hasattr(twin.unwrapped, "render_mode"):
+        twin.unwrapped.render_mode = None
+    return twin
 
 
 def _check_clone(env: Any) -> None:
@@ -259,7 +282,7 @@ def _check_clone(env: Any) -> None:
     before = _snapshot(env)
     action = int(legal_actions(env)[0])
     try:
-        twins = clone(env), clone(env)
+        twins = _silent_clone(env), _silent_clone(env)
         copied = all(_same(_snapshot(twin), before) for twin in twins)
         for twin in twins:
             twin.step(action)

@@ -12,7 +12,7 @@ import numpy as np
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
 
-ROOT_LOGARITHMS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
+SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 """sqrt(ln n) of small n, as most visit counts are: a logarithm takes as long as a ply."""
 
 
@@ -29,10 +29,10 @@ class Selection(Protocol):
 
 
 @kernel
-def root_logarithm(count: int) -> float:
+def sqrt_log(count: int) -> float:
     """sqrt(ln n) of a visit count."""
-    if count < ROOT_LOGARITHMS.size:
-        return ROOT_LOGARITHMS[count]
+    if count < SQRT_LOGS.size:
+        return SQRT_LOGS[count]
     return math.sqrt(math.log(count))
 
 
@@ -48,7 +48,7 @@ class UCB1(NamedTuple):
     c: float = 1.0
 
     def prepare(self, tree: Tree, node: int) -> float:
-        return self.c * root_logarithm(tree.visits[node])
+        return self.c * sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:
         return tree.value[child] + prepared * tree.spread[child]

@@ -424,6 +424,18 @@ def _run_from(owners: Cells, row: int, column: int, down: int, right: int) -> li
     return line
 
 
+def whole_number(name: str, value: Any) -> int:
+    """A parameter as an integer.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
+
+
 def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -> tuple[int, int]:
     """``(rows, columns)`` of a board size given as a number or a pair.
 

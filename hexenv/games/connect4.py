@@ -194,6 +194,8 @@ def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
         ValueError: If a parameter is out of its range or the board does not fit 63 bits, nor the
             steps along its diagonals.
     """
+    rows, columns = base.whole_number("rows", rows), base.whole_number("columns", columns)
+    connect = base.whole_number("connect", connect)
     if rows < 1 or columns < 1:
         raise ValueError(f"expected at least one row and column, got {rows} x {columns}")
     if (rows + 1) * columns > 63:
@@ -206,4 +208,4 @@ def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
     most = 63 // max(1, min(2, connect - 2), connect - 4) - 2  # see `lines.runs`
     if rows > most:
         raise ValueError(f"expected at most {most} rows to connect {connect}, got {rows}")
-    return Connect4(int(rows), int(columns), int(connect))
+    return Connect4(rows, columns, connect)

@@ -204,9 +204,10 @@ def new(
     Raises:
         ValueError: If a parameter is out of its range.
     """
+    connect = base.whole_number("connect", connect)
     if not 3 <= connect <= 6:
         raise ValueError(f"expected connect from 3 to 6, got {connect}")
     rows, columns = base.parse_board_size(board_size, min(5, connect), MAX_SIZE)
     if rule not in RULES:
         raise ValueError(f"expected a rule of {', '.join(RULES)}, got {rule!r}")
-    return Gomoku(rows, columns, int(connect), RULES.index(rule))
+    return Gomoku(rows, columns, connect, RULES.index(rule))

@@ -309,6 +309,8 @@ def new(board_size: int | tuple[int, int] = 11, swap: bool = False) -> Hex:
         ValueError: If the size is out of range, or the swap is asked for on another than a square.
     """
     rows, columns = base.parse_board_size(board_size, 2, MAX_SIZE)
+    if swap not in (False, True):
+        raise ValueError(f"expected swap to be True or False, got {swap!r}")
     if swap and rows != columns:
         raise ValueError(f"expected a square board for the swap, got {rows} x {columns}")
     return Hex(rows, columns, bool(swap))

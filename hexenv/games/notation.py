@@ -231,7 +231,7 @@ def from_bytes(game: Game, data: bytes) -> State:
         header = json.loads(data[start : start + length])
         of = (str(header["game"]), dict(header["parameters"]))
         to_play, last_action = int(header["to_play"]), int(header["last_action"])
-    except (KeyError, OverflowError, TypeError, ValueError):
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise ValueError("expected the header of a position, got damaged data") from None
     if of != (game.name, parameters(game)):
         raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")
