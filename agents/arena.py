@@ -68,6 +68,18 @@ def play_game(
     return _result(first, game.outcome(played, first), actions, None, seconds, moves)
 
 
+def prepare(env: Any, agents: Sequence[Agent]) -> None:
+    """Let agents compile what they need, so that it is not counted as anybody's time.
+
+    Args:
+        env: An environment after `reset`.
+        agents: Those without a method `prepare` are left alone.
+    """
+    for agent in agents:
+        if hasattr(agent, "prepare"):
+            cast("Any", agent).prepare(env)
+
+
 def is_legal(env: Any, action: Any) -> bool:
     """Whether what an agent chose is an integer and allowed by the mask."""
     mask = action_mask(env)
@@ -110,9 +122,7 @@ def play_match(
         on_move: Called after each move.
     """
     env.reset(seed=seed)
-    for agent in agents:  # what has to be compiled is not counted as anybody's time
-        if hasattr(agent, "prepare"):
-            cast("Any", agent).prepare(env)
+    prepare(env, agents)
     for game in range(games):
         for number, agent in enumerate(agents):
             agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))

@@ -15,7 +15,7 @@ from rich.table import Table
 
 import hexenv
 from agents.agent import Agent
-from agents.arena import GameResult, MatchSummary, play_match, summarise
+from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.human import HumanPlayer
 from agents.naming import (
     agent_classes,
@@ -84,6 +84,8 @@ def match(
     with _clear_errors():
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
+        env.reset(seed=seed)
+        prepare(env, players)
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
@@ -157,7 +159,7 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             str(summary.draws),
             str(lost),
             f"{score:.2f} ({lowest:.2f}-{highest:.2f})" if summary.games else "-",
-            f"{summary.wins_moving_first[number]} of {summary.games_moving_first[number]}",
+            f"{summary.wins_moving_first[number]}/{summary.games_moving_first[number]}",
             str(summary.illegal_moves[number]),
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )

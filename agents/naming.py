@@ -160,15 +160,15 @@ def parse_value(text: str, hint: Any) -> Any:
             return read(text)
     if str in kinds or not readers:
         return text
-    raise ValueError(" or ".join(EXPECTED[kind] for kind in kinds if kind in EXPECTED))
+    raise ValueError(" or ".join(words for kind, words in EXPECTED.items() if kind in kinds))
 
 
 READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
     tuple: (r"\(?\d+[x,]\d+\)?", lambda text: tuple(map(int, re.findall(r"\d+", text)))),
     NoneType: ("none", lambda text: None),
     bool: ("true|false|on|off|yes|no|1|0", lambda text: text.lower() in ("true", "on", "yes", "1")),
-    int: (r"[+-]?\d[\d_]*", int),
-    float: (r"[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?", float),
+    int: (r"[+-]?\d+(_\d+)*", int),
+    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?", float),
 }
 """How texts of a type look, and how they are read."""
 

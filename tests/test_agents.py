@@ -456,7 +456,7 @@ def test_the_bound_on_wins():
 )
 def test_uct_beats_random(module, options):
     games = 40 if JIT else 16
-    agents = [UCT(200 if JIT else 60), RandomAgent()]
+    agents = [UCT(200 if JIT else 120), RandomAgent()]
     summary = summarise(list(play_match(module.env(**options), agents, games)))
     assert summary.wins + summary.draws / 2 >= fewest_wins(games)
     assert summary.illegal_moves == (0, 0)
