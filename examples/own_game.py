@@ -1,6 +1,7 @@
 """A game of your own in one file: TicTacToe on a tube, checked, as an environment, played by UCT.
 
-The left and the right edge of the board meet, so that a line may run around the tube.
+The left and the right edge of the board meet, so that a line may run around the tube. In a module
+of its own the game would be compiled once; here, in `__main__`, it is in every process.
 """
 
 from collections.abc import Iterator

@@ -4,6 +4,7 @@ import copy
 import importlib
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -19,7 +20,9 @@ from pettingzoo.utils.wrappers import (
 )
 
 from agents import UCT, GreedyAgent, RandomAgent
+from agents.arena import play_game
 from agents.search.foreign import ForeignGame, action_mask, clone, is_over, planner_view
+from agents.tree_search import wilson_interval
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import tictactoe
@@ -767,3 +770,121 @@ def test_uct_does_not_lose_a_game_of_misere(name):
         while not is_over(env):
             env.step(players[env.agent_selection].act(env))
         assert env.rewards[first] >= 0
+
+
+# ---- what planning leaves alone, and what it must see ---------------------------------------------
+
+
+def test_planning_draws_nothing_in_a_window(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pytest.importorskip("pygame")
+    env = BaseWrapper(tictactoe_v0.env(render_mode="human"))
+    env.reset()
+    shown = []
+    monkeypatch.setattr("hexenv.render.window.Window.show", lambda self, frame: shown.append(frame))
+    UCT(simulations=20, seed=0).act(env)
+    assert shown == []
+    env.step(4)
+    assert len(shown) == 1
+
+
+class KeepsALog(StandardWrapper):
+    """A subclass with a state of its own."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.log = []
+
+    def step(self, action):
+        self.log.append(action)
+        super().step(action)
+
+
+def test_planning_leaves_the_state_of_a_subclass_alone():
+    env = KeepsALog(tictactoe_v0.raw_env())
+    env.reset()
+    env.step(4)
+    UCT(simulations=20, seed=0).act(env)
+    assert env.log == [4]
+    assert env.clone().log == [4]
+
+
+class MasksInObserve(StandardWrapper):
+    """A subclass whose mask forbids the centre."""
+
+    def observe(self, agent):
+        observation = super().observe(agent)
+        observation["action_mask"][4] = 0
+        return observation
+
+
+class MasksInInfo(BaseWrapper):
+    """A wrapper whose infos forbid the centre, while the observation still allows it."""
+
+    @property
+    def infos(self):
+        infos = copy.deepcopy(self.env.infos)
+        for info in infos.values():
+            info["action_mask"][4] = 0
+        return infos
+
+
+@pytest.mark.parametrize(
+    "make_env",
+    [lambda: MasksInObserve(tictactoe_v0.raw_env()), lambda: MasksInInfo(tictactoe_v0.env())],
+    ids=["observation", "info"],
+)
+def test_a_mask_is_obeyed_wherever_it_is_restricted(make_env):
+    env = make_env()
+    env.reset()
+    agent = UCT(simulations=200, seed=0)
+    assert agent.act(env) != 4
+    assert agent.statistics.visits[4] == 0
+    assert 4 not in agent.statistics.principal_variation
+    observation, _, _, _, info = env.last()
+    assert 0 in (observation["action_mask"][4], info["action_mask"][4])
+
+
+def test_one_agent_in_several_threads():
+    def act(seed):
+        env = connect4_v0.env()
+        env.reset(options={"moves": "44"})
+        return [agent.act(env) for _ in range(20)]
+
+    agent = UCT(simulations=300, max_nodes=400, seed=0)
+    with ThreadPoolExecutor(4) as pool:
+        actions = [action for done in pool.map(act, range(4)) for action in done]
+    assert len(actions) == 80
+    assert set(actions) <= set(range(7))
+
+
+@pytest.mark.parametrize("action", [None, 4.0, "4", 99, -1])
+def test_an_action_that_is_none_loses(action):
+    class Odd(RandomAgent):
+        def act(self, env):
+            return action
+
+    env = tictactoe_v0.env()
+    env.reset()
+    result = play_game(env, [Odd(), RandomAgent(seed=0)])
+    assert (result.outcome, result.illegal, result.actions) == (-1, 0, ())
+
+
+@pytest.mark.parametrize("simulations", [2.5, 1e3, "10"])
+def test_simulations_are_whole_numbers(simulations):
+    with pytest.raises(ValueError, match="expected a whole number of simulations"):
+        UCT(simulations=simulations)
+
+
+def test_an_unknown_route_is_refused_at_once():
+    for agent_class in (UCT, GreedyAgent):
+        with pytest.raises(ValueError, match="expected a route of auto, compiled"):
+            agent_class(route="bogus")
+
+
+def test_an_interval_stays_between_0_and_1():
+    for count in range(1, 60):
+        for won in range(count + 1):
+            low, high = wilson_interval(won / count, count)
+            assert 0 <= low <= won / count <= high <= 1 or won in (0, count)
+            assert 0 <= low <= high <= 1
