@@ -772,7 +772,7 @@ def test_uct_does_not_lose_a_game_of_misere(name):
         assert env.rewards[first] >= 0
 
 
-# ---- what planning leaves alone, and what it must see ---------------------------------------------
+# ---- what planning leaves alone, and what it must see --------------------------------------------
 
 
 def test_planning_draws_nothing_in_a_window(monkeypatch):
