@@ -321,7 +321,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """
         if type(self) is not BoardEnv:
             return copy.deepcopy(self)  # a subclass may keep what must not be shared
-        twin = object.__new__(type(self))
+        twin = object.__new__(BoardEnv)
         twin.__dict__ = self.__dict__.copy()
         twin._bytes = self._bytes.copy()
         twin._states = np.ndarray(1, self._record_dtype, twin._bytes)  # faster than a view
