@@ -344,6 +344,7 @@ def pygame(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setenv("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     module = pytest.importorskip("pygame")
+    module.display.quit()  # what another test may have left open
     yield module
     module.display.quit()
 
