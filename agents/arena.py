@@ -84,9 +84,10 @@ def is_legal(env: Any, action: Any) -> bool:
     """Whether what an agent chose is an integer and allowed by the mask."""
     mask = action_mask(env)
     try:
-        return 0 <= operator.index(action) < len(mask) and bool(mask[action])
+        number = operator.index(action)
     except TypeError:
         return False
+    return 0 <= number < len(mask) and bool(mask[number])
 
 
 def _result(

@@ -191,6 +191,7 @@ def play(
             raise ValueError(f"expected a game of hexenv to play, got {game}")
         opponent: Agent = make_agent(agent, seed)
         env.reset(options={"moves": moves} if moves else None)
+        prepare(env, [opponent])
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
 
 

@@ -340,7 +340,7 @@ def overrun(agent, env, seconds):
     return abs(time.perf_counter() - started_at - seconds) - 0.05 * seconds - 0.010
 
 
-@pytest.mark.parametrize("seconds", [0.05, 0.2])
+@pytest.mark.parametrize("seconds", [0.05, 0.07, 0.2])
 @pytest.mark.parametrize("whose", ["ours", "theirs"])
 def test_seconds_are_kept(whose, seconds, request):
     if whose == "ours":
@@ -524,7 +524,7 @@ def test_a_draw():
     assert (result.outcome, len(result.actions), result.moves) == (0, 9, (5, 4))
 
 
-@pytest.mark.parametrize("action", [0, 9, -1, 10**6])
+@pytest.mark.parametrize("action", [0, 9, -1, 10**6, None, 3.0, "3"])
 @pytest.mark.parametrize(("first", "illegal"), [(0, 1), (1, 0)])
 def test_an_illegal_action_loses_at_once(first, illegal, action):
     result = play_game(started("tictactoe"), [Scripted({1: action}), Scripted({1: action})], first)

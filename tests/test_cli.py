@@ -45,7 +45,7 @@ def table_of(output):
 
 def test_a_match_prints_a_table():
     output = run("match", "tictactoe", "greedy", "random", "--games", 6).stdout
-    assert output.startswith("6 games")
+    assert output.startswith("6 games\n")
     header = next(line for line in output.splitlines() if "won" in line)
     assert re.split(r"\s{2,}", header.strip()) == [
         "won", "drawn", "lost", "score (95 %)", "moving first", "illegal", "ms/move",
@@ -266,6 +266,7 @@ BAD_INPUT = [
     (("play", "tictactoe", "random", "--side", "third"), "'third' is not one of 'first', 'second'"),
     (("play", "tictactoe", "random", "--moves", "1x"), "move 2 of 2: expected a cell from 1 to 9"),
     (("play", "tictactoe", "random", "--moves", "11"), "move 2 of 2: illegal action 0: 1 is taken"),
+    (("play", "hex", "uct:max_nodes=9"), "expected max_nodes above the 121 actions here"),
     (("list", "more"), "unexpected extra argument"),
 ]
 
