@@ -39,6 +39,9 @@ class Tube(NamedTuple):
     planes = base.stone_planes
     random_playout = base.play_randomly
     last_cell = base.last_cell
+    cell_of = base.cell_of
+    num_cells = base.num_cells
+    next_actions = base.drop_played
     why_illegal = base.why_illegal
     count_plies = base.count_plies
 

@@ -3,6 +3,9 @@
 A *game* is a `typing.NamedTuple` under `@compiled`: its fields are the static parameters, its
 methods the rules. A *state* is one NumPy record that the game's verbs fill and change in place.
 
+A game may also offer `wins_at(state, player, action) -> bool`: whether `player` would win at once by
+playing the legal `action`, were it that player's turn. Playouts with decisive moves need it.
+
 Words used everywhere, each for one idea:
 
 * *player*: 0 or 1, a side of the game; player 0 moves first. (*agent*: what plays for a side.)
@@ -100,6 +103,23 @@ class Game(Protocol):
         """
         ...
 
+    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
+        """Bring the legal actions up to date after a step, in whatever order is quickest.
+
+        Playouts live on it: mostly all actions stay legal but the one that was played.
+
+        Args:
+            state: The position after the step.
+            actions: ``(>= num_actions(),) int32``: the actions that were legal before it, which
+                are overwritten with those that are legal now.
+            count: How many there were.
+            played: Where among them the action of the step is.
+
+        Returns:
+            How many there are now; at the end of the game any number.
+        """
+        ...
+
     def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
         """Write 1 for every legal action and 0 for the others into ``(num_actions(),) int8``."""
         ...
@@ -150,6 +170,17 @@ class Game(Protocol):
             rng: The stream.
             buffer: ``(>= num_actions(),) int32`` of scratch space.
         """
+        ...
+
+    def cell_of(self, state: State, action: int) -> int:
+        """The cell that an action would fill; for an action that fills none, a number of its own.
+
+        Searches use it to know the same move again in other positions.
+        """
+        ...
+
+    def num_cells(self) -> int:
+        """One more than the greatest number that `cell_of` returns."""
         ...
 
     def place(self, state: State, cell: int, player: int) -> None:
@@ -261,6 +292,31 @@ def outcome(self: Any, state: State, player: int) -> int:
 def last_cell(self: Any, state: State) -> int:
     """`Game.last_cell` where actions are cells."""
     return int(state.last_action)
+
+
+@kernel
+def cell_of(self: Any, state: State, action: int) -> int:
+    """`Game.cell_of` where actions are cells."""
+    return action
+
+
+@kernel
+def num_cells(self: Any) -> int:
+    """`Game.num_cells` where actions are cells."""
+    return self.num_actions()
+
+
+@kernel
+def next_actions(self: Any, state: State, actions: Actions, count: int, played: int) -> int:
+    """`Game.next_actions` for every game: ask for them all."""
+    return self.legal_actions(state, actions)
+
+
+@kernel
+def drop_played(self: Any, state: State, actions: Actions, count: int, played: int) -> int:
+    """`Game.next_actions` where a step makes nothing but its own action illegal."""
+    actions[played] = actions[count - 1]
+    return count - 1
 
 
 def stone_planes(self: Any) -> tuple[str, ...]:

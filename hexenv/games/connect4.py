@@ -71,13 +71,36 @@ class Connect4(NamedTuple):
     def completes(self, state: State, cell: int) -> bool:
         return self.has_line(int(state.stones[self.owner(state, cell)]))
 
-    def step(self, state: State, action: int) -> None:
+    def top(self, state: State, action: int) -> int:
+        """The bit that a stone dropped into a column sets."""
         bottom = action * (self.rows + 1)
         column = ((1 << self.rows) - 1) << bottom
-        taken = int(state.stones[0] | state.stones[1])
-        player = state.ply & 1
         # Adding one at the bottom of a column carries up to its first empty bit.
-        state.stones[player] |= (taken + (1 << bottom)) & column
+        return (int(state.stones[0] | state.stones[1]) + (1 << bottom)) & column
+
+    def cell_of(self, state: State, action: int) -> int:
+        filled = int(state.stones[0] | state.stones[1]) >> (action * (self.rows + 1))
+        row = self.rows - 1
+        while filled & 1:
+            filled >>= 1
+            row -= 1
+        return row * self.columns + action
+
+    def num_cells(self) -> int:
+        return self.rows * self.columns
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        return self.has_line(int(state.stones[player]) | self.top(state, action))
+
+    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
+        bottom = actions[played] * (self.rows + 1)
+        if (int(state.stones[0] | state.stones[1]) >> (bottom + self.rows - 1)) & 1:
+            return base.drop_played(self, state, actions, count, played)
+        return count
+
+    def step(self, state: State, action: int) -> None:
+        player = state.ply & 1
+        state.stones[player] |= self.top(state, action)
         state.ply += 1
         state.last_action = action
         if self.has_line(int(state.stones[player])):

@@ -67,6 +67,9 @@ class Gomoku(NamedTuple):
     observe = base.observe
     planes = base.stone_planes
     last_cell = base.last_cell
+    cell_of = base.cell_of
+    num_cells = base.num_cells
+    next_actions = base.drop_played
     why_illegal = base.why_illegal
     count_plies = base.count_plies
 
@@ -104,6 +107,16 @@ class Gomoku(NamedTuple):
     def completes(self, state: State, cell: int) -> bool:
         row, column = cell // self.columns, cell % self.columns
         return self.wins_through(state.lines[self.owner(state, cell)], row, column)
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        row, column = action // self.columns, action % self.columns
+        lines = state.lines[player]
+        return (
+            self.line_wins(int(lines[row]) | 1 << column)
+            or self.line_wins(int(lines[COLUMN_LINES + column]) | 1 << row)
+            or self.line_wins(int(lines[DIAGONAL_LINES + row - column]) | 1 << column)
+            or self.line_wins(int(lines[ANTIDIAGONAL_LINES + row + column]) | 1 << column)
+        )
 
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1

@@ -66,6 +66,8 @@ class Hex(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
+    cell_of = base.cell_of
+    num_cells = base.num_cells
 
     def num_actions(self) -> int:
         return self.rows * self.columns + (1 if self.swap else 0)
@@ -115,6 +117,22 @@ class Hex(NamedTuple):
     def completes(self, state: State, cell: int) -> bool:
         return self.has_joined(state, self.owner(state, cell))
 
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        """Whether the cell joins the chains of the player's two sides."""
+        if action == self.rows * self.columns:
+            return False
+        start = find(state.links, TOP if player == 0 else LEFT)
+        far = (self.rows + 1) * WIDTH + 1 if player == 0 else LEFT + self.columns + 1
+        goal = find(state.links, far)
+        place = self.place_of(action)
+        joins_start = joins_goal = False
+        for offset in AROUND:
+            if state.owners[place + offset] == player:
+                chain = find(state.links, place + offset)
+                joins_start |= chain == start
+                joins_goal |= chain == goal
+        return joins_start and joins_goal
+
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1
         cell = action
@@ -161,6 +179,11 @@ class Hex(NamedTuple):
             out[count] = cell
             count += 1
         return count
+
+    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
+        if self.swap and state.ply <= 2:
+            return self.legal_actions(state, actions)
+        return base.drop_played(self, state, actions, count, played)
 
     def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
         cell = 0

@@ -46,6 +46,9 @@ class TicTacToe(NamedTuple):
     observe = base.observe
     planes = base.stone_planes
     last_cell = base.last_cell
+    cell_of = base.cell_of
+    num_cells = base.num_cells
+    next_actions = base.drop_played
     why_illegal = base.why_illegal
     count_plies = base.count_plies
 
@@ -67,6 +70,9 @@ class TicTacToe(NamedTuple):
 
     def completes(self, state: State, cell: int) -> bool:
         return bool(HAS_LINE[state.stones[self.owner(state, cell)]])
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        return bool(HAS_LINE[state.stones[player] | 1 << action])
 
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1
