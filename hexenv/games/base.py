@@ -3,8 +3,8 @@
 A *game* is a `typing.NamedTuple` under `@compiled`: its fields are the static parameters, its
 methods the rules. A *state* is one NumPy record that the game's verbs fill and change in place.
 
-A game may also offer `wins_at(state, player, action) -> bool`: whether `player` would win at once by
-playing the legal `action`, were it that player's turn. Playouts with decisive moves need it.
+A game may also offer `wins_at(state, player, action) -> bool`: whether `player` would win at once
+by playing the legal `action`, were it that player's turn. Playouts with decisive moves need it.
 
 Words used everywhere, each for one idea:
 

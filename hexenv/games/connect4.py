@@ -93,7 +93,7 @@ class Connect4(NamedTuple):
         return self.has_line(int(state.stones[player]) | self.top(state, action))
 
     def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
-        bottom = actions[played] * (self.rows + 1)
+        bottom = int(actions[played]) * (self.rows + 1)
         if (int(state.stones[0] | state.stones[1]) >> (bottom + self.rows - 1)) & 1:
             return base.drop_played(self, state, actions, count, played)
         return count
