@@ -28,6 +28,8 @@ class Statistics:
         principal_variation: The line of the most visited actions, from the root.
         simulations: Simulations run in this search.
         seconds: Time it took, without compilation.
+        proven: The outcome of the position with perfect play for the player to move, -1, 0 or 1,
+            where the search has proven it; then it has ended early. Else None.
     """
 
     visits: NDArray[np.int64]
@@ -35,6 +37,7 @@ class Statistics:
     principal_variation: list[int]
     simulations: int
     seconds: float
+    proven: int | None = None
 
 
 class Agent(Protocol):

@@ -11,7 +11,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, Unpack, get_args, get_origin, get_type_hints
 
 import agents
 import hexenv
@@ -52,7 +52,7 @@ def make_agent(text: str, seed: int | None = None) -> Agent:
     else:
         raise ValueError(f"expected an agent of {', '.join(agent_classes())}, got {name!r}")
     options = parse_options(agent_class, rest.split(",") if rest else [], name)
-    if "seed" in inspect.signature(agent_class).parameters:
+    if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
         return agent_class(**options)
@@ -110,12 +110,32 @@ def _import(module: str, attribute: str) -> Any:
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The named parameters of a class or function."""
-    return {
-        name: parameter
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    }
+    """The named parameters of a class or function.
+
+    ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            if inspect.isclass(function):
+                base = parameters(function.__mro__[1])
+                found |= {option: base[option] for option in _unpacked(parameter.annotation)}
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            found[name] = parameter
+    return found
+
+
+def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of a class's or a function's parameters, by name."""
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    for hint in list(hints.values()):
+        hints |= _unpacked(hint)
+    return hints
+
+
+def _unpacked(annotation: Any) -> dict[str, Any]:
+    """The types in the ``TypedDict`` of an ``Unpack[TypedDict]``; of anything else nothing."""
+    return get_type_hints(get_args(annotation)[0]) if get_origin(annotation) is Unpack else {}
 
 
 def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str) -> dict[str, Any]:
@@ -126,7 +146,7 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
             fit the parameter's type.
     """
     known = parameters(function)
-    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    hints = type_hints(function)
     options: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")

@@ -1,37 +1,94 @@
-"""The agent around the search: budgets, the final move, statistics."""
+"""The agent around the search: budgets, trees between moves, the final move, statistics."""
 
 import math
 import operator
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypedDict, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
 from agents.search.foreign import View, check_route, new_state_of, planner_view
-from agents.search.mcts import Variant, compiled_search, search
-from agents.search.tree import ROOT, Tree, children, new_tree
+from agents.search.mcts import SOLVERS, Variant, compiled_search, search, with_memory
+from agents.search.tree import (
+    ROOT,
+    UNPROVEN,
+    Tree,
+    child_by_action,
+    children,
+    copy_nodes,
+    keep_subtree,
+    new_tree,
+)
 from hexenv.compiled import is_compiled
+from hexenv.games import base
 
 DEFAULT_SIMULATIONS: Final = 1_000
 FINAL_MOVES: Final = ("visits", "value", "lcb")
+CHECKS: Final = 32
+"""How often in a search `early_stop` looks whether the choice can still change."""
+
+
+class SearchOptions(TypedDict, total=False):
+    """The options of every tree search; see `TreeSearchAgent`."""
+
+    final_move: str
+    solver: str
+    early_stop: bool
+    reuse: bool
+    workers: int
+    max_nodes: int
+    route: str
+    seed: int | None
+
+
+class Searcher:
+    """A tree, a stream of random numbers and the memory of a variant: one worker of an agent."""
+
+    def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.tree: Tree | None = None
+        self.variant: Variant | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "tree": None}  # a workspace, not worth copying
+
+
+class Position(NamedTuple):
+    """Where the trees of an agent have their root."""
+
+    game: Any
+    root: Any
+    actions: tuple[int, ...]
 
 
 class TreeSearchAgent:
     """An agent that runs a variant of Monte-Carlo tree search and plays the best root action.
 
-    The search starts from nothing for every move. One seed gives one tree, compiled or interpreted,
-    and through the environment too where the playout is the generic one.
+    One seed gives one tree, compiled or interpreted, and through the environment too where the
+    playout is the generic one.
 
     Args:
         variant: The composition to run.
         simulations: Simulations a move; 1,000 where neither budget is given.
         seconds: Seconds a move, without the first compilation. With both, the first to end counts.
         final_move: ``"visits"``: the most visited action; ``"value"``: the one with the highest
-            mean; ``"lcb"``: the one with the highest lower confidence bound on the mean.
-        max_nodes: Bound on the tree; once it is full the search goes on without growing it. A node
-            takes 36 bytes.
+            mean; ``"lcb"``: the one with the highest lower confidence bound on the mean. A proven
+            win comes before all of them, a proven loss after.
+        solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
+            ``"off"``; see `agents.search.mcts.SOLVERS`.
+        early_stop: Whether to stop once no other action can become the most visited.
+        reuse: Whether to go on, in the next move of the game, with the part of the tree that was
+            played. (Not over foreign environments, which do not tell what was played.)
+        workers: Trees that are searched at the same time, each on a thread of its own with its
+            share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
+            and van den Herik 2008). The result depends on the seed and the number of workers.
+        max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
+            takes 37 bytes, and more in variants that keep more.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
 
@@ -45,112 +102,231 @@ class TreeSearchAgent:
     def __init__(
         self,
         variant: Variant,
-        *,
         simulations: int | None = None,
         seconds: float | None = None,
+        *,
         final_move: str = "visits",
+        solver: str = "soft",
+        early_stop: bool = False,
+        reuse: bool = True,
+        workers: int = 1,
         max_nodes: int = 5_000_000,
         route: str = "auto",
         seed: int | None = None,
     ) -> None:
-        if simulations is not None:
-            simulations = _whole_number("simulations", simulations)
-            if simulations < 1:
-                raise ValueError(f"expected at least one simulation, got {simulations}")
-        if seconds is not None and not 0 < seconds < math.inf:
-            raise ValueError(f"expected a positive number of seconds, got {seconds}")
-        if final_move not in FINAL_MOVES:
-            raise ValueError(
-                f"expected a final_move of {', '.join(FINAL_MOVES)}, got {final_move!r}"
-            )
-        max_nodes = _whole_number("max_nodes", max_nodes)
-        if not 2 <= max_nodes < 2**31:
-            raise ValueError(f"expected max_nodes from 2 to 2**31 - 1, got {max_nodes}")
+        simulations, seconds = check_budget(simulations, seconds)
+        _expect_one_of("final_move", final_move, FINAL_MOVES)
+        _expect_one_of("solver", solver, SOLVERS)
         check_route(route)
-        if simulations is None and seconds is None:
-            simulations = DEFAULT_SIMULATIONS
-        self.variant = variant
+        self.variant = variant._replace(solver=SOLVERS.index(solver))
         self.simulations = simulations
         self.seconds = seconds
         self.final_move = final_move
-        self.max_nodes = max_nodes
+        self.early_stop = early_stop
+        self.reuse = reuse
+        self.workers = whole_number_within("workers", workers, 1, 1024)
+        self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.statistics: Statistics | None = None
-        self._rng = np.random.default_rng(seed)
-        self._tree: Tree | None = None
+        self._start_anew(seed)
+
+    def _start_anew(self, seed: int | None) -> None:
+        seeds: Sequence[Any] = [seed]
+        if self.workers > 1:
+            seeds = np.random.SeedSequence(seed).spawn(self.workers)
+        self._searchers = [Searcher(seed) for seed in seeds]
+        self._position: Position | None = None
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget the last search; with a seed, start the random stream anew."""
+        """Forget the game played so far; with a seed, start the random stream anew."""
         self.statistics = None
+        self._position = None
         if seed is not None:
-            self._rng = np.random.default_rng(seed)
+            trees = [searcher.tree for searcher in self._searchers]
+            self._start_anew(seed)
+            for searcher, tree in zip(self._searchers, trees, strict=True):
+                searcher.tree = tree  # its memory
+        for searcher in self._searchers:
+            searcher.variant = None
 
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""
         check_in_play(env)
         started = time.perf_counter()
         view = planner_view(env, self.route)
-        tree = self._empty_tree(view)
+        self._plant(view)
         before_compiling = time.perf_counter()
-        run = self._compiled_search(view, tree)
+        runs = [self._run(view, searcher) for searcher in self._searchers]
         started += time.perf_counter() - before_compiling
-        simulations, seconds = self._spend_budget(run, started)
-        self.statistics = root_statistics(tree, view.game.num_actions(), simulations, seconds)
-        self._tree = tree
-        return choose(tree, self.final_move)
+        simulations = self._search(runs, started, in_threads=view.compiles)
+        trees = [cast("Tree", searcher.tree) for searcher in self._searchers]
+        self.statistics = root_statistics(
+            trees, view.game.num_actions(), simulations, time.perf_counter() - started
+        )
+        self._remember(view)
+        return choose(trees, self.final_move)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         view = planner_view(env, self.route)
-        self._compiled_search(view, self._empty_tree(view))
+        position, self._position = self._position, None
+        self._plant(view)
+        self._run(view, self._searchers[0])
+        self._position = position
 
-    def _empty_tree(self, view: View) -> Tree:
-        """The agent's tree, emptied; memory for it is kept between moves.
+    # ---- the trees between moves -----------------------------------------------------------------
 
-        It is taken out of the agent meanwhile: another thread that uses the agent gets its own.
-        """
+    def _plant(self, view: View) -> None:
+        """Give every searcher a tree with the position as its root, and room to grow."""
         num_actions = view.game.num_actions()
         if self.max_nodes <= num_actions:
             raise ValueError(
                 f"expected max_nodes above the {num_actions} actions here, got {self.max_nodes}"
             )
+        played = self._played_since(view)
+        for searcher in self._searchers:
+            if searcher.variant is None or played is None:
+                searcher.variant = with_memory(self.variant, view.game)
+            tree = searcher.tree
+            if tree is not None and (played is None or not go_down(tree, played)):
+                tree.node_count[0] = 0
+            searcher.tree = self._with_room(tree, num_actions, searcher.variant)
+
+    def _played_since(self, view: View) -> tuple[int, ...] | None:
+        """The actions from the trees' root to the position; None if there is no way."""
+        last = self._position
+        if not self.reuse or last is None or view.actions is None or last.game != view.game:
+            return None
+        if view.actions[: len(last.actions)] != last.actions:
+            return None
+        played = view.actions[len(last.actions) :]
+        state = base.clone(view.game, last.root)
+        for action in played:
+            view.game.step(state, action)
+        same = view.game.position_hash(state) == view.game.position_hash(view.root)
+        return played if same and state.ply == view.root.ply else None
+
+    def _with_room(self, tree: Tree | None, num_actions: int, variant: Variant) -> Tree:
+        """The tree, or a larger copy where a search by simulations could fill it."""
+        used = 0 if tree is None else int(tree.node_count[0])
         size = self.max_nodes
         if self.simulations is not None:
-            size = min(size, 1 + (self.simulations + 1) * num_actions)
-        tree: Tree | None = self.__dict__.pop("_tree", None)
-        if tree is None or len(tree.action) < size:
-            tree = new_tree(size)
-        tree.node_count[0] = 0
-        return tree
+            size = min(size, used + 1 + (self.simulations + 1) * num_actions)
+        if tree is not None and len(tree.action) >= size:
+            return tree
+        larger = new_tree(size, variant.selection.new_extras(size))
+        if tree is not None:
+            copy_nodes(tree, larger)
+        return larger
 
-    def _compiled_search(self, view: View, tree: Tree) -> Callable[[int], None]:
-        """The search as a function of the number of simulations to run."""
-        arguments = (view.game, view.root, new_state_of(view), tree, self.variant)
-        run: Callable[..., None] = search
-        if view.compiles and is_compiled(self.variant):
-            run = compiled_search.specialise(*arguments, 0, self._rng)
+    def _remember(self, view: View) -> None:
+        if self.reuse and view.actions is not None:
+            root = base.clone(view.game, view.root)
+            self._position = Position(view.game, root, view.actions)
+        else:
+            self._position = None
+
+    # ---- the search ------------------------------------------------------------------------------
+
+    def _run(self, view: View, searcher: Searcher) -> "Run":
+        """The search of one tree as a function of the number of simulations to run."""
+        arguments = (view.game, view.root, new_state_of(view), searcher.tree, searcher.variant)
+        run: Callable[..., int] = search
+        if view.compiles and is_compiled(searcher.variant):
+            run = compiled_search.specialise(*arguments, 0, searcher.rng)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
-        return lambda simulations: run(*arguments, simulations, self._rng)
 
-    def _spend_budget(self, run: Callable[[int], None], started: float) -> tuple[int, float]:
-        """Search in slices until the budget is spent; returns simulations and seconds."""
-        limit = self.simulations if self.simulations is not None else 2**62
-        deadline = self.seconds if self.seconds is not None else math.inf
-        slice_seconds = 0.05 if self.seconds is None else 0.001
+        def run_some(simulations: int) -> int:
+            return run(*arguments, simulations, searcher.rng)
 
+        return Run(run_some, cast("Tree", searcher.tree))
+
+    def _search(self, runs: Sequence["Run"], started: float, in_threads: bool) -> int:
+        """Spend the budget on all trees; returns the simulations run."""
+        count = len(runs)
+        if count == 1:
+            return self._spend_budget(runs[0], started, self.simulations, self.seconds)
+        shares: list[int | None] = [None] * count
+        if self.simulations is not None:
+            upto = [self.simulations * number // count for number in range(count + 1)]
+            shares = [end - start for start, end in pairwise(upto)]
+        if in_threads:
+            arguments = (runs, [started] * count, shares, [self.seconds] * count)
+            with ThreadPoolExecutor(count) as pool:
+                return sum(pool.map(self._spend_budget, *arguments))
+        seconds = None if self.seconds is None else self.seconds / count
+        return sum(
+            self._spend_budget(run, time.perf_counter(), share, seconds)
+            for run, share in zip(runs, shares, strict=True)
+        )
+
+    def _spend_budget(
+        self, run: "Run", started: float, simulations: int | None, seconds: float | None
+    ) -> int:
+        """Search in slices until the budget is spent; returns the simulations run."""
+        limit = 2**62 if simulations is None else simulations
+        deadline = math.inf if seconds is None else seconds
+        slice_seconds = 0.05 if seconds is None else 0.001
         done, elapsed, count = 0, 0.0, 1
         while done < limit and (done == 0 or elapsed < deadline):
-            run(count)
-            done += count
+            ran = run.search(count)
+            done += ran
+            if ran < count:  # proven
+                break
             elapsed = time.perf_counter() - started
             rate = done / max(elapsed, 1e-9)
-            wanted = rate * min(slice_seconds, deadline - elapsed)
-            count = max(1, min(int(wanted), 2 * count, limit - done))
-        return done, elapsed
+            wanted = int(rate * min(slice_seconds, deadline - elapsed))
+            if self.early_stop:
+                left = min(limit - done, int(rate * min(deadline - elapsed, 1e9)))
+                if is_decided(run.tree, left):
+                    break
+                if seconds is None:  # at fixed counts, for the same result on every machine
+                    wanted = max(limit // CHECKS, 1)
+            count = max(1, min(wanted, 2 * count, limit - done))
+        return done
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tree": None}  # a workspace, not worth copying
+
+class Run(NamedTuple):
+    """The search of one tree."""
+
+    search: Callable[[int], int]
+    """Runs so many simulations; returns how many it ran."""
+    tree: Tree
+
+
+def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """The budget of a move, checked; 1,000 simulations where there is none.
+
+    Raises:
+        ValueError: If one of them is not positive.
+    """
+    if simulations is not None:
+        simulations = _whole_number("simulations", simulations)
+        if simulations < 1:
+            raise ValueError(f"expected at least one simulation, got {simulations}")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ValueError(f"expected a positive number of seconds, got {seconds}")
+    if simulations is None and seconds is None:
+        simulations = DEFAULT_SIMULATIONS
+    return simulations, seconds
+
+
+def _expect_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"expected a {name} of {', '.join(known)}, got {value!r}")
+
+
+def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
+    """An integer parameter.
+
+    Raises:
+        ValueError: If it is none, or not from `least` to `most`.
+    """
+    number = _whole_number(name, value)
+    if not least <= number <= most:
+        raise ValueError(f"expected {name} from {least} to {most}, got {number}")
+    return number
 
 
 def _whole_number(name: str, value: Any) -> int:
@@ -160,39 +336,116 @@ def _whole_number(name: str, value: Any) -> int:
         raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
 
 
-def root_statistics(tree: Tree, num_actions: int, simulations: int, seconds: float) -> Statistics:
-    """What the tree says of the root's actions."""
-    root = children(tree, ROOT)
+def go_down(tree: Tree, actions: Sequence[int]) -> bool:
+    """Make the node that some actions lead to the root, if the tree has it and has visited it."""
+    node: int | None = ROOT
+    for action in actions:
+        node = child_by_action(tree, node, action)
+        if node is None or tree.visits[node] == 0:
+            return False
+    if node == ROOT:
+        return True
+    keep_subtree(tree, node)
+    tree.proof[ROOT] = UNPROVEN  # until the search has looked at its children
+    return True
+
+
+def is_decided(tree: Tree, simulations: int) -> bool:
+    """Whether the most visited action stays so, whatever so many simulations bring."""
+    visits = np.sort(tree.visits[children(tree, ROOT)])
+    return len(visits) == 1 or bool(visits[-1] - visits[-2] > simulations)
+
+
+# ---- what the trees say --------------------------------------------------------------------------
+
+
+class RootActions(NamedTuple):
+    """What the trees of a search say together of the root's actions, in ascending order."""
+
+    actions: NDArray[np.int32]
+    visits: NDArray[np.int64]
+    value: NDArray[np.float64]
+    """Mean reward, 0 to 1, for the player to move; 0 where there was no visit."""
+    proof: NDArray[np.int8]
+
+
+def root_actions(trees: Sequence[Tree]) -> RootActions:
+    """Add up the roots of trees over the same position."""
+    every = [children(tree, ROOT) for tree in trees]
+    orders = [np.argsort(tree.action[below]) for tree, below in zip(trees, every, strict=True)]
+
+    def stacked(name: str) -> NDArray[Any]:
+        found = zip(trees, every, orders, strict=True)
+        return np.stack([getattr(tree, name)[below][order] for tree, below, order in found])
+
+    visits = stacked("visits").astype(np.int64)
+    total = visits.sum(axis=0)
+    value = (stacked("value") * visits).sum(axis=0) / np.maximum(total, 1)
+    if len(trees) == 1:
+        value = np.where(total > 0, stacked("value")[0], 0)
+    proofs = stacked("proof")
+    known = np.where(proofs == UNPROVEN, -2, proofs).max(axis=0)
+    proof = np.where(known == -2, UNPROVEN, known).astype(np.int8)
+    return RootActions(stacked("action")[0], total, value, proof)
+
+
+def root_statistics(
+    trees: Sequence[Tree], num_actions: int, simulations: int, seconds: float
+) -> Statistics:
+    """What the trees say of the root's actions, and of the best line from there."""
+    root = root_actions(trees)
     visits = np.zeros(num_actions, np.int64)
     values = np.zeros(num_actions, np.float64)
-    visits[tree.action[root]] = tree.visits[root]
-    values[tree.action[root]] = np.where(tree.visits[root] > 0, 2 * tree.value[root] - 1, 0)
+    visits[root.actions] = root.visits
+    values[root.actions] = np.where(root.visits > 0, 2 * root.value - 1, 0)
+    proven = None
+    if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
+        proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
+    longest = max((principal_variation(tree) for tree in trees), key=len)
+    return Statistics(visits, values, longest, simulations, seconds, proven)
+
+
+def principal_variation(tree: Tree) -> list[int]:
+    """The line of the most visited actions from the root."""
     line: list[int] = []
     node = ROOT
     while tree.child_count[node] > 0:
-        node = best_child(tree, node, "visits")
+        below = children(tree, node)
+        found = RootActions(
+            tree.action[below],
+            tree.visits[below].astype(np.int64),
+            tree.value[below],
+            tree.proof[below],
+        )
+        node = below.start + best_of(found, "visits")
         if tree.visits[node] == 0:
             break
         line.append(int(tree.action[node]))
-    return Statistics(visits, values, line, simulations, seconds)
+    return line
 
 
-def choose(tree: Tree, final_move: str) -> int:
+def choose(trees: Sequence[Tree], final_move: str) -> int:
     """The root action to play."""
-    return int(tree.action[best_child(tree, ROOT, final_move)])
+    root = root_actions(trees)
+    return int(root.actions[best_of(root, final_move)])
 
 
-def best_child(tree: Tree, node: int, final_move: str) -> int:
-    """The best child by one of `FINAL_MOVES`; ties go to the value, then to the lower action."""
-    below = children(tree, node)
-    action, visits, value = tree.action[below], tree.visits[below], tree.value[below]
+def best_of(root: RootActions, final_move: str) -> int:
+    """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
+
+    Among proven losses only, the one that took most visits to refute is played.
+    """
     if final_move == "value":
-        merit = np.where(visits > 0, value, -1.0)
+        merit = np.where(root.visits > 0, root.value, -1.0)
     elif final_move == "lcb":
-        merit = np.where(visits > 0, wilson_interval(value, np.maximum(visits, 1))[0], -1.0)
+        lower = wilson_interval(np.clip(root.value, 0, 1), np.maximum(root.visits, 1))[0]
+        merit = np.where(root.visits > 0, lower, -1.0)
     else:
-        merit = visits
-    return below.start + int(np.lexsort((-action, value, merit))[-1])
+        merit = root.visits
+    proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
+    if (root.proof != UNPROVEN).all():
+        proven = root.proof  # a draw is the best there is
+    return int(np.lexsort((-root.actions, root.value, merit, proven))[-1])
 
 
 def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:

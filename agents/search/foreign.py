@@ -35,11 +35,15 @@ MAX_PLIES: Final = 100_000
 
 
 class View(NamedTuple):
-    """How a planner sees an environment: a game, the position in it, and whether both compile."""
+    """How a planner sees an environment."""
 
     game: Any
     root: Any
+    """The position."""
     compiles: bool
+    """Whether game and position may be used by machine code."""
+    actions: tuple[int, ...] | None
+    """All actions since the environment was reset; None where it does not tell."""
 
 
 def planner_view(env: Any, route: str = "auto") -> View:
@@ -58,14 +62,14 @@ def planner_view(env: Any, route: str = "auto") -> View:
     """
     check_route(route)
     if route == "environment" or (route == "auto" and not _is_transparent(env)):
-        return View(*_foreign(env), compiles=False)
+        return View(*_foreign(env), compiles=False, actions=None)
     if not _is_transparent(env):
         raise ValueError(f'route "{route}" is for plain hexenv environments, got {_names(env)}')
     raw = env.unwrapped
     compiles = is_compiled(raw.game)
     if route == "compiled" and not compiles:
         raise ValueError(f'route "compiled" needs a @compiled game, got {raw.game}')
-    return View(raw.game, raw.state, compiles and route != "interpreted")
+    return View(raw.game, raw.state, compiles and route != "interpreted", tuple(raw.actions))
 
 
 def check_route(route: str) -> None:
@@ -201,6 +205,17 @@ class ForeignGame:
         actions = self._legal(state)
         out[: len(actions)] = actions
         return len(actions)
+
+    def next_actions(
+        self, state: ForeignState, actions: NDArray[np.int32], count: int, played: int
+    ) -> int:
+        return self.legal_actions(state, actions)
+
+    def cell_of(self, state: ForeignState, action: int) -> int:
+        return action
+
+    def num_cells(self) -> int:
+        return self._num_actions
 
     def is_terminal(self, state: ForeignState) -> bool:
         return len(self._legal(state)) == 0

@@ -3,10 +3,11 @@
 A simulation copies the root position and
 
 1. *descends*: in every node it goes to the child that the selection rule scores highest, until it
-   reaches one that has not been visited before;
+   reaches one that has not been visited before, or whose outcome is proven;
 2. *expands*: a leaf that is reached for the second time gets its children;
 3. *plays out*: the playout policy plays from the leaf to the end;
-4. *backs up*: every node on the path counts the reward of the player who chose it.
+4. *backs up*: every node on the path counts the reward of the player who chose it, and what the end
+   of the game proves is passed on to its parents (Winands, Bjornsson and Saito 2008).
 
 `search` runs interpreted, over our games and over the adapter of any other environment, and it is
 what numba compiles. A variant of the search is another set of small values (`Variant`).
@@ -20,8 +21,15 @@ from numpy.typing import NDArray
 from agents.search.playout import Playout
 from agents.search.reward import Reward
 from agents.search.selection import Selection
-from agents.search.tree import ROOT, Tree, add_node, expand, record_visit
+from agents.search.simulation import Simulation, new_simulation
+from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
+
+SOLVERS: Final = ("off", "soft", "hard")
+"""What is done with proven outcomes, by number. Off: nothing, nothing is proven. Soft: a simulation
+that reaches a proven node ends there with the outcome. Hard: besides, proven losses are not
+selected."""
+OFF, SOFT, HARD = range(3)
 
 
 @compiled
@@ -31,20 +39,26 @@ class Variant(NamedTuple):
     selection: Selection
     playout: Playout
     reward: Reward
+    solver: int = OFF
+    """One of `SOLVERS` by number."""
 
 
 @inlined_kernel
-def select_child(tree: Tree, node: int, selection: Any) -> int:
-    """The first child that has never been visited, else the one with the highest score."""
+def select_child(tree: Tree, node: int, variant: Any) -> int:
+    """The child that a simulation goes down to."""
     first = tree.first_child[node]
     count = tree.child_count[node]
-    visited = tree.visits[node] - 1  # all but the simulation that first reached the node
-    if visited < count:
-        return first + visited
+    selection = variant.selection
+    if selection.tries_all_first():
+        visited = tree.visits[node] - 1  # all but the simulation that first reached the node
+        if visited < count:
+            return first + visited
     prepared = selection.prepare(tree, node)
     best = first
     best_score = -np.inf
     for child in range(first, first + count):
+        if variant.solver == HARD and tree.proof[child] == -1:
+            continue
         score = selection.score(tree, child, prepared)
         if score > best_score:
             best_score = score
@@ -57,11 +71,10 @@ def descend(
     game: Any,
     state: Any,
     tree: Tree,
-    selection: Any,
+    variant: Any,
     rng: np.random.Generator,
     buffer: NDArray[np.int32],
-    path: NDArray[np.int32],
-    players: NDArray[np.int8],
+    simulation: Simulation,
 ) -> int:
     """Play `state` down to a leaf, and expand on the way.
 
@@ -69,43 +82,102 @@ def descend(
         game: The game.
         state: The root position, overwritten.
         tree: The tree.
-        selection: The selection rule.
+        variant: The composition.
         rng: The stream of the search.
         buffer: ``(num_actions(),)`` of scratch space.
-        path: Receives the nodes below the root, in order.
-        players: Receives the player who chose each of them.
+        simulation: Receives the path.
 
     Returns:
-        The length of the path.
+        The leaf.
     """
     node = ROOT
     depth = 0
-    while depth < path.size:
+    while depth < simulation.path.size:
         if tree.child_count[node] == 0:
             is_new = tree.visits[node] == 0
             if is_new or not expand(game, state, tree, node, buffer, rng):
                 break
-        node = select_child(tree, node, selection)
-        path[depth] = node
-        players[depth] = game.to_play(state)
+            variant.selection.initialise(game, state, tree, node)
+        node = select_child(tree, node, variant)
+        action = int(tree.action[node])
+        simulation.path[depth] = node
+        simulation.players[depth] = game.to_play(state)
+        if simulation.recorded:
+            simulation.cells[depth] = game.cell_of(state, action)
         depth += 1
-        game.step(state, int(tree.action[node]))
-    return depth
+        game.step(state, action)
+        if variant.solver != OFF and tree.proof[node] != UNPROVEN:
+            break
+    simulation.depth[0] = depth
+    simulation.length[0] = depth
+    return node
 
 
 @inlined_kernel
-def back_up(
+def finish(
+    game: Any,
+    state: Any,
     tree: Tree,
-    path: NDArray[np.int32],
-    players: NDArray[np.int8],
-    depth: int,
-    first_reward: float,
-    second_reward: float,
+    leaf: int,
+    variant: Any,
+    rng: np.random.Generator,
+    buffer: NDArray[np.int32],
+    simulation: Simulation,
 ) -> None:
+    """Find the outcome of a simulation: it is over, or proven, or it is played out."""
+    depth = simulation.depth[0]
+    if game.is_terminal(state):
+        simulation.result[0] = game.outcome(state, 0)
+        if variant.solver != OFF and tree.proof[leaf] == UNPROVEN and depth > 0:
+            tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
+            back_up_proof(tree, simulation)
+    elif variant.solver != OFF and tree.proof[leaf] != UNPROVEN and depth > 0:
+        proof = tree.proof[leaf]
+        simulation.result[0] = proof if simulation.players[depth - 1] == 0 else -proof
+    else:
+        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+
+
+@kernel
+def back_up_proof(tree: Tree, simulation: Simulation) -> None:
+    """Prove the nodes on the path that the proof of the last one decides."""
+    for ply in range(simulation.depth[0] - 1, -1, -1):
+        node = ROOT if ply == 0 else simulation.path[ply - 1]
+        outcome = proof_by_children(tree, node)
+        if outcome == UNPROVEN:
+            return
+        mover = simulation.players[ply]
+        chooser = 1 - mover if ply == 0 else simulation.players[ply - 1]
+        tree.proof[node] = outcome if mover == chooser else -outcome
+
+
+@kernel
+def proof_by_children(tree: Tree, node: int) -> int:
+    """The outcome of a node for the player to move there, or `UNPROVEN`.
+
+    One winning child is enough; otherwise the best of the children counts, if all are proven.
+    """
+    best = -1 if tree.child_count[node] > 0 else UNPROVEN
+    for child in range(tree.first_child[node], tree.first_child[node] + tree.child_count[node]):
+        proof = int(tree.proof[child])
+        if proof == 1:
+            return 1
+        best = max(best, proof)
+    return best
+
+
+@inlined_kernel
+def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
     """Count a simulation in every node on its path, for the player who chose the node."""
     tree.visits[ROOT] += 1
-    for i in range(depth):
-        record_visit(tree, path[i], first_reward if players[i] == 0 else second_reward)
+    outcome = simulation.result[0]
+    length = simulation.length[0]
+    for i in range(simulation.depth[0]):
+        player = simulation.players[i]
+        own_outcome = outcome if player == 0 else -outcome
+        reward = variant.reward.shape(own_outcome, player, length - i - 1, length)
+        simulation.rewards[i] = reward
+        record_visit(tree, simulation.path[i], reward)
 
 
 @kernel
@@ -117,7 +189,7 @@ def search(
     variant: Variant,
     simulations: int,
     rng: np.random.Generator,
-) -> None:
+) -> int:
     """Run simulations from a position. Calling again with the same tree goes on where it stopped.
 
     Args:
@@ -125,23 +197,41 @@ def search(
         root: The position to search; not changed.
         state: A state to work in.
         tree: The tree; an empty one gets its root and the root's children first.
-        variant: The composition.
+        variant: The composition, with memory for the game (`with_memory`).
         simulations: How many.
         rng: The stream of random numbers, the only source of chance.
+
+    Returns:
+        How many were run: a proven root ends the search.
     """
+    selection, playout, reward = variant.selection, variant.playout, variant.reward
+    recorded = selection.needs_moves() or playout.needs_moves() or reward.needs_moves()
+    simulation = new_simulation(game, recorded)
     buffer = np.empty(game.num_actions(), np.int32)
-    path = np.empty(game.max_plies(), np.int32)
-    players = np.empty(game.max_plies(), np.int8)
     if tree.node_count[0] == 0:
         add_node(tree, -1, 1)
-        expand(game, root, tree, ROOT, buffer, rng)
-    for _ in range(simulations):
+    if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, buffer, rng):
+        selection.initialise(game, root, tree, ROOT)
+    for done in range(simulations):
+        if variant.solver != OFF and tree.proof[ROOT] != UNPROVEN:
+            return done
         game.copy(root, state)
-        depth = descend(game, state, tree, variant.selection, rng, buffer, path, players)
-        variant.playout.simulate(game, state, rng, buffer)
-        first_reward = variant.reward.shape(game, state, 0)
-        second_reward = variant.reward.shape(game, state, 1)
-        back_up(tree, path, players, depth, first_reward, second_reward)
+        leaf = descend(game, state, tree, variant, rng, buffer, simulation)
+        finish(game, state, tree, leaf, variant, rng, buffer, simulation)
+        back_up(tree, variant, simulation)
+        selection.update(tree, simulation)
+        playout.update(tree, simulation)
+        reward.update(tree, simulation)
+    return simulations
 
 
 compiled_search: Final = CompiledFunction(search)
+
+
+def with_memory(variant: Variant, game: Any) -> Variant:
+    """The variant with empty memory of the size that the game needs."""
+    return variant._replace(
+        selection=variant.selection.with_memory(game),
+        playout=variant.playout.with_memory(game),
+        reward=variant.reward.with_memory(game),
+    )

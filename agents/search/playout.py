@@ -1,11 +1,22 @@
-"""Playout policies: how a simulation goes on from a leaf to the end of the game."""
+"""Playout policies: how a simulation goes on from a leaf to the end of the game.
+
+A policy is a method `choose` that picks the next action; `play_out` is the loop around it. Policies
+nest: one that has nothing to say in a position asks the policy it is given as `otherwise`.
+"""
 
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled
+from agents.search.simulation import (
+    Simulation,
+    no_memory,
+    no_moves,
+    no_update,
+    record_move,
+)
+from hexenv.compiled import compiled, kernel
 from hexenv.games.base import play_randomly
 
 
@@ -13,34 +24,158 @@ class Playout(Protocol):
     """What a playout policy offers."""
 
     def simulate(
-        self, game: Any, state: Any, rng: np.random.Generator, buffer: NDArray[np.int32]
-    ) -> None:
-        """Play `state` to the end; afterwards the game's `outcome` is asked for both players.
+        self,
+        game: Any,
+        state: Any,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        simulation: Simulation,
+    ) -> float:
+        """Play `state`, which is not terminal, to the end.
 
         Args:
             game: The game, or the adapter of a foreign environment.
             state: The position, overwritten.
             rng: The stream of the search.
-            buffer: ``(>= num_actions(),)`` of scratch space.
+            actions: ``(>= num_actions(),)`` of scratch space.
+            simulation: The simulation so far; moves are added where it wants them.
+
+        Returns:
+            The outcome for player 0, -1 to 1.
         """
         ...
+
+    def choose(
+        self,
+        game: Any,
+        state: Any,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        """Which of the first `count` of `actions`, the legal ones in any order, to play."""
+        ...
+
+    def update(self, tree: Any, simulation: Simulation) -> None:
+        """Learn from a simulation."""
+        ...
+
+    def needs_moves(self) -> bool:
+        """Whether the policy reads the moves of the simulation."""
+        ...
+
+    def with_memory(self, game: Any) -> Any:
+        """The policy with the arrays it needs for a game, empty. Plain Python.
+
+        Raises:
+            ValueError: If the policy makes no sense in the game.
+        """
+        ...
+
+
+@kernel
+def play_out(
+    self: Any,
+    game: Any,
+    state: Any,
+    rng: np.random.Generator,
+    actions: NDArray[np.int32],
+    simulation: Simulation,
+) -> float:
+    """`Playout.simulate` by way of `choose`."""
+    count = game.legal_actions(state, actions)
+    while not game.is_terminal(state):
+        pick = self.choose(game, state, rng, actions, count, simulation)
+        action = int(actions[pick])
+        record_move(game, state, action, simulation)
+        game.step(state, action)
+        count = game.next_actions(state, actions, count, pick)
+    return float(game.outcome(state, 0))
 
 
 @compiled
 class Uniform(NamedTuple):
     """Uniformly random moves.
 
-    The fast form leaves it to the game, which may know how to fill a board at once; the generic one
-    draws once a ply over the ascending legal actions, so that every game and every environment
-    gives the same stream of numbers the same meaning.
+    The fast form leaves it to the game, which may know how to fill a board at once, unless a part
+    of the variant wants the moves. The generic one draws once a ply over the ascending legal
+    actions, so that every game and every environment gives one stream of numbers the same meaning.
     """
 
     fast: bool = True
 
+    update = no_update
+    needs_moves = no_moves
+    with_memory = no_memory
+
+    def choose(
+        self,
+        game: Any,
+        state: Any,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        if not self.fast:
+            game.legal_actions(state, actions)
+        return int(rng.random() * count)
+
     def simulate(
-        self, game: Any, state: Any, rng: np.random.Generator, buffer: NDArray[np.int32]
-    ) -> None:
+        self,
+        game: Any,
+        state: Any,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        simulation: Simulation,
+    ) -> float:
+        if simulation.recorded:
+            return play_out(self, game, state, rng, actions, simulation)
         if self.fast:
-            game.random_playout(state, rng, buffer)
+            game.random_playout(state, rng, actions)
         else:
-            play_randomly(game, state, rng, buffer)
+            play_randomly(game, state, rng, actions)
+        return float(game.outcome(state, 0))
+
+
+@compiled
+class Decisive(NamedTuple):
+    """Win at once where possible, else take the cell where the opponent would (Teytaud 2010).
+
+    Both together: decisive moves alone weaken the search, as a side that overlooks every threat
+    makes too many winners. For games with `wins_at`.
+    """
+
+    otherwise: Any = Uniform()
+
+    simulate = play_out
+
+    def needs_moves(self) -> bool:
+        return self.otherwise.needs_moves()
+
+    def with_memory(self, game: Any) -> "Decisive":
+        if not hasattr(game, "wins_at"):
+            raise ValueError(f"decisive moves need a game with wins_at, got {game}")
+        return self._replace(otherwise=self.otherwise.with_memory(game))
+
+    def choose(
+        self,
+        game: Any,
+        state: Any,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        player = game.to_play(state)
+        for pick in range(count):
+            if game.wins_at(state, player, int(actions[pick])):
+                return pick
+        for pick in range(count):
+            if game.wins_at(state, 1 - player, int(actions[pick])):
+                return pick
+        return self.otherwise.choose(game, state, rng, actions, count, simulation)
+
+    def update(self, tree: Any, simulation: Simulation) -> None:
+        self.otherwise.update(tree, simulation)

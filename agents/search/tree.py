@@ -1,12 +1,11 @@
 """The search tree: parallel arrays over nodes.
 
 A node stands for the edge that leads to it, and its statistics are kept from the view of the player
-who chooses that edge. The children of a node are neighbours in the arrays, in random order, and are
-visited for the first time in that order.
+who chooses that edge. The children of a node are neighbours in the arrays, in random order.
 """
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from hexenv.compiled import compiled, inlined_kernel
 
 ROOT: Final = 0
+UNPROVEN: Final = 2
+"""The proof of a node whose outcome is not known."""
 
 
 @compiled
@@ -34,11 +35,16 @@ class Tree(NamedTuple):
     spread: NDArray[np.float64]
     """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. Selection
     rules live on it, and keeping it makes a node with many children cheap to scan."""
+    proof: NDArray[np.int8]
+    """``(N,)``: the outcome with perfect play, -1, 0 or 1 for the player who chose the node (of the
+    root: the player who is not to move), or `UNPROVEN`."""
     node_count: NDArray[np.int32]
     """``(1,)``: nodes in use."""
+    extras: Any = ()
+    """What the selection rule keeps besides: a NamedTuple of arrays ``(N,)``, or nothing."""
 
 
-def new_tree(max_nodes: int) -> Tree:
+def new_tree(max_nodes: int, extras: Any = ()) -> Tree:
     """An empty tree. Memory is touched only as nodes come into use."""
     return Tree(
         first_child=np.empty(max_nodes, np.int32),
@@ -47,7 +53,9 @@ def new_tree(max_nodes: int) -> Tree:
         visits=np.empty(max_nodes, np.int32),
         value=np.empty(max_nodes, np.float64),
         spread=np.empty(max_nodes, np.float64),
+        proof=np.empty(max_nodes, np.int8),
         node_count=np.zeros(1, np.int32),
+        extras=extras,
     )
 
 
@@ -61,6 +69,7 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
     tree.visits[node] = visits
     tree.value[node] = 0.0
     tree.spread[node] = 0.0
+    tree.proof[node] = UNPROVEN
     tree.node_count[0] = node + 1
 
 
@@ -95,7 +104,52 @@ def record_visit(tree: Tree, node: int, reward: float) -> None:
     tree.spread[node] = math.sqrt(share)
 
 
+# ---- plain Python --------------------------------------------------------------------------------
+
+
 def children(tree: Tree, node: int) -> slice:
     """Where the children of a node are in the arrays."""
     first = int(tree.first_child[node])
     return slice(first, first + int(tree.child_count[node]))
+
+
+def child_by_action(tree: Tree, node: int, action: int) -> int | None:
+    """The child that an action leads to; None where there is none."""
+    below = children(tree, node)
+    found = np.flatnonzero(tree.action[below] == action)
+    return below.start + int(found[0]) if len(found) else None
+
+
+def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
+    """The arrays over nodes by name, those of the extras too; views, not copies."""
+    arrays = cast("dict[str, NDArray[Any]]", tree._asdict())
+    del arrays["node_count"], arrays["extras"]
+    extras = cast("dict[str, NDArray[Any]]", tree.extras._asdict() if tree.extras else {})
+    return arrays | {f"extras.{name}": array for name, array in extras.items()}
+
+
+def keep_subtree(tree: Tree, node: int) -> None:
+    """Make a node the root, and forget all that is not below it."""
+    kept: list[NDArray[Any]] = [np.array([node])]
+    while len(kept[-1]):
+        parents = kept[-1]
+        firsts, counts = tree.first_child[parents], tree.child_count[parents]
+        ends = np.cumsum(counts)
+        shifts: NDArray[Any] = np.repeat(firsts - ends + counts, counts)
+        kept.append(shifts + np.arange(ends[-1]))
+    nodes = np.sort(np.concatenate(kept))  # a node lies after its parent: each moves to the front
+    place = np.zeros(int(tree.node_count[0]), np.int32)
+    place[nodes] = np.arange(len(nodes))
+    for array in node_arrays(tree).values():
+        array[: len(nodes)] = array[nodes]
+    firsts = tree.first_child[: len(nodes)]
+    firsts[:] = place[firsts]
+    tree.node_count[0] = len(nodes)
+
+
+def copy_nodes(source: Tree, into: Tree) -> None:
+    """Copy all nodes in use to a tree that has room for them."""
+    count = int(source.node_count[0])
+    for array, target in zip(node_arrays(source).values(), node_arrays(into).values(), strict=True):
+        target[:count] = array[:count]
+    into.node_count[0] = count
