@@ -115,8 +115,8 @@ class TreeSearchAgent:
         seed: int | None = None,
     ) -> None:
         simulations, seconds = check_budget(simulations, seconds)
-        _expect_one_of("final_move", final_move, FINAL_MOVES)
-        _expect_one_of("solver", solver, SOLVERS)
+        expect_one_of("final_move", final_move, FINAL_MOVES)
+        expect_one_of("solver", solver, SOLVERS)
         check_route(route)
         self.variant = variant._replace(solver=SOLVERS.index(solver))
         self.simulations = simulations
@@ -312,7 +312,12 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
     return simulations, seconds
 
 
-def _expect_one_of(name: str, value: str, known: Sequence[str]) -> None:
+def expect_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a parameter that is none of the known names.
+
+    Raises:
+        ValueError: Naming them.
+    """
     if value not in known:
         raise ValueError(f"expected a {name} of {', '.join(known)}, got {value!r}")
 

@@ -41,6 +41,8 @@ class Variant(NamedTuple):
     reward: Reward
     solver: int = OFF
     """One of `SOLVERS` by number."""
+    max_depth: int = 2**31 - 1
+    """How deep the tree may grow."""
 
 
 @inlined_kernel
@@ -92,7 +94,7 @@ def descend(
     """
     node = ROOT
     depth = 0
-    while depth < simulation.path.size:
+    while depth < min(simulation.path.size, variant.max_depth):
         if tree.child_count[node] == 0:
             is_new = tree.visits[node] == 0
             if is_new or not expand(game, state, tree, node, buffer, rng):

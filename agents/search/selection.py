@@ -172,3 +172,23 @@ class UCB1Tuned(NamedTuple):
             node = simulation.path[i]
             reward = simulation.rewards[i]
             squares[node] += (reward * reward - squares[node]) / tree.visits[node]
+
+
+@compiled
+class Evenly(NamedTuple):
+    """The child with the fewest visits: the same share for all."""
+
+    weight: float = 1.0
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = all_first
+    initialise = no_initialise
+    new_extras = no_extras
+    with_memory = no_memory
+
+    def prepare(self, tree: Tree, node: int) -> float:
+        return self.weight
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        return -prepared * tree.visits[child]

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from hexenv.compiled import compiled, inlined_kernel
 
 ROOT: Final = 0
+NODE_NUMBERS: Final = ("first_child", "extras.parents")
+"""The arrays that hold numbers of nodes."""
 UNPROVEN: Final = 2
 """The proof of a node whose outcome is not known."""
 
@@ -130,20 +132,19 @@ def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
 
 def keep_subtree(tree: Tree, node: int) -> None:
     """Make a node the root, and forget all that is not below it."""
-    kept: list[NDArray[Any]] = [np.array([node])]
-    while len(kept[-1]):
-        parents = kept[-1]
+    parents = np.array([node], np.int64)
+    kept = [parents]
+    while len(parents):
         firsts, counts = tree.first_child[parents], tree.child_count[parents]
         ends = np.cumsum(counts)
-        shifts: NDArray[Any] = np.repeat(firsts - ends + counts, counts)
-        kept.append(shifts + np.arange(ends[-1]))
+        shifts = cast("NDArray[np.int64]", np.repeat(firsts - ends + counts, counts))
+        parents = shifts + np.arange(int(ends[-1]), dtype=np.int64)
+        kept.append(parents)
     nodes = np.sort(np.concatenate(kept))  # a node lies after its parent: each moves to the front
     place = np.zeros(int(tree.node_count[0]), np.int32)
     place[nodes] = np.arange(len(nodes))
-    for array in node_arrays(tree).values():
-        array[: len(nodes)] = array[nodes]
-    firsts = tree.first_child[: len(nodes)]
-    firsts[:] = place[firsts]
+    for name, array in node_arrays(tree).items():
+        array[: len(nodes)] = array[nodes] if name not in NODE_NUMBERS else place[array[nodes]]
     tree.node_count[0] = len(nodes)
 
 

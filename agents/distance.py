@@ -1,0 +1,47 @@
+"""The Connect4 text's search: a score by the distance to the end."""
+
+import math
+from typing import Unpack
+
+from agents.playouts import make_playout
+from agents.search.distance import DistanceScore, DistanceUCB
+from agents.search.mcts import Variant
+from agents.tree_search import SearchOptions, TreeSearchAgent
+
+
+class DistanceMCTS(TreeSearchAgent):
+    """Ends next ply count 1000, later ones 1 / plies, draws as losses; see `DistanceScore`.
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        c: Weight of exploration.
+        decisive: Worth of a win at the next ply.
+        power: A later win is worth 1 / plies ** power.
+        draw: Worth of a draw: -1 as a loss, for both sides; 0 fair.
+        faithful: As the text has it: its formula of selection literally, the action with the best
+            mean at the end, and no proofs.
+        playout: A policy of `agents.playouts`.
+        **options: See `TreeSearchAgent`.
+    """
+
+    name = "distance"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = math.sqrt(2),
+        decisive: float = 1000.0,
+        power: float = 1.0,
+        draw: float = -1.0,
+        faithful: bool = False,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        if faithful:
+            options = {"final_move": "value", "solver": "off", **options}
+        selection = DistanceUCB(float(c), bool(faithful), float(decisive))
+        reward = DistanceScore(float(decisive), float(power), float(draw))
+        variant = Variant(selection, make_playout(playout), reward)
+        super().__init__(variant, simulations, seconds, **options)

@@ -1,0 +1,33 @@
+"""Flat Monte Carlo: playouts without a tree."""
+
+from typing import Unpack
+
+from agents.playouts import make_playout
+from agents.search.mcts import Variant
+from agents.search.reward import WinLoss
+from agents.search.selection import Evenly
+from agents.tree_search import SearchOptions, TreeSearchAgent
+
+
+class FlatMonteCarlo(TreeSearchAgent):
+    """The same number of playouts for every action; the best mean is played (Brügmann 1993).
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        playout: A policy of `agents.playouts`.
+        **options: See `TreeSearchAgent`; by default ``final_move="value"`` and ``solver="off"``.
+    """
+
+    name = "flat"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        options = {"final_move": "value", "solver": "off", **options}
+        variant = Variant(Evenly(), make_playout(playout), WinLoss(), max_depth=1)
+        super().__init__(variant, simulations, seconds, **options)

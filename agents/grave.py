@@ -1,0 +1,39 @@
+"""GRAVE: generalised rapid action value estimation."""
+
+from typing import Unpack
+
+from agents.playouts import make_playout
+from agents.search.mcts import Variant
+from agents.search.rave import Grave
+from agents.search.reward import WinLoss
+from agents.tree_search import SearchOptions, TreeSearchAgent
+
+
+class GRAVE(TreeSearchAgent):
+    """RAVE with the statistics of an ancestor that has enough of them (Cazenave 2015).
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        ref: Visits that are enough.
+        bias: How fast the weight of these statistics shrinks.
+        c: Weight of exploration.
+        playout: A policy of `agents.playouts`; for Hex, ``"bridges"``.
+        **options: See `TreeSearchAgent`.
+    """
+
+    name = "grave"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        ref: int = 50,
+        bias: float = 1e-5,
+        c: float = 0.0,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        selection = Grave(int(ref), float(bias), float(c))
+        variant = Variant(selection, make_playout(playout), WinLoss())
+        super().__init__(variant, simulations, seconds, **options)

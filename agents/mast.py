@@ -1,0 +1,38 @@
+"""UCT with move-average sampling in its playouts."""
+
+from typing import Unpack
+
+from agents.search.mast import Mast
+from agents.search.mcts import Variant
+from agents.search.reward import WinLoss
+from agents.search.selection import UCB1
+from agents.tree_search import SearchOptions, TreeSearchAgent
+
+
+class MAST(TreeSearchAgent):
+    """Playouts prefer the moves with the best mean so far (Finnsson and Bjornsson 2008).
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        c: Weight of exploration in the tree.
+        epsilon: Share of random moves in the playouts.
+        temperature: Above 0: moves in proportion to exp(mean / temperature), instead of `epsilon`.
+        **options: See `TreeSearchAgent`.
+    """
+
+    name = "mast"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 1.0,
+        epsilon: float = 0.4,
+        temperature: float = 0.0,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        playout = Mast(float(epsilon), float(temperature))
+        super().__init__(
+            Variant(UCB1(float(c)), playout, WinLoss()), simulations, seconds, **options
+        )

@@ -1,0 +1,44 @@
+"""MC-RAVE: rapid action value estimation."""
+
+import math
+from typing import Unpack
+
+from agents.playouts import make_playout
+from agents.search.mcts import Variant
+from agents.search.rave import SCHEDULES, Rave
+from agents.search.reward import WinLoss
+from agents.tree_search import SearchOptions, TreeSearchAgent, expect_one_of
+
+
+class RAVE(TreeSearchAgent):
+    """Means of moves played next, mixed with means of moves played ever (Gelly and Silver 2007).
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        k: About how many visits make the former as good as the latter.
+        c: Weight of exploration.
+        schedule: How the mixture changes, ``"mse"``, ``"hand"`` or ``"text"``; see
+            `agents.search.rave.amaf_weight`.
+        fpu: First-play urgency: the score of an action that has not been played ever.
+        playout: A policy of `agents.playouts`; for Hex, ``"bridges"``.
+        **options: See `TreeSearchAgent`.
+    """
+
+    name = "rave"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        k: float = 3000.0,
+        c: float = 0.0,
+        schedule: str = "mse",
+        fpu: float = math.inf,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        expect_one_of("schedule", schedule, SCHEDULES)
+        selection = Rave(float(k), float(c), SCHEDULES.index(schedule), float(fpu))
+        variant = Variant(selection, make_playout(playout), WinLoss())
+        super().__init__(variant, simulations, seconds, **options)
