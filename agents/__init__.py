@@ -9,7 +9,32 @@
 """
 
 from agents.agent import Agent, GreedyAgent, RandomAgent, Statistics
+from agents.distance import DistanceMCTS
+from agents.flat import FlatMonteCarlo
+from agents.grave import GRAVE
+from agents.lgr import LGR
+from agents.mast import MAST
+from agents.quality import QualityMCTS
+from agents.rave import RAVE
+from agents.transposition import TranspositionMCTS
 from agents.tree_search import TreeSearchAgent
+from agents.ucb1_tuned import UCB1TunedMCTS
 from agents.uct import UCT
 
-__all__ = ["UCT", "Agent", "GreedyAgent", "RandomAgent", "Statistics", "TreeSearchAgent"]
+__all__ = [
+    "GRAVE",
+    "LGR",
+    "MAST",
+    "RAVE",
+    "UCT",
+    "Agent",
+    "DistanceMCTS",
+    "FlatMonteCarlo",
+    "GreedyAgent",
+    "QualityMCTS",
+    "RandomAgent",
+    "Statistics",
+    "TranspositionMCTS",
+    "TreeSearchAgent",
+    "UCB1TunedMCTS",
+]

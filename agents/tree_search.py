@@ -2,6 +2,7 @@
 
 import math
 import operator
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.saved import SavedTrees, expect, load_trees, save_trees
+from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
+from agents.search.graph import Graph
 from agents.search.mcts import SOLVERS, Variant, compiled_search, search, with_memory
 from agents.search.tree import (
     ROOT,
@@ -25,7 +29,7 @@ from agents.search.tree import (
     new_tree,
 )
 from hexenv.compiled import is_compiled
-from hexenv.games import base
+from hexenv.games import base, notation
 
 DEFAULT_SIMULATIONS: Final = 1_000
 FINAL_MOVES: Final = ("visits", "value", "lcb")
@@ -40,6 +44,7 @@ class SearchOptions(TypedDict, total=False):
     solver: str
     early_stop: bool
     reuse: bool
+    transpositions: bool
     workers: int
     max_nodes: int
     route: str
@@ -52,10 +57,50 @@ class Searcher:
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         self.rng = np.random.default_rng(seed)
         self.tree: Tree | None = None
+        self.graph: Graph | None = None
         self.variant: Variant | None = None
 
+    def go_on(self, played: Sequence[int] | None, key: int) -> bool:
+        """Make the position after some actions the root, if it has been searched.
+
+        Args:
+            played: The actions from the root to the position; None if there is no way.
+            key: The position's hash.
+        """
+        if self.tree is None or played is None or self.variant is None:
+            return False
+        if self.graph is not None:
+            return graph.make_root(self.tree, self.graph, key)
+        return go_down(self.tree, played)
+
+    def clear(self) -> None:
+        """Forget all that was searched; the memory stays."""
+        if self.tree is not None:
+            self.tree.node_count[0] = 0
+        if self.tree is not None and self.graph is not None:
+            graph.clear(self.tree, self.graph)
+
+    def make_room(self, nodes: int, most: int) -> None:
+        """See that the tree can grow by so many nodes, but not beyond `most`."""
+        variant = cast("Variant", self.variant)
+        used = 0 if self.tree is None else int(self.tree.node_count[0])
+        size = min(most, used + nodes)
+        if self.tree is None or len(self.tree.action) < size:
+            larger = new_tree(size, variant.selection.new_extras(size))
+            if self.tree is not None:
+                copy_nodes(self.tree, larger)
+            self.tree = larger
+
+    def make_graph(self, nodes: int, most: int) -> None:
+        """See that there is a graph with room for so many nodes; else start with an empty one."""
+        used = 0 if self.tree is None else int(self.tree.node_count[0])
+        if self.graph is None or len(self.graph.target) < min(most, used + nodes):
+            self.tree, size = None, min(most, 4 * nodes)
+            self.make_room(size, most)
+            self.graph = graph.new_graph(size)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "tree": None}  # a workspace, not worth copying
+        return {**self.__dict__, "tree": None, "graph": None}  # a workspace, not worth copying
 
 
 class Position(NamedTuple):
@@ -84,6 +129,8 @@ class TreeSearchAgent:
         early_stop: Whether to stop once no other action can become the most visited.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was
             played. (Not over foreign environments, which do not tell what was played.)
+        transpositions: Whether positions reached by several move orders share their statistics
+            (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1.
         workers: Trees that are searched at the same time, each on a thread of its own with its
             share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
             and van den Herik 2008). The result depends on the seed and the number of workers.
@@ -109,6 +156,7 @@ class TreeSearchAgent:
         solver: str = "soft",
         early_stop: bool = False,
         reuse: bool = True,
+        transpositions: bool = False,
         workers: int = 1,
         max_nodes: int = 5_000_000,
         route: str = "auto",
@@ -124,10 +172,17 @@ class TreeSearchAgent:
         self.final_move = final_move
         self.early_stop = early_stop
         self.reuse = reuse
+        self.transpositions = transpositions
+        if transpositions and variant.selection.new_extras(1) != ():
+            raise ValueError(
+                "expected a selection rule that keeps nothing of its own with transpositions, got "
+                f"{type(variant.selection).__name__}"
+            )
         self.workers = whole_number_within("workers", workers, 1, 1024)
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.statistics: Statistics | None = None
+        self._book: SavedTrees | None = None
         self._start_anew(seed)
 
     def _start_anew(self, seed: int | None) -> None:
@@ -136,16 +191,17 @@ class TreeSearchAgent:
             seeds = np.random.SeedSequence(seed).spawn(self.workers)
         self._searchers = [Searcher(seed) for seed in seeds]
         self._position: Position | None = None
+        self._last: Position | None = None
 
     def reset(self, seed: int | None = None) -> None:
         """Forget the game played so far; with a seed, start the random stream anew."""
         self.statistics = None
-        self._position = None
+        self._position = self._last = None
         if seed is not None:
-            trees = [searcher.tree for searcher in self._searchers]
+            before = self._searchers
             self._start_anew(seed)
-            for searcher, tree in zip(self._searchers, trees, strict=True):
-                searcher.tree = tree  # its memory
+            for searcher, old in zip(self._searchers, before, strict=True):
+                searcher.tree, searcher.graph = old.tree, old.graph  # their memory
         for searcher in self._searchers:
             searcher.variant = None
 
@@ -183,19 +239,24 @@ class TreeSearchAgent:
             raise ValueError(
                 f"expected max_nodes above the {num_actions} actions here, got {self.max_nodes}"
             )
-        played = self._played_since(view)
-        for searcher in self._searchers:
-            if searcher.variant is None or played is None:
+        nodes = self.max_nodes
+        if self.simulations is not None:
+            nodes = 1 + (self.simulations + 1) * (num_actions + self.transpositions)
+        played = self._played_since(view, self._position)
+        key = view.game.position_hash(view.root)
+        for number, searcher in enumerate(self._searchers):
+            if not searcher.go_on(played, key):
+                searcher.clear()
                 searcher.variant = with_memory(self.variant, view.game)
-            tree = searcher.tree
-            if tree is not None and (played is None or not go_down(tree, played)):
-                tree.node_count[0] = 0
-            searcher.tree = self._with_room(tree, num_actions, searcher.variant)
+                self._open_book(searcher, number, view)
+            if self.transpositions:
+                searcher.make_graph(nodes, self.max_nodes)
+            else:
+                searcher.make_room(nodes, self.max_nodes)
 
-    def _played_since(self, view: View) -> tuple[int, ...] | None:
-        """The actions from the trees' root to the position; None if there is no way."""
-        last = self._position
-        if not self.reuse or last is None or view.actions is None or last.game != view.game:
+    def _played_since(self, view: View, last: "Position | None") -> tuple[int, ...] | None:
+        """The actions from a position to that of the view; None if there is no way."""
+        if last is None or view.actions is None or last.game != view.game:
             return None
         if view.actions[: len(last.actions)] != last.actions:
             return None
@@ -206,34 +267,78 @@ class TreeSearchAgent:
         same = view.game.position_hash(state) == view.game.position_hash(view.root)
         return played if same and state.ply == view.root.ply else None
 
-    def _with_room(self, tree: Tree | None, num_actions: int, variant: Variant) -> Tree:
-        """The tree, or a larger copy where a search by simulations could fill it."""
-        used = 0 if tree is None else int(tree.node_count[0])
-        size = self.max_nodes
-        if self.simulations is not None:
-            size = min(size, used + 1 + (self.simulations + 1) * num_actions)
-        if tree is not None and len(tree.action) >= size:
-            return tree
-        larger = new_tree(size, variant.selection.new_extras(size))
-        if tree is not None:
-            copy_nodes(tree, larger)
-        return larger
-
     def _remember(self, view: View) -> None:
-        if self.reuse and view.actions is not None:
-            root = base.clone(view.game, view.root)
-            self._position = Position(view.game, root, view.actions)
-        else:
-            self._position = None
+        """Note where the trees have their root, for the next move."""
+        self._last = None
+        if view.actions is not None:
+            self._last = Position(view.game, base.clone(view.game, view.root), view.actions)
+        self._position = self._last if self.reuse else None
+
+    # ---- files -----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree of the last search to a file, for `load`.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: If there is no tree, or it is over a foreign environment, or a graph.
+        """
+        trees = [searcher.tree for searcher in self._searchers]
+        if self._last is None or self.transpositions or any(tree is None for tree in trees):
+            raise ValueError(
+                "expected a tree of a search over a game of hexenv, without transpositions, to save"
+            )
+        game, root, actions = self._last
+        save_trees(path, game, root, actions, self.variant, cast("list[Tree]", trees))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Read a tree that an agent of the same kind has saved, to begin with it in every game.
+
+        It is used in positions that the tree knows, and left alone elsewhere.
+
+        Raises:
+            OSError: If the file cannot be read.
+            ValueError: If it is damaged, or of another variant or number of workers.
+        """
+        saved = load_trees(path, self.variant)
+        expect(path, "number of workers", self.workers, len(saved.trees))
+        self._book = saved
+
+    def _open_book(self, searcher: Searcher, number: int, view: View) -> None:
+        """Begin with the loaded tree, where it knows the position.
+
+        Raises:
+            ValueError: If it is of another game.
+        """
+        book = self._book
+        if book is None or view.actions is None:
+            return
+        of = (book.game, book.parameters)
+        if of != (view.game.name, base.parameters(view.game)):
+            raise ValueError(
+                f"expected the game of the loaded tree, {of[0]} {of[1]}, got {view.game}"
+            )
+        root = notation.from_bytes(view.game, book.position)
+        played = self._played_since(view, Position(view.game, root, book.actions))
+        if played is not None:
+            variant = cast("Variant", searcher.variant)
+            source = book.trees[number]
+            size = int(source.node_count[0])
+            searcher.tree = new_tree(size, variant.selection.new_extras(size))
+            copy_nodes(source, searcher.tree)
+            if not go_down(searcher.tree, played):
+                searcher.clear()
 
     # ---- the search ------------------------------------------------------------------------------
 
     def _run(self, view: View, searcher: Searcher) -> "Run":
         """The search of one tree as a function of the number of simulations to run."""
-        arguments = (view.game, view.root, new_state_of(view), searcher.tree, searcher.variant)
-        run: Callable[..., int] = search
+        trees = (searcher.tree,) if searcher.graph is None else (searcher.tree, searcher.graph)
+        arguments = (view.game, view.root, new_state_of(view), *trees, searcher.variant)
+        run: Callable[..., int] = search if searcher.graph is None else graph.search_graph
         if view.compiles and is_compiled(searcher.variant):
-            run = compiled_search.specialise(*arguments, 0, searcher.rng)
+            machine = compiled_search if searcher.graph is None else graph.compiled_search_graph
+            run = machine.specialise(*arguments, 0, searcher.rng)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
 

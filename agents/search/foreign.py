@@ -6,7 +6,8 @@ offers is used.
 """
 
 import copy
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -228,6 +229,13 @@ class ForeignGame:
     def to_play(self, state: ForeignState) -> int:
         return self.agents.index(state.env.agent_selection)
 
+    def position_hash(self, state: ForeignState) -> int:
+        """A hash of what the environment shows; see `Game.position_hash`."""
+        digest = hashlib.blake2b(digest_size=8)
+        for shown in _leaves(_snapshot(state.env)):
+            digest.update(shown)
+        return int.from_bytes(digest.digest(), "little", signed=True)
+
     def outcome(self, state: ForeignState, player: int) -> int:
         return int(np.sign(state.rewards[player] - state.rewards[1 - player]))
 
@@ -323,6 +331,21 @@ def _snapshot(env: Any) -> list[Any]:
     """What an environment shows: who is to move, whether it is over, and all observations."""
     shown: list[Any] = [env.agent_selection, dict(env.terminations), dict(env.rewards)]
     return shown + [env.observe(agent) for agent in env.agents]
+
+
+def _leaves(shown: Any) -> Iterator[bytes]:
+    """The bytes of all that a snapshot holds, in order."""
+    if isinstance(shown, dict):
+        for key, value in cast("dict[Any, Any]", shown).items():
+            yield repr(key).encode()
+            yield from _leaves(value)
+    elif isinstance(shown, list):
+        for value in cast("list[Any]", shown):
+            yield from _leaves(value)
+    elif isinstance(shown, np.ndarray):
+        yield cast("NDArray[Any]", shown).tobytes()
+    else:
+        yield repr(shown).encode()
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -1,0 +1,35 @@
+"""UCT over a graph: positions reached by several move orders share what is known of them."""
+
+from typing import Unpack
+
+from agents.playouts import make_playout
+from agents.search.mcts import Variant
+from agents.search.reward import WinLoss
+from agents.search.selection import UCB1
+from agents.tree_search import SearchOptions, TreeSearchAgent
+
+
+class TranspositionMCTS(TreeSearchAgent):
+    """Statistics by position, visits by edge (Childs, Brodeur and Kocsis 2008, as UCT2).
+
+    Args:
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        c: Weight of exploration.
+        playout: A policy of `agents.playouts`.
+        **options: See `TreeSearchAgent`; `transpositions` is on.
+    """
+
+    name = "transposition"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 1.0,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        options = {"transpositions": True, **options}
+        variant = Variant(UCB1(float(c)), make_playout(playout), WinLoss())
+        super().__init__(variant, simulations, seconds, **options)
