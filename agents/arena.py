@@ -1,200 +1,48 @@
-"""Games between agents, and what they add up to."""
+"""The arena: games, matches and tournaments between agents.
 
-import operator
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, cast
+>>> from agents.arena import Tournament, run_tournament
+>>> tournament = Tournament("tictactoe", ["uct:simulations=100", "greedy", "random"], pairs=5)
+>>> table = run_tournament(tournament, results="tictactoe.jsonl")  # plays what the file lacks
+>>> [agent.agent for agent in table.agents]
+['uct:simulations=100', 'greedy', 'random']
+"""
 
-import numpy as np
+from agents.match import (
+    GameResult,
+    MatchSummary,
+    OnMove,
+    is_legal,
+    play_game,
+    play_match,
+    prepare,
+    summarise,
+)
+from agents.tournament.players import CallableAgent
+from agents.tournament.ratings import bradley_terry
+from agents.tournament.results import ResultsError, read_results
+from agents.tournament.running import TournamentRun, run_tournament
+from agents.tournament.specification import Entrant, Sprt, Tournament
+from agents.tournament.standings import AgentStanding, PairingStanding, Standings
 
-from agents.agent import Agent
-from agents.search.foreign import ForeignGame, ForeignState, action_mask, is_over
-from agents.tree_search import wilson_interval
-
-OnMove = Callable[[Any, int, int], None]
-"""Called after each move with the environment, the number of the agent, and its action."""
-
-
-@dataclass(frozen=True)
-class GameResult:
-    """One game between agents 0 and 1.
-
-    Attributes:
-        first: The agent that moved first.
-        outcome: For agent 0: 1 won, 0 drawn, -1 lost.
-        actions: All legal actions played.
-        illegal: The agent that lost by an illegal action, or None.
-        seconds: Time each agent spent choosing.
-        moves: Moves each agent made.
-    """
-
-    first: int
-    outcome: int
-    actions: tuple[int, ...]
-    illegal: int | None
-    seconds: tuple[float, float]
-    moves: tuple[int, int]
-
-
-def play_game(
-    env: Any, agents: Sequence[Agent], first: int = 0, on_move: OnMove | None = None
-) -> GameResult:
-    """Play a game that has been reset to its end.
-
-    An agent that chooses an illegal action loses at once.
-
-    Args:
-        env: A two-agent AEC environment after `reset`.
-        agents: The two agents.
-        first: Which of them plays the environment's first agent.
-        on_move: Called after each move.
-    """
-    game = ForeignGame(env)
-    played = ForeignState(env)
-    seconds, moves, actions = [0.0, 0.0], [0, 0], list[int]()
-    while not is_over(env):
-        number = game.to_play(played) ^ first
-        started = time.perf_counter()
-        action = agents[number].act(env)
-        seconds[number] += time.perf_counter() - started
-        moves[number] += 1
-        if not is_legal(env, action):
-            return _result(first, 1 if number else -1, actions, number, seconds, moves)
-        actions.append(action)
-        game.step(played, action)
-        if on_move is not None:
-            on_move(env, number, action)
-    return _result(first, game.outcome(played, first), actions, None, seconds, moves)
-
-
-def prepare(env: Any, agents: Sequence[Agent]) -> None:
-    """Let agents compile what they need, so that it is not counted as anybody's time.
-
-    Args:
-        env: An environment after `reset`.
-        agents: Those without a method `prepare` are left alone.
-    """
-    for agent in agents:
-        if hasattr(agent, "prepare"):
-            cast("Any", agent).prepare(env)
-
-
-def is_legal(env: Any, action: Any) -> bool:
-    """Whether what an agent chose is an integer and allowed by the mask."""
-    mask = action_mask(env)
-    try:
-        number = operator.index(action)
-    except TypeError:
-        return False
-    return 0 <= number < len(mask) and bool(mask[number])
-
-
-def _result(
-    first: int,
-    outcome: int,
-    actions: list[int],
-    illegal: int | None,
-    seconds: list[float],
-    moves: list[int],
-) -> GameResult:
-    return GameResult(
-        first, outcome, tuple(actions), illegal, (seconds[0], seconds[1]), (moves[0], moves[1])
-    )
-
-
-def play_match(
-    env: Any,
-    agents: Sequence[Agent],
-    games: int,
-    seed: int = 0,
-    on_move: OnMove | None = None,
-) -> Iterator[GameResult]:
-    """Play games with the sides alternating, and hand over each result as it comes.
-
-    Every game starts the agents' random streams anew, from the seed, the game's number and the
-    agent's number, so that a game can be repeated alone.
-
-    Args:
-        env: A two-agent AEC environment.
-        agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
-        games: How many.
-        seed: Of all chance.
-        on_move: Called after each move.
-    """
-    env.reset(seed=seed)
-    prepare(env, agents)
-    for game in range(games):
-        for number, agent in enumerate(agents):
-            agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))
-        env.reset(seed=seed + game)
-        yield play_game(env, agents, game % 2, on_move)
-
-
-@dataclass(frozen=True)
-class MatchSummary:
-    """What the games of a match add up to, from agent 0's view.
-
-    Attributes:
-        games: Games played.
-        wins: Of agent 0, as `draws` and `losses`.
-        draws: Games drawn.
-        losses: Games lost.
-        score: (wins + draws / 2) / games; 0 without a game.
-        interval: 95 % Wilson interval of the score.
-        wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
-        games_moving_first: How many games that were.
-        illegal_moves: Games lost by an illegal action, by agent.
-        seconds_per_move: Mean time for a move, by agent.
-        plies: Mean length of a game.
-    """
-
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    score: float
-    interval: tuple[float, float]
-    wins_moving_first: tuple[int, int]
-    games_moving_first: tuple[int, int]
-    illegal_moves: tuple[int, int]
-    seconds_per_move: tuple[float, float]
-    plies: float
-
-    def as_json(self) -> dict[str, Any]:
-        """As a dictionary of what JSON knows."""
-        return asdict(self)
-
-
-def summarise(results: Sequence[GameResult]) -> MatchSummary:
-    """Add up the games of a match."""
-    outcomes = [result.outcome for result in results]
-    count = len(results)
-    wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
-    score = (wins + draws / 2) / count if count else 0.0
-    low, high = wilson_interval(score, count) if count else (0.0, 1.0)
-
-    def of_both(value: Callable[[int], float]) -> tuple[Any, Any]:
-        return value(0), value(1)
-
-    def seconds_per_move(number: int) -> float:
-        moves = sum(result.moves[number] for result in results)
-        return sum(result.seconds[number] for result in results) / max(moves, 1)
-
-    def wins_moving_first(number: int) -> int:
-        won = 1 if number == 0 else -1
-        return sum(result.first == number and result.outcome == won for result in results)
-
-    return MatchSummary(
-        games=count,
-        wins=wins,
-        draws=draws,
-        losses=losses,
-        score=score,
-        interval=(float(low), float(high)),
-        wins_moving_first=of_both(wins_moving_first),
-        games_moving_first=of_both(lambda n: sum(result.first == n for result in results)),
-        illegal_moves=of_both(lambda n: sum(result.illegal == n for result in results)),
-        seconds_per_move=of_both(seconds_per_move),
-        plies=sum(len(result.actions) for result in results) / max(count, 1),
-    )
+__all__ = [
+    "AgentStanding",
+    "CallableAgent",
+    "Entrant",
+    "GameResult",
+    "MatchSummary",
+    "OnMove",
+    "PairingStanding",
+    "ResultsError",
+    "Sprt",
+    "Standings",
+    "Tournament",
+    "TournamentRun",
+    "bradley_terry",
+    "is_legal",
+    "play_game",
+    "play_match",
+    "prepare",
+    "read_results",
+    "run_tournament",
+    "summarise",
+]

@@ -24,6 +24,7 @@ from agents.naming import (
     make_environment,
     parameters,
 )
+from agents.tournament.command import tournament
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells give it."""
@@ -217,6 +218,8 @@ def list_all(as_json: bool) -> None:
                 f"  {name:10} " + " ".join(f"{key}={value}" for key, value in options.items())
             )
 
+
+main.add_command(tournament)
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,198 @@
+"""The command `hexenv tournament`."""
+
+import json
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, cast
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from agents.tournament.report import import_pyplot, print_standings, write_csv, write_plot
+from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
+from agents.tournament.specification import KINDS, Tournament, expect_keys
+from agents.tournament.standings import Standings
+
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C, as shells give it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tournament is played and where its results go: what changes no game.
+
+    Attributes:
+        engine: See `TournamentRun`, as the next three.
+        workers: Games at a time.
+        timeout: `game_seconds` there; 0 for no limit.
+        results: The JSON-lines file.
+        csv: File for the table.
+        plot: File for the plot.
+    """
+
+    engine: str = "processes"
+    workers: int | None = None
+    timeout: float = GAME_SECONDS
+    results: str | None = None
+    csv: str | None = None
+    plot: str | None = None
+
+    def __post_init__(self) -> None:
+        check_running(self.engine, self.workers, None)
+        if self.timeout != 0:
+            check_running(self.engine, self.workers, self.timeout)
+        for key in ("results", "csv", "plot"):
+            path = getattr(self, key)
+            if path is None:
+                continue
+            if not isinstance(path, str) or not path:
+                raise ValueError(f"expected {key} as the name of a file, got {path!r}")
+            folder = Path(path).parent
+            if not folder.is_dir():
+                raise ValueError(f"expected {key} in a folder that exists, got {path}")
+            if Path(path).is_dir() or not os.access(
+                path if Path(path).exists() else folder, os.W_OK
+            ):
+                raise ValueError(f"expected {key} to be a file that can be written, got {path}")
+        if self.plot is not None:
+            import_pyplot()
+
+
+def read_description(path: str) -> dict[str, Any]:
+    """The keys of a tournament's JSON file.
+
+    Raises:
+        ValueError: If it is no JSON object.
+        OSError: If it cannot be read.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, got {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {found!r}")
+    return cast("dict[str, Any]", found)
+
+
+def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
+    """A tournament, and how it is played, from the keys of a file and the flags.
+
+    Raises:
+        ValueError: Naming the wrong key or value.
+    """
+    settings = [item.name for item in fields(Settings)]
+    about = [item.name for item in fields(Tournament) if item.init]
+    expect_keys("a tournament", given, [*about, *settings])
+    tournament = Tournament.from_description({k: given[k] for k in given if k in about})
+    return tournament, Settings(**{k: given[k] for k in given if k in settings})
+
+
+@contextmanager
+def _clear_errors(prefix: str = "") -> Generator[None, None, None]:
+    """Show what is wrong with the user's words, or with a file, as one line."""
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        raise click.UsageError(f"{prefix}{error}") from error
+    except OSError as error:
+        raise click.ClickException(f"{prefix}{error.strerror or error}") from error
+
+
+@click.command()
+@click.argument("game", required=False)
+@click.argument("agents", nargs=-1, metavar="[AGENT]...")
+@click.option("--spec", type=click.Path(), help="JSON file with what follows; flags go before it.")
+@click.option("--kind", type=click.Choice(KINDS), help="Who meets whom.  [default: round-robin]")
+@click.option("--pairs", type=click.IntRange(1), help="Pairs of games a pairing.  [default: 10]")
+@click.option(
+    "--opening-plies", type=click.IntRange(0), help="Random plies to start with.  [default: 2]"
+)
+@click.option("--seed", type=click.IntRange(0), help="Of all chance.  [default: 0]")
+@click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the game."
+)
+@click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
+@click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    help="Seconds until a game's agents count as hung; 0: never.  [default: 3600]",
+)
+@click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
+@click.option("--csv", type=click.Path(), help="File for the table.")
+@click.option("--plot", type=click.Path(), help="Image file for the ratings; needs matplotlib.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def tournament(
+    game: str | None, agents: tuple[str, ...], spec: str | None, as_json: bool, **flags: Any
+) -> None:
+    """Let agents play GAME, each pair of games from one opening with the sides swapped.
+
+    Example: hexenv tournament connect4 uct:simulations=200 greedy random --results games.jsonl
+
+    The file of results makes a tournament that was stopped go on where it stopped. An AGENT may
+    have a name for the tables: fast=uct:simulations=50. The agents' chance comes from --seed.
+    """
+    flags |= {"game": game, "agents": list(agents), "options": list(flags["options"])}
+    given = {key: value for key, value in flags.items() if value not in (None, [])}
+    with _clear_errors():
+        described = {} if spec is None else read_description(spec)
+    with _clear_errors("" if spec is None else f"{spec}: "):
+        found, settings = new_tournament({**described, **given})
+    with _clear_errors():
+        run = TournamentRun(
+            found,
+            settings.results,
+            cast("Any", settings.engine),
+            settings.workers,
+            settings.timeout or None,
+        )
+    try:
+        for note in run.notes:
+            click.echo(note, err=True)
+        interrupted = _play(run, show_progress=not as_json)
+    finally:
+        run.close()
+    table = run.standings()
+    _show(table, settings, interrupted, as_json)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _play(run: TournamentRun, show_progress: bool) -> bool:
+    """Play what is missing; returns whether the user has stopped it."""
+    games = iter(run)
+    try:
+        with (
+            _clear_errors(),
+            Progress(console=Console(stderr=True), disable=not show_progress) as bar,
+        ):
+            task = bar.add_task("games", total=run.count_missing())
+            for _ in games:
+                bar.advance(task)
+    except KeyboardInterrupt:
+        return True
+    except RuntimeError as error:  # no process could be started
+        raise click.ClickException(str(error)) from error
+    finally:
+        cast("Any", games).close()
+    return False
+
+
+def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"interrupted": interrupted, **table.as_json()}))
+    else:
+        print_standings(table)
+        if interrupted:
+            click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
+    with _clear_errors():
+        if settings.csv is not None:
+            write_csv(table, settings.csv)
+        if settings.plot is not None:
+            write_plot(table, settings.plot)

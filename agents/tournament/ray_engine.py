@@ -1,0 +1,146 @@
+"""The engine of more than one machine: games as tasks of Ray (Moritz et al. 2018).
+
+One task plays one game on one processor; Ray finds the machine. A task that dies takes no other
+with it. `hexenv`, and the modules that agents come from, must be installed on every machine.
+"""
+
+# Ray's types are partly missing; this module is where that stays.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
+
+import faulthandler
+import importlib
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from agents.tournament.players import PREPARE_SECONDS, Players
+from agents.tournament.records import FailedGame, Record
+from agents.tournament.schedule import Game
+from agents.tournament.specification import Tournament
+
+GET_SECONDS: Final = 60.0
+"""How long the result of a task that has ended may take to arrive."""
+
+_players: Final[dict[str, Players]] = {}
+"""In a process of Ray's: the agents of the tournament that it plays, by the tournament's key."""
+
+
+def _play_one(key: str, tournament: Tournament, game: Game, game_seconds: float | None) -> Record:
+    """Play a game, with the agents of the game before if this process had one."""
+    if key not in _players:
+        for players in _players.values():
+            players.close()
+        _players.clear()
+        _players[key] = Players(tournament)
+
+    def start_the_clock() -> None:
+        if game_seconds is not None:  # it ends the process, even one that never returns to Python
+            faulthandler.dump_traceback_later(game_seconds, exit=True)
+
+    try:
+        return _players[key].play(game, start_the_clock)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def import_ray() -> Any:
+    """Ray.
+
+    Raises:
+        ImportError: With how to install it.
+    """
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ImportError(
+            f'expected ray for engine="ray" (pip install "hexenv[distributed]"): {error}'
+        ) from error
+
+
+def play_with_ray(
+    tournament: Tournament,
+    games: Iterable[Game],
+    workers: int | None,
+    game_seconds: float | None,
+) -> Iterator[Record]:
+    """Play games as tasks of Ray, and hand over each as it ends.
+
+    Where the program is connected to Ray, that is used; else the cluster that the variable
+    RAY_ADDRESS names; else Ray is started on this machine, and stopped in the end.
+
+    Args:
+        tournament: What is played.
+        games: Its games that are wanted.
+        workers: How many games at a time; None for one on each processor that Ray has.
+        game_seconds: How long a game may take, without compilation; None for as long as it likes.
+    """
+    ray = import_ray()
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        yield from _Tasks(ray, tournament, game_seconds).play(iter(games), count)
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+class _Tasks:
+    """The games that Ray plays at the moment."""
+
+    def __init__(self, ray: Any, tournament: Tournament, game_seconds: float | None) -> None:
+        self._ray = ray
+        self._task = ray.remote(num_cpus=1, max_retries=0)(_play_one)
+        self._tournament = ray.put(tournament)
+        self._key = self._tournament.hex()
+        self._limit = game_seconds
+        self._running: dict[Any, tuple[Game, float]] = {}
+
+    def play(self, games: Iterator[Game], count: int) -> Iterator[Record]:
+        try:
+            for game in itertools.islice(games, count):
+                self._start(game)
+            while self._running:
+                for reference in self._ended():
+                    record = self._record(reference)
+                    for game in itertools.islice(games, 1):
+                        self._start(game)
+                    yield record
+        finally:
+            for reference in self._running:
+                self._ray.cancel(reference, force=True)
+
+    def _start(self, game: Game) -> None:
+        reference = self._task.remote(self._key, self._tournament, game, self._limit)
+        self._running[reference] = game, time.monotonic()
+
+    def _ended(self) -> list[Any]:
+        """Tasks that have ended, or that nothing was heard from for far too long."""
+        found, _ = self._ray.wait(list(self._running), num_returns=1, timeout=1.0)
+        now = time.monotonic()
+        limit = None if self._limit is None else self._limit + PREPARE_SECONDS
+        late = [
+            reference
+            for reference, (_, started) in self._running.items()
+            if limit is not None and now - started > limit and reference not in found
+        ]
+        return found + late
+
+    def _record(self, reference: Any) -> Record:
+        game, started = self._running.pop(reference)
+        ready, _ = self._ray.wait([reference], timeout=0)
+        if not ready:
+            self._ray.cancel(reference, force=True)
+            return FailedGame(
+                game, f"nothing was heard of it for {time.monotonic() - started:.0f} s"
+            )
+        try:
+            return self._ray.get(reference, timeout=GET_SECONDS)
+        except self._ray.exceptions.RayError as error:
+            reason = f"its task ended with {type(error).__name__}"
+            if self._limit is not None and time.monotonic() - started > self._limit:
+                reason += f", perhaps as it took longer than {self._limit:g} s"
+            return FailedGame(game, reason)

@@ -1,0 +1,148 @@
+"""What comes of the games of a tournament, and how a line of its file says it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from agents.match import GameResult
+from agents.tournament.schedule import Game
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game played to its end.
+
+    Attributes:
+        game: What was to be played.
+        outcome: For agent 0 of the two: 1 won, 0 drawn, -1 lost.
+        actions: All legal actions, the opening's among them.
+        illegal: Which of the two lost by an illegal action, or None.
+        seconds: Time each of the two spent choosing.
+        moves: Moves each of them chose.
+    """
+
+    game: Game
+    outcome: int
+    actions: tuple[int, ...]
+    illegal: int | None
+    seconds: tuple[float, float]
+    moves: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class FailedGame:
+    """A game that came to no end, which is no agent's win.
+
+    Attributes:
+        game: What was to be played.
+        reason: What happened.
+    """
+
+    game: Game
+    reason: str
+
+
+Record: TypeAlias = PlayedGame | FailedGame
+
+
+def played(game: Game, result: GameResult) -> PlayedGame:
+    """The record of a game whose opening was played before `result` began."""
+    return PlayedGame(
+        game,
+        result.outcome,
+        game.opening + result.actions,
+        result.illegal,
+        result.seconds,
+        result.moves,
+    )
+
+
+def as_line(record: Record, labels: tuple[str, ...]) -> dict[str, Any]:
+    """A record as what JSON knows."""
+    game = record.game
+    line: dict[str, Any] = {
+        "game": game.number,
+        "pair": game.pair,
+        "agents": [labels[number] for number in game.agents],
+        "first": game.first,
+        "opening": list(game.opening),
+    }
+    if isinstance(record, FailedGame):
+        return {**line, "failed": record.reason}
+    return {
+        **line,
+        "outcome": record.outcome,
+        "illegal": record.illegal,
+        "plies": len(record.actions),
+        "actions": list(record.actions),
+        "moves": list(record.moves),
+        "seconds": list(record.seconds),
+    }
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value >= 0
+
+
+def _are(kind: Callable[[Any], bool], size: int | None = None) -> Callable[[Any], bool]:
+    def check(values: Any) -> bool:
+        items = cast("list[Any]", values) if isinstance(values, list) else [None]
+        return all(map(kind, items)) and size in (None, len(items))
+
+    return check
+
+
+def _is_in(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: value in values and not isinstance(value, (bool, float))
+
+
+EXPECTED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "outcome": ("-1, 0 or 1", _is_in(-1, 0, 1)),
+    "illegal": ("null, 0 or 1", _is_in(None, 0, 1)),
+    "plies": ("a whole number from 0", _is_count),
+    "actions": ("a list of whole numbers from 0", _are(_is_count)),
+    "moves": ("two whole numbers from 0", _are(_is_count, 2)),
+    "seconds": ("two numbers from 0", _are(_is_time, 2)),
+}
+"""What a line has beyond the description of its game."""
+
+
+def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> Record:
+    """The record that a line holds.
+
+    Args:
+        line: As `as_line` wrote it.
+        game: The tournament's game of that number.
+        labels: What the agents are called.
+
+    Raises:
+        ValueError: If it is no such line, or of another game.
+    """
+    if isinstance(line.get("failed"), str):
+        record: Record = FailedGame(game, line["failed"])
+    else:
+        for key, (words, check) in EXPECTED.items():
+            if key not in line:
+                raise ValueError(f"expected {key}, got none")
+            if not check(line[key]):
+                raise ValueError(f"expected {key} as {words}, got {line[key]!r}")
+        record = PlayedGame(
+            game,
+            line["outcome"],
+            tuple(line["actions"]),
+            line["illegal"],
+            tuple(line["seconds"]),
+            tuple(line["moves"]),
+        )
+    expected = as_line(record, labels)
+    for key, value in expected.items():
+        if line.get(key) != value:
+            raise ValueError(f"expected {key} {value!r} in game {game.number}, got {line.get(key)}")
+    for key in line:
+        if key not in expected:
+            raise ValueError(f"expected no {key!r}")
+    return record

@@ -1,0 +1,175 @@
+"""The table of a tournament on a terminal, as CSV, and as a plot."""
+
+import csv
+import importlib
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from agents.tournament.standings import Standings
+
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NARROWEST: Final = 80
+"""Columns of the narrowest terminal whose width is looked at; in less, figures would be cut."""
+
+
+def print_standings(standings: Standings) -> None:
+    """Print ratings, cross table, and what is to be known about the games."""
+    names = _short_names(standings)
+    console = Console()
+    console.width = max(console.width, NARROWEST)
+    console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
+    for label, short in names.items():
+        console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
+    console.print(_ratings_table(standings, names))
+    if len(names) > 2:
+        console.print(_cross_table(standings, names))
+    for line in remarks(standings):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _short_names(standings: Standings) -> dict[str, str]:
+    count = len(standings.labels)
+    short = LETTERS if count <= len(LETTERS) else [str(number) for number in range(1, count + 1)]
+    return dict(zip(standings.labels, short, strict=False))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
+    """The agents, the best first; "los": likelihood that one is better than the next."""
+    table = _table("", "Elo", "95 %", "los", "points", "won", "drawn", "lost", "illegal", "ms/move")
+    order = [standings.labels.index(agent.agent) for agent in standings.agents]
+    for place, agent in enumerate(standings.agents):
+        los = ""
+        if place + 1 < len(order):
+            los = f"{100 * standings.superiority[order[place]][order[place + 1]]:.0f} %"
+        low, high = agent.interval
+        table.add_row(
+            names[agent.agent],
+            f"{agent.elo:.0f}",
+            f"{low:.0f} to {high:.0f}",
+            los,
+            f"{agent.points:g}/{agent.games}",
+            str(agent.wins),
+            str(agent.draws),
+            str(agent.losses),
+            str(agent.illegal_moves),
+            f"{1000 * agent.seconds_per_move:.2f}",
+        )
+    return table
+
+
+def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
+    """Points of the agent at the left against the one above, out of their games."""
+    order = [standings.labels.index(agent.agent) for agent in standings.agents]
+    short = [names[standings.labels[number]] for number in order]
+    table = _table("", *short)
+    points = standings.cross_table
+    for number, name in zip(order, short, strict=True):
+        cells: list[str] = []
+        for other in order:
+            own, theirs = points[number][other], points[other][number]
+            cells.append("-" if own is None or theirs is None else f"{own:g}/{own + theirs:g}")
+        table.add_row(name, *cells)
+    return table
+
+
+def remarks(standings: Standings) -> list[str]:
+    """What is to be known about the games, a line each."""
+    found: list[str] = []
+    if standings.sprt is not None:
+        test, lower_upper = standings.tournament["sprt"], standings.sprt.bounds
+        found.append(
+            f"sprt of Elo {test['elo0']:g} against {test['elo1']:g}: log-likelihood ratio "
+            f"{standings.sprt.llr:.2f} ({lower_upper[0]:.2f} to {lower_upper[1]:.2f}) after "
+            f"{standings.sprt.pairs} pairs, "
+            + (f"accepted {standings.sprt.accepted}" if standings.sprt.accepted else "open")
+        )
+    if standings.is_biased:
+        found.append("the match was stopped by its test: score, Elo and intervals are biased")
+    if standings.beyond_stop:
+        found.append(f"{standings.beyond_stop} games played after the decision are not counted")
+    for pairing in standings.pairings:
+        if pairing.repeated:
+            found.append(
+                f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
+                f"({pairing.distinct} different ones; these agents leave nothing to chance)"
+            )
+    for failure in standings.failed:
+        found.append(
+            f"game {failure['game']} of {' - '.join(failure['agents'])} failed and is not counted: "
+            f"{failure['reason']}"
+        )
+    return found
+
+
+def write_csv(standings: Standings, path: str | os.PathLike[str]) -> None:
+    """Write a line for each agent, the best first.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    rows: list[dict[str, Any]] = []
+    for agent in standings.agents:
+        row = asdict(agent)
+        row["low"], row["high"] = row.pop("interval")
+        row["biased"] = standings.is_biased
+        rows.append(row)
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def import_pyplot() -> Any:
+    """Matplotlib's figures, without a window.
+
+    Raises:
+        ImportError: With how to install it.
+    """
+    try:
+        importlib.import_module("matplotlib.backends.backend_agg")
+        return importlib.import_module("matplotlib.figure")
+    except ImportError as error:
+        raise ImportError(
+            f'expected matplotlib for a plot (pip install "hexenv[plot]"): {error}'
+        ) from error
+
+
+def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
+    """Draw the ratings with their intervals, in the format that the file's name ends with.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+        ValueError: If it knows no such format.
+        OSError: If the file cannot be written.
+    """
+    agents = standings.agents[::-1]
+    heights = range(len(agents))
+    elo = [agent.elo for agent in agents]
+    errors = [
+        [agent.elo - agent.interval[0] for agent in agents],
+        [agent.interval[1] - agent.elo for agent in agents],
+    ]
+    figure = import_pyplot().Figure(figsize=(8, 1.2 + 0.4 * len(agents)), layout="constrained")
+    axes = figure.subplots()
+    axes.errorbar(elo, heights, xerr=errors, fmt="o", capsize=4)
+    axes.set_yticks(heights, [agent.agent for agent in agents], parse_math=False)
+    axes.set_ylim(-0.7, len(agents) - 0.3)
+    axes.axvline(0, color="grey", linewidth=0.8)
+    axes.grid(axis="x", alpha=0.3)
+    biased = ", biased by the early stop" if standings.is_biased else ""
+    axes.set_xlabel(f"Elo, 95 % bootstrap interval{biased}")
+    axes.set_title(f"{standings.tournament['game']}, {standings.played} games")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,342 @@
+"""What the games of a tournament add up to."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from agents.tournament.ratings import (
+    Floats,
+    PairScores,
+    bradley_terry,
+    interval,
+    resampled_tables,
+    superiority,
+    tables,
+)
+from agents.tournament.records import FailedGame, PlayedGame, Record
+from agents.tournament.schedule import stream_seed
+from agents.tournament.specification import Sprt, Tournament
+from agents.tournament.sprt import SprtState, state_of_test
+
+SAMPLES: Final = 1000
+"""How often the pairs of games are resampled."""
+OF_SAMPLES: Final = 3
+"""The random stream of that; see `agents.tournament.schedule`."""
+
+
+@dataclass(frozen=True)
+class AgentStanding:
+    """An agent in the table.
+
+    Attributes:
+        agent: Its label.
+        elo: Its rating by `agents.tournament.ratings.bradley_terry`; the mean of all is 0.
+        interval: 95 % bootstrap interval of `elo`.
+        points: A win counts 1, a draw 1/2.
+        games: Games counted, as `wins`, `draws` and `losses`.
+        wins: Games won.
+        draws: Games drawn.
+        losses: Games lost.
+        illegal_moves: Games lost by an illegal action.
+        seconds_per_move: Mean time for a move.
+    """
+
+    agent: str
+    elo: float
+    interval: tuple[float, float]
+    points: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    illegal_moves: int
+    seconds_per_move: float
+
+
+@dataclass(frozen=True)
+class PairingStanding:
+    """What two agents did against each other, from the first one's view.
+
+    Attributes:
+        agents: Their labels.
+        games: Games counted, as `wins`, `draws` and `losses`.
+        wins: Of the first.
+        draws: Games drawn.
+        losses: Of the first.
+        score: Points for a game, 0 to 1; None without a game.
+        interval: 95 % bootstrap interval of `score`, over pairs of games.
+        first_side_wins: Games won by whoever played the environment's first side.
+        distinct: How many different games there were.
+        repeated: Games not counted, as two deterministic agents had played them before.
+    """
+
+    agents: tuple[str, str]
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float | None
+    interval: tuple[float, float]
+    first_side_wins: int
+    distinct: int
+    repeated: int
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The table of a tournament. The same games give the same table, but for times.
+
+    Attributes:
+        tournament: Its description.
+        played: Games played to an end.
+        wanted: Games there are in all.
+        agents: The best first.
+        pairings: In the order of the tournament.
+        labels: The order of the next two: that of the tournament.
+        cross_table: ``[i][j]``: points of agent i against agent j; None if they did not meet.
+        superiority: ``[i][j]``: likelihood that agent i is better than agent j.
+        failed: Games that came to no end, with the reason; none of them counts.
+        repeated: Games not counted, as deterministic agents had played the same before.
+        beyond_stop: Games not counted, as they were played after the test had decided.
+        sprt: What the test says, if there is one.
+        is_biased: Whether the intervals are those of a match that a test has stopped: they then
+            favour whom the test favours.
+    """
+
+    tournament: dict[str, Any]
+    played: int
+    wanted: int
+    agents: tuple[AgentStanding, ...]
+    pairings: tuple[PairingStanding, ...]
+    labels: tuple[str, ...]
+    cross_table: tuple[tuple[float | None, ...], ...]
+    superiority: tuple[tuple[float, ...], ...]
+    failed: tuple[dict[str, Any], ...]
+    repeated: int
+    beyond_stop: int
+    sprt: SprtState | None
+    is_biased: bool
+
+    def as_json(self, times: bool = True) -> dict[str, Any]:
+        """As what JSON knows.
+
+        Args:
+            times: Whether to keep the times, the one thing that differs between two runs.
+        """
+        found = asdict(self)
+        for agent in () if times else found["agents"]:
+            del agent["seconds_per_move"]
+        return found
+
+
+# ---- which games count ---------------------------------------------------------------------------
+
+
+def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
+    """Numbers of the games that two deterministic agents had played before.
+
+    Two agents are taken as deterministic as long as they never played two different games from one
+    opening with the same sides: then a second game from there tells nothing new. Two agents that
+    play by chance may repeat a game as well, but theirs count.
+    """
+    starts: dict[tuple[Any, ...], list[PlayedGame]] = {}
+    for game in sorted(games, key=lambda game: game.game.number):
+        about = game.game
+        starts.setdefault((about.pairing, about.first, about.opening), []).append(game)
+    varied = {
+        start[0]
+        for start, group in starts.items()
+        if any(
+            (game.actions, game.illegal) != (group[0].actions, group[0].illegal) for game in group
+        )
+    }
+    return {
+        game.game.number
+        for start, group in starts.items()
+        if start[0] not in varied
+        for game in group[1:]
+    }
+
+
+class SprtMonitor:
+    """Follows the games of a match and says when it may stop.
+
+    The test sees whole pairs in their order, without a gap, so that what it says does not depend
+    on which games end first.
+
+    Args:
+        sprt: The test.
+        pairs: Pairs of games in the match.
+
+    Attributes:
+        state: What the test says.
+        pairs: How many pairs it has looked at.
+    """
+
+    def __init__(self, sprt: Sprt, pairs: int) -> None:
+        self._sprt, self._all = sprt, pairs
+        self._games: list[PlayedGame] = []
+        self.state = state_of_test(sprt, [])
+        self.pairs = 0
+
+    def follow(self, records: Mapping[int, Record]) -> SprtState:
+        """Look at the pairs that are complete by now; after a decision nothing changes.
+
+        Args:
+            records: What came of the games, by number. A pair with a failed game is passed over.
+        """
+        while self.state.accepted is None and self.pairs < self._all:
+            both = [records.get(2 * self.pairs + side) for side in (0, 1)]
+            if None in both:
+                break
+            self.pairs += 1
+            played = [record for record in both if isinstance(record, PlayedGame)]
+            if len(played) == 2:
+                self._games += played
+                self.state = state_of_test(self._sprt, self._scores())
+        return self.state
+
+    def _scores(self) -> list[float]:
+        repeated = repeated_games(self._games)
+        pairs = zip(self._games[::2], self._games[1::2], strict=True)
+        return [
+            (2 + one.outcome + other.outcome) / 4
+            for one, other in pairs
+            if not {one.game.number, other.game.number} <= repeated
+        ]
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def standings(
+    tournament: Tournament, records: Mapping[int, Record], monitor: SprtMonitor | None = None
+) -> Standings:
+    """The table.
+
+    Args:
+        tournament: What was played.
+        records: What came of the games, by number.
+        monitor: What followed them, in a match with a test.
+    """
+    games = [record for _, record in sorted(records.items()) if isinstance(record, PlayedGame)]
+    failed = [record for _, record in sorted(records.items()) if isinstance(record, FailedGame)]
+    has_stopped = monitor is not None and monitor.state.accepted is not None
+    within = [
+        game
+        for game in games
+        if not has_stopped or monitor is None or game.game.pair < monitor.pairs
+    ]
+    repeated = repeated_games(within)
+    counted = [game for game in within if game.game.number not in repeated]
+    pairings = [pair_scores(tournament, number, counted) for number in _numbers(tournament)]
+    size = len(tournament.entrants)
+    points, played = tables(pairings, size)
+    seed = stream_seed(tournament.seed, OF_SAMPLES)
+    resampled = resampled_tables(pairings, size, SAMPLES, seed)
+    ratings = bradley_terry(points, played)
+    drawn = bradley_terry(*resampled)
+    return Standings(
+        tournament=tournament.description(),
+        played=len(games),
+        wanted=tournament.games,
+        agents=_agents(tournament, counted, ratings, drawn),
+        pairings=tuple(
+            _pairing(tournament, number, within, repeated, resampled)
+            for number in _numbers(tournament)
+        ),
+        labels=tournament.labels,
+        cross_table=tuple(
+            tuple(float(points[i, j]) if played[i, j] else None for j in range(size))
+            for i in range(size)
+        ),
+        superiority=tuple(tuple(map(float, row)) for row in superiority(drawn)),
+        failed=tuple(_failure(tournament, record) for record in failed),
+        repeated=len(repeated),
+        beyond_stop=len(games) - len(within),
+        sprt=None if monitor is None else monitor.state,
+        is_biased=has_stopped,
+    )
+
+
+def _numbers(tournament: Tournament) -> range:
+    return range(len(tournament.pairings))
+
+
+def _failure(tournament: Tournament, record: FailedGame) -> dict[str, Any]:
+    labels = [tournament.labels[number] for number in record.game.agents]
+    return {"game": record.game.number, "agents": labels, "reason": record.reason}
+
+
+def pair_scores(tournament: Tournament, pairing: int, games: Iterable[PlayedGame]) -> PairScores:
+    """What the first agent of a pairing scored in each pair of games, of which both may count."""
+    pairs: dict[int, list[float]] = {}
+    for game in games:
+        if game.game.pairing == pairing:
+            pairs.setdefault(game.game.pair, []).append((1 + game.outcome) / 2)
+    return PairScores(
+        tournament.pairings[pairing],
+        np.array([sum(scores) for scores in pairs.values()], np.float64),
+        np.array([len(scores) for scores in pairs.values()], np.float64),
+    )
+
+
+def _agents(
+    tournament: Tournament, games: Sequence[PlayedGame], ratings: Floats, drawn: Floats
+) -> tuple[AgentStanding, ...]:
+    low, high = interval(drawn, ratings)
+    found: list[AgentStanding] = []
+    for number, label in enumerate(tournament.labels):
+        mine = [
+            (game, game.game.agents.index(number)) for game in games if number in game.game.agents
+        ]
+        outcomes = [game.outcome if place == 0 else -game.outcome for game, place in mine]
+        moves = sum(game.moves[place] for game, place in mine)
+        seconds = sum(game.seconds[place] for game, place in mine)
+        found.append(
+            AgentStanding(
+                agent=label,
+                elo=float(ratings[number]),
+                interval=(float(low[number]), float(high[number])),
+                points=outcomes.count(1) + outcomes.count(0) / 2,
+                games=len(outcomes),
+                wins=outcomes.count(1),
+                draws=outcomes.count(0),
+                losses=outcomes.count(-1),
+                illegal_moves=sum(game.illegal == place for game, place in mine),
+                seconds_per_move=seconds / max(moves, 1),
+            )
+        )
+    return tuple(sorted(found, key=lambda agent: -agent.elo))
+
+
+def _pairing(
+    tournament: Tournament,
+    number: int,
+    games: Sequence[PlayedGame],
+    repeated: set[int],
+    resampled: tuple[Floats, Floats],
+) -> PairingStanding:
+    i, j = tournament.pairings[number]
+    all_of_them = [game for game in games if game.game.pairing == number]
+    mine = [game for game in all_of_them if game.game.number not in repeated]
+    outcomes = [game.outcome for game in mine]
+    score = sum(1 + outcome for outcome in outcomes) / 2 / len(mine) if mine else None
+    low, high = 0.0, 1.0
+    if score is not None:
+        points, played = (table[:, i, j] for table in resampled)
+        low, high = map(float, interval(points / np.maximum(played, 1), score))
+    return PairingStanding(
+        agents=(tournament.labels[i], tournament.labels[j]),
+        games=len(mine),
+        wins=outcomes.count(1),
+        draws=outcomes.count(0),
+        losses=outcomes.count(-1),
+        score=score,
+        interval=(low, high),
+        first_side_wins=sum(game.outcome == (1 if game.game.first == 0 else -1) for game in mine),
+        distinct=len({(game.game.first, game.actions) for game in all_of_them}),
+        repeated=len(all_of_them) - len(mine),
+    )
