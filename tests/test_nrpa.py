@@ -1,0 +1,478 @@
+"""NRPA: what an adaptation does to the weights, what the nest does, and how the agent plays."""
+
+import copy
+import importlib
+import json
+import math
+import pickle
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from environments import make, random_game
+
+from agents import RandomAgent
+from agents.naming import make_agent
+from agents.nrpa import (
+    ADAPTS,
+    FINAL_MOVES,
+    MODES,
+    NRPA,
+    ROOT,
+    adapt,
+    adapt_policies,
+    begin_anew,
+    draw,
+    fitting_iterations,
+    new_nest,
+    new_rows,
+    select,
+)
+from hexenv import hex_v0, tictactoe_v0
+from hexenv.games import base, hex, tictactoe
+
+JIT = not numba.config.DISABLE_JIT
+needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+
+FORMS = {
+    "default": {},
+    "no tree": {"tree": False, "alpha": 0.3},
+    "additive": {"adapt": "additive", "level": 2, "tree": False},
+    "winner": {"mode": "adversarial", "level": 2, "iterations": 4, "alpha": 0.5},
+    "cooperative": {"mode": "cooperative", "level": 3, "alpha": 1.0, "final_move": "sequence"},
+    "faithful": {"faithful": True},
+    "faithful in part": {"faithful": True, "score": "root", "learn": "always", "level": 2},
+}
+over_forms = pytest.mark.parametrize("form", FORMS)
+FOUR_GAMES = ("hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-4")
+
+
+def played(env, actions=()):
+    """The environment, reset and with these actions played."""
+    env.reset()
+    for action in actions:
+        env.step(action)
+    return env
+
+
+def found(agent, env):
+    """The choice and all statistics but the time, as a value that `==` compares."""
+    choice = agent.act(env)
+    of = agent.statistics
+    return choice, of.visits.tolist(), of.values.tolist(), of.principal_variation, of.simulations
+
+
+def learnt(agent, env):
+    """The weights that an agent's search left."""
+    agent.act(env)
+    return agent._nest.weights
+
+
+# ---- one seed, one search ------------------------------------------------------------------------
+
+
+@needs_compiler
+@over_forms
+@pytest.mark.parametrize("board", FOUR_GAMES)
+def test_compiled_and_interpreted_search_are_the_same(board, form):
+    env = played(make(board), [0])
+    simulations = 20 if "faithful" in form else 60  # a position for every move takes its time
+    options = {"simulations": simulations, "seed": 4, **FORMS[form]}
+    agents = [NRPA(route=route, **options) for route in ("compiled", "interpreted")]
+
+    assert found(agents[0], env) == found(agents[1], env)
+    for one, other in zip(agents[0]._nest, agents[1]._nest, strict=True):
+        if one.dtype != np.int32:  # lines end somewhere
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("board", ["hex-3", "tictactoe", "gomoku-4"])
+def test_the_search_through_an_environment_is_the_same(board):
+    env = played(make(board), [1])
+    options = {"simulations": 40, "seed": 2}
+    through = NRPA(route="environment", **options)
+    assert found(NRPA(**options), env) == found(through, env)
+
+
+def test_searching_in_slices_is_searching_at_once():
+    game = tictactoe.new()
+    form = NRPA(100, level=2, iterations=5).form
+    weights = []
+    for slices in ([100], [1, 0, 49, 50]):
+        nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
+        rng = np.random.default_rng(0)
+        states = [base.new_state(game) for _ in range(3)]
+        for simulations in slices:
+            adapt_policies(game, *states, nest, tree, form, simulations, rng)
+        weights.append(nest.weights)
+        assert tree.plays[ROOT].sum() == 100
+    np.testing.assert_array_equal(*weights)
+
+
+def test_another_seed_is_another_search():
+    env = played(make("hex-5"))
+    assert found(NRPA(50, seed=0), env)[1] != found(NRPA(50, seed=1), env)[1]
+
+
+# ---- the adaptation ------------------------------------------------------------------------------
+
+
+def adapted(actions, weights=0.0, **options):
+    """The weights of a one-level nest over TicTacToe after adapting to one line."""
+    game = tictactoe.new()
+    form = NRPA(100, **options).form
+    nest = new_nest(form, 9, 9)
+    nest.weights[:] += weights
+    nest.odds[:] = np.exp(nest.weights) if form.is_softmax else nest.weights
+    states = [base.new_state(game) for _ in range(3)]
+    end = base.new_state(game)
+    for action in actions:
+        game.step(end, action)
+    nest.lines[0, : len(actions)] = actions
+    nest.lengths[0] = len(actions)
+    nest.results[0] = game.outcome(end, 0)
+    adapt(game, *states, nest, form, 0)
+    assert not nest.changes.any()
+    return nest.weights[0], nest.odds[0]
+
+
+X_WINS = [0, 3, 1, 4, 2]
+O_WINS = [0, 3, 1, 4, 8, 5]
+DRAWN = [0, 4, 8, 1, 7, 6, 2, 5, 3]
+
+
+def test_softmax_adaptation_by_hand():
+    weights, odds = adapted(X_WINS, alpha=0.5, mode="adversarial")
+    # X chose 0 among nine, 1 among seven (3 and 0 were taken), 2 among five (without 1 and 4).
+    by_hand = np.zeros(9)
+    for chosen, legal in ((0, range(9)), (1, (1, 2, 4, 5, 6, 7, 8)), (2, (2, 5, 6, 7, 8))):
+        by_hand[chosen] += 0.5
+        by_hand[list(legal)] -= 0.5 / len(legal)
+    np.testing.assert_allclose(weights[0], by_hand, atol=1e-12)
+    assert weights[0].sum() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(odds[0] / odds[0].sum(), np.exp(by_hand) / np.exp(by_hand).sum())
+
+
+def test_softmax_adaptation_takes_the_probabilities_of_the_old_weights():
+    start = np.zeros(9)
+    start[:2] = math.log(8), math.log(3)  # shares 8/18 of nine, then 3/9 of seven, then 1/5
+    weights, _ = adapted(X_WINS, weights=start, alpha=1.0, mode="adversarial")
+    change = weights[0] - start
+    assert change[0] == pytest.approx(1 - 8 / 18)
+    assert change[1] == pytest.approx(1 - 3 / 18 - 3 / 9)
+    assert change[2] == pytest.approx(1 - 1 / 18 - 1 / 9 - 1 / 5)
+    assert change[8] == pytest.approx(-1 / 18 - 1 / 9 - 1 / 5)
+
+
+def test_additive_adaptation_by_hand():
+    weights, odds = adapted(X_WINS, adapt="additive", alpha=2.0, mode="adversarial")
+    assert weights[0].tolist() == odds[0].tolist() == [3, 3, 3, 1, 1, 1, 1, 1, 1]
+    weights, _ = adapted(X_WINS, adapt="additive", alpha=1.0, mode="cooperative", decay=0.5)
+    assert weights[0].tolist() == [2, 1.25, 1.0625, 1, 1, 1, 1, 1, 1]
+    assert weights[1].tolist() == [1, 1, 1, 1.5, 1.125, 1, 1, 1, 1]
+    weights, _ = adapted(X_WINS, adapt="additive", alpha=2.0, mode="payoff")
+    assert 0 < weights[1, 3] < 1  # what has lost, but never below what can be drawn
+
+
+@pytest.mark.parametrize(("line", "winner"), [(X_WINS, 0), (O_WINS, 1), (DRAWN, None)])
+@pytest.mark.parametrize("form", ADAPTS)
+def test_who_learns_from_a_line(line, winner, form):
+    untaught = 0.0 if form == "softmax" else 1.0
+    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in MODES}
+    for player in (0, 1):
+        first = line[player]
+        gains = {mode: weights[player, first] - untaught for mode, weights in by_mode.items()}
+        assert gains["cooperative"] > 0
+        assert (gains["adversarial"] > 0) == (player == winner)
+        assert np.sign(gains["payoff"]) == (0 if winner is None else 1 if player == winner else -1)
+        if player != winner:
+            assert (by_mode["adversarial"][player] == untaught).all()
+
+
+def test_weights_of_any_size_give_probabilities():
+    _, odds = adapted(X_WINS, alpha=1e6, mode="adversarial")
+    assert np.isfinite(odds).all()
+    assert (odds > 0).all()
+    assert odds[0].max() == 1
+
+
+def test_draws_follow_the_shares():
+    rng = np.random.default_rng(0)
+    shares = np.array([0.5, 0.2, 0.3])
+    counts = np.bincount([draw(shares, 3, rng) for _ in range(4000)], minlength=3)
+    np.testing.assert_allclose(counts / 4000, shares, atol=0.03)
+
+
+# ---- the nest and the tree -----------------------------------------------------------------------
+
+
+def nest_after(simulations, **options):
+    game = hex.new(3)
+    form = NRPA(1, **options).form
+    nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
+    states = [base.new_state(game) for _ in range(3)]
+    adapt_policies(game, *states, nest, tree, form, simulations, np.random.default_rng(0))
+    return nest, tree, form
+
+
+def test_levels_hand_up_their_lines():
+    options = {"level": 3, "iterations": 3, "tree": False}
+    assert nest_after(2, **options)[0].rounds.tolist() == [2, 0, 0]
+    nest = nest_after(3, **options)[0]
+    assert nest.rounds.tolist() == [0, 1, 0]
+    assert nest.lengths[1] > nest.lengths[2] == 0
+    np.testing.assert_array_equal(nest.weights[0], nest.weights[1])
+    assert nest.weights[1].any()
+    assert not nest.weights[2].any()
+    nest = nest_after(26, **options)[0]
+    assert nest.rounds.tolist() == [2, 2, 2]
+    nest = nest_after(27, **options)[0]
+    assert nest.rounds.tolist() == [0, 0, 3]
+    assert nest.weights[2].any()
+
+
+def test_a_nest_that_is_through_begins_anew():
+    assert nest_after(10, iterations=4)[0].rounds.tolist() == [2]
+    assert nest_after(10, iterations=4, keep_policy=True)[0].rounds.tolist() == [10]
+    nest, _, form = nest_after(3, iterations=4)
+    assert nest.weights.any()
+    begin_anew(nest, form)
+    assert not nest.weights.any()
+    assert (nest.odds == 1).all()
+
+
+def test_a_cooperative_level_keeps_its_best_line():
+    nest, _, _ = nest_after(60, mode="cooperative", tree=False, iterations=100)
+    assert nest.line_scores.tolist() == [1.0]
+    assert nest.results.tolist() == [1]  # player 0 is at the root
+
+
+def test_learning_by_improvement_happens_twice_at_most():
+    game = hex.new(3)
+    options = {"mode": "cooperative", "adapt": "additive", "alpha": 1.0, "iterations": 99}
+    always, seldom = (
+        nest_after(60, learn=learn, tree=False, **options) for learn in ("always", "improvement")
+    )
+    assert seldom[0].weights.sum() - 18 <= 2 * game.max_plies()
+    assert always[0].weights.sum() - 18 > 10 * game.max_plies()
+
+
+def test_the_text_scores_every_won_game_as_lost():
+    nest, _, _ = nest_after(60, faithful=True, code="cell")
+    assert set(nest.line_scores.tolist()) <= {-1.0, -math.inf}
+    nest, _, _ = nest_after(60, faithful=True, code="cell", score="root")
+    assert nest.line_scores.max() == 1.0
+
+
+def test_how_many_iterations_fit():
+    assert [fitting_iterations(1000, level) for level in (1, 2, 3)] == [1000, 32, 10]
+    assert fitting_iterations(None, 2) == 100
+    assert fitting_iterations(None, 1) > 2**60
+
+
+def test_the_tree_counts_what_went_through_it():
+    _, tree, _ = nest_after(80)
+    rows = int(tree.row_count[0])
+    assert 1 < rows <= 100
+    for row in range(rows):
+        for action in np.flatnonzero(tree.below[row]):
+            below = tree.below[row, action]
+            # The playout before the row was there has not been counted in it.
+            assert tree.plays[below].sum() == tree.plays[row, action] - 2
+            assert 0 <= tree.gains[row, action] <= tree.plays[row, action]
+    assert nest_after(80, tree=False)[1].row_count[0] > 1  # counted, though not used
+
+
+def test_the_tree_prefers_what_is_likely_then_what_has_won():
+    tree = new_rows(1, 3)
+    actions, shares = np.arange(3, dtype=np.int32), np.array([0.2, 0.5, 0.3])
+    assert select(tree, ROOT, actions, shares, 3, 1.0) == 1
+    tree.plays[ROOT] = 50
+    tree.gains[ROOT] = 10, 20, 30
+    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
+    tree.plays[ROOT] = 50_000, 50_000, 10
+    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
+
+
+# ---- the agent -----------------------------------------------------------------------------------
+
+
+@over_forms
+def test_statistics_are_those_of_the_budget(form):
+    env = played(make("hex-3"), [4])
+    agent = NRPA(75, seed=0, **FORMS[form])
+    action = agent.act(env)
+    of = agent.statistics
+    assert of.simulations == of.visits.sum() == 75
+    assert of.visits[4] == of.values[4] == 0
+    assert (np.abs(of.values) <= 1).all()
+    assert of.proven is None
+    assert of.principal_variation[0] == action
+    for reply in of.principal_variation:
+        assert env.is_legal(reply)
+        env.step(reply)
+
+
+@pytest.mark.parametrize("final_move", FINAL_MOVES)
+def test_final_moves(final_move):
+    env = played(make("hex-5"))
+    agent = NRPA(200, seed=1, final_move=final_move, tree=False, alpha=0.3)
+    action, of = agent.act(env), agent.statistics
+    if final_move == "visits":
+        assert of.visits[action] == of.visits.max()
+    elif final_move == "value":
+        assert of.values[action] == of.values[of.visits > 0].max()
+    else:
+        assert action == agent._nest.lines[0, 0]
+
+
+@pytest.mark.skipif(not JIT, reason="plain Python is slow")
+@pytest.mark.parametrize("options", [{}, {"level": 2}])
+def test_seconds_are_kept_to(options):
+    env = played(make("hex-5"))
+    agent = NRPA(seconds=0.1, seed=0, **options)
+    agent.prepare(env)
+    agent.act(env)
+    assert 0.1 <= agent.statistics.seconds < 0.5
+    assert agent.statistics.simulations > 100
+    both = NRPA(20, seconds=30, seed=0)
+    both.act(env)
+    assert both.statistics.simulations == 20
+
+
+def test_the_policy_is_kept_only_where_it_was_asked_for():
+    env = played(make("hex-3"))
+    fresh, keeping = NRPA(20, seed=0), NRPA(20, seed=0, keep_policy=True)
+    first = learnt(keeping, env).copy()
+    learnt(fresh, env)
+    fresh.reset(seed=0)
+    np.testing.assert_array_equal(learnt(fresh, env), first)
+    keeping.reset(seed=0)
+    np.testing.assert_array_equal(learnt(keeping, env), first)
+    second = learnt(keeping, env)
+    assert np.abs(second).sum() > np.abs(first).sum()
+    assert pickle.loads(pickle.dumps(keeping))._nest is not None
+    assert copy.copy(fresh)._nest is None
+
+
+def test_a_move_that_wins_at_once_is_found():
+    env = played(tictactoe_v0.env(), [0, 3, 1, 4])
+    assert NRPA(300, seed=0).act(env) == 2
+    assert NRPA(300, seed=0, tree=False, alpha=0.1).act(env) == 2
+
+
+def wins_against_random(games, board_size=4, **options):
+    env = hex_v0.raw_env(board_size=board_size)
+    agent, opponent = NRPA(seed=1, **options), RandomAgent(seed=2)
+    won = 0
+    for number in range(games):
+        env.reset()
+        side = env.possible_agents[number % 2]
+        while not any(env.terminations.values()):
+            env.step((agent if env.agent_selection == side else opponent).act(env))
+        won += env.rewards[side] > 0
+    return won
+
+
+@pytest.mark.skipif(not JIT, reason="plain Python is slow")
+def test_the_default_beats_random_and_the_text_does_not():
+    assert wins_against_random(40, simulations=300) >= 38
+    # Of 100 even games, 35 to 65 are won in 998 of 1,000 cases.
+    assert 35 <= wins_against_random(100, simulations=200, faithful=True) <= 65
+
+
+POSITIONS = json.loads((Path(__file__).parent / "data" / "tictactoe.json").read_text())
+
+
+@pytest.mark.skipif(not JIT, reason="plain Python is slow")
+def test_perfect_tictactoe_is_drawn():
+    rng = np.random.default_rng(3)
+    agent = NRPA(5_000, seed=3)
+    env = tictactoe_v0.raw_env()
+    for number in range(100):
+        env.reset()
+        side = env.possible_agents[number % 2]
+        while not any(env.terminations.values()):
+            if env.agent_selection == side:
+                env.step(agent.act(env))
+            else:
+                game, state = env.unwrapped.game, env.unwrapped.state
+                board = "".join(".XO"[1 + game.owner(state, cell)] for cell in range(9))
+                env.step(int(rng.choice(POSITIONS[board]["optimal"])))
+        assert env.rewards[side] == 0, env.unwrapped.moves
+
+
+# ---- any environment -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["default", "cooperative", "faithful"])
+@pytest.mark.parametrize("name", ["tictactoe", "connect_four"])
+def test_foreign_environments(name, form):
+    pytest.importorskip("pygame")
+    env = played(importlib.import_module(f"pettingzoo.classic.{name}.{name}").env(), [1])
+
+    def shown():
+        return env.agent_selection, dict(env.rewards), repr(env.last())
+
+    before = shown()
+    agent = NRPA(12, seed=0, **FORMS[form])
+    action = agent.act(env)
+    assert shown() == before
+    assert env.last()[0]["action_mask"][action]
+    assert agent.statistics.simulations == 12
+    env.step(action)
+    agent.act(env)  # with what was kept
+
+
+def test_whole_games_are_legal():
+    env = make("connect4-4x5", "env")
+    env.reset(seed=0)
+    agent = NRPA(30, seed=0, keep_policy=True)
+    rng = np.random.default_rng(0)
+    while not any(env.terminations.values()):
+        env.step(agent.act(env))
+        if not any(env.terminations.values()):
+            env.step(next(random_game(env, rng)))
+    assert 0 in env.rewards.values() or sorted(env.rewards.values()) == [-1, 1]
+
+
+# ---- names and errors ----------------------------------------------------------------------------
+
+
+def test_the_name_on_the_command_line():
+    agent = make_agent("nrpa:simulations=50,level=2,mode=adversarial,tree=no,alpha=0.2")
+    assert isinstance(agent, NRPA)
+    assert (agent.form.levels, agent.form.iterations, agent.form.has_tree) == (2, 8, False)
+    assert make_agent("nrpa:faithful=yes").form.by_position
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"simulations": 0}, "at least one simulation, got 0"),
+        ({"seconds": -1.0}, "positive number of seconds, got -1"),
+        ({"level": 0}, "expected level from 1 to 32, got 0"),
+        ({"iterations": 0}, "expected iterations from 1 to .*, got 0"),
+        ({"alpha": -1.0}, "expected alpha from 0 to 1e.06, got -1.0"),
+        ({"alpha": math.nan}, "expected alpha from 0 to .*, got nan"),
+        ({"decay": 2.0}, "expected decay from 0 to 1, got 2.0"),
+        ({"c": -1.0}, "expected c from 0 to .*, got -1.0"),
+        ({"adapt": "rosin"}, "expected adapt of softmax, additive, got 'rosin'"),
+        ({"mode": "ppa"}, "expected mode of payoff, adversarial, cooperative, got 'ppa'"),
+        ({"final_move": "lcb"}, "expected final_move of visits, value, sequence, got 'lcb'"),
+        ({"code": "x"}, "expected code of cell, position, got 'x'"),
+        ({"score": "x"}, "expected score of root, last, got 'x'"),
+        ({"learn": "x"}, "expected learn of always, improvement, got 'x'"),
+        ({"route": "x"}, "expected a route of"),
+    ],
+)
+def test_errors_say_what_was_expected(options, message):
+    with pytest.raises(ValueError, match=message):
+        NRPA(**options)
+
+
+def test_a_game_that_is_over_is_refused():
+    env = played(tictactoe_v0.raw_env(), X_WINS)
+    with pytest.raises(ValueError, match="in play"):
+        NRPA(10).act(env)
