@@ -79,12 +79,12 @@ def new_agent(entrant: Entrant) -> Agent:
     Raises:
         ValueError: If there is no such agent, or it refuses a value.
     """
-    agent = entrant.agent
+    agent: Any = entrant.agent
     if isinstance(agent, str):
-        function = _function_named(agent)
-        return make_agent(agent) if function is None else CallableAgent(function)
-    made = copy.deepcopy(agent) if hasattr(agent, "act") else agent
-    return made if hasattr(made, "act") else CallableAgent(made)
+        agent = _function_named(agent) or make_agent(agent)
+    elif hasattr(agent, "act"):
+        agent = copy.deepcopy(agent)
+    return agent if hasattr(agent, "act") else CallableAgent(agent)
 
 
 def _function_named(text: str) -> Callable[..., Any] | None:

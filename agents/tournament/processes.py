@@ -237,9 +237,9 @@ class _Pool:
         """What came of a process's game, if that is known now."""
         if worker.pipe.poll():
             message = worker.message()
-        elif worker.process.is_alive():
+        elif worker.deadline <= time.monotonic():
             return self._lost(worker, is_late=True)
-        else:
+        else:  # it is ending, though perhaps not yet dead
             message = None
         if message is None:
             return self._lost(worker)

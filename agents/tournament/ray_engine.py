@@ -11,8 +11,12 @@ with it. `hexenv`, and the modules that agents come from, must be installed on e
 import faulthandler
 import importlib
 import itertools
+import pickle
+import sys
 import time
+import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agents.tournament.players import PREPARE_SECONDS, Players
@@ -27,22 +31,40 @@ _players: Final[dict[str, Players]] = {}
 """In a process of Ray's: the agents of the tournament that it plays, by the tournament's key."""
 
 
-def _play_one(key: str, tournament: Tournament, game: Game, game_seconds: float | None) -> Record:
+def _play_one(job: "_Job", game: Game, game_seconds: float | None) -> Record:
     """Play a game, with the agents of the game before if this process had one."""
-    if key not in _players:
+    if job.key not in _players:
         for players in _players.values():
             players.close()
         _players.clear()
-        _players[key] = Players(tournament)
+        sys.path.extend(path for path in job.paths if path not in sys.path)
+        _players[job.key] = Players(pickle.loads(job.tournament))
 
     def start_the_clock() -> None:
-        if game_seconds is not None:  # it ends the process, even one that never returns to Python
+        faulthandler.cancel_dump_traceback_later()
+        if game_seconds is not None:
             faulthandler.dump_traceback_later(game_seconds, exit=True)
 
-    try:
-        return _players[key].play(game, start_the_clock)
+    try:  # at the end of the time the process ends, even if it never returns to Python
+        faulthandler.dump_traceback_later(PREPARE_SECONDS, exit=True)
+        return _players[job.key].play(game, start_the_clock)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a process of Ray's has to know of a tournament.
+
+    Attributes:
+        key: Tells it from all others.
+        paths: Where this process finds modules: on one machine the others find them there too.
+        tournament: Pickled, as it may need these paths.
+    """
+
+    key: str
+    paths: tuple[str, ...]
+    tournament: bytes
 
 
 def import_ray() -> Any:
@@ -73,7 +95,7 @@ def play_with_ray(
     Args:
         tournament: What is played.
         games: Its games that are wanted.
-        workers: How many games at a time; None for one on each processor that Ray has.
+        workers: How many games at a time; None, or more than Ray has processors, for one on each.
         game_seconds: How long a game may take, without compilation; None for as long as it likes.
     """
     ray = import_ray()
@@ -81,7 +103,8 @@ def play_with_ray(
     if is_ours:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
-        count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        count = min(workers or processors, processors)  # tasks that wait would seem to hang
         yield from _Tasks(ray, tournament, game_seconds).play(iter(games), count)
     finally:
         if is_ours:
@@ -94,8 +117,8 @@ class _Tasks:
     def __init__(self, ray: Any, tournament: Tournament, game_seconds: float | None) -> None:
         self._ray = ray
         self._task = ray.remote(num_cpus=1, max_retries=0)(_play_one)
-        self._tournament = ray.put(tournament)
-        self._key = self._tournament.hex()
+        pickled = ray.cloudpickle.dumps(tournament)
+        self._job = ray.put(_Job(uuid.uuid4().hex, tuple(sys.path), pickled))
         self._limit = game_seconds
         self._running: dict[Any, tuple[Game, float]] = {}
 
@@ -114,7 +137,7 @@ class _Tasks:
                 self._ray.cancel(reference, force=True)
 
     def _start(self, game: Game) -> None:
-        reference = self._task.remote(self._key, self._tournament, game, self._limit)
+        reference = self._task.remote(self._job, game, self._limit)
         self._running[reference] = game, time.monotonic()
 
     def _ended(self) -> list[Any]:

@@ -130,7 +130,8 @@ class Openings:
         rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
         assert self._view is not None
         usable = 0
-        for _ in range(DRAWS_FOR_ANY):
+        draws = DRAWS_FOR_ANY if self._plies < self._view.game.max_plies() else 0
+        for _ in range(draws):
             opening = random_opening(self._view, self._plies, rng)
             usable += opening is not None
             if opening is not None and opening not in self._found:
@@ -140,7 +141,7 @@ class Openings:
         if not self._found:
             raise ValueError(
                 f"expected openings of {self._plies} plies after which the game goes on and is not "
-                f"won at once, found none in {DRAWS_FOR_ANY} draws"
+                "won at once, found none"
             )
         return None
 

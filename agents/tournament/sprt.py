@@ -69,7 +69,7 @@ def _most_likely(share: NDArray[np.float64], mean: float) -> NDArray[np.float64]
     """
     away = PAIR_SCORES - mean
     low, high = -1 / away[-1], -1 / away[0]
-    for _ in range(200):
+    for _ in range(100):
         x = (low + high) / 2
         if (share * away / (1 + x * away)).sum() > 0:
             low = x

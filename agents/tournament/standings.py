@@ -86,11 +86,11 @@ class PairingStanding:
 
 @dataclass(frozen=True)
 class Standings:
-    """The table of a tournament. The same games give the same table, but for times.
+    """The table of a tournament.
 
     Attributes:
         tournament: Its description.
-        played: Games played to an end.
+        played: Games played to an end, without those after an early stop.
         wanted: Games there are in all.
         agents: The best first.
         pairings: In the order of the tournament.
@@ -119,15 +119,18 @@ class Standings:
     sprt: SprtState | None
     is_biased: bool
 
-    def as_json(self, times: bool = True) -> dict[str, Any]:
+    def as_json(self, measured: bool = True) -> dict[str, Any]:
         """As what JSON knows.
 
         Args:
-            times: Whether to keep the times, the one thing that differs between two runs.
+            measured: Whether to keep what differs between two runs: times, and how many games were
+                under way when the test decided.
         """
         found = asdict(self)
-        for agent in () if times else found["agents"]:
-            del agent["seconds_per_move"]
+        if not measured:
+            del found["beyond_stop"]
+            for agent in found["agents"]:
+                del agent["seconds_per_move"]
         return found
 
 
@@ -221,14 +224,12 @@ def standings(
         records: What came of the games, by number.
         monitor: What followed them, in a match with a test.
     """
-    games = [record for _, record in sorted(records.items()) if isinstance(record, PlayedGame)]
-    failed = [record for _, record in sorted(records.items()) if isinstance(record, FailedGame)]
+    ordered = [record for _, record in sorted(records.items())]
     has_stopped = monitor is not None and monitor.state.accepted is not None
-    within = [
-        game
-        for game in games
-        if not has_stopped or monitor is None or game.game.pair < monitor.pairs
-    ]
+    pairs = monitor.pairs if monitor is not None and has_stopped else tournament.pairs
+    games = [record for record in ordered if isinstance(record, PlayedGame)]
+    within = [game for game in games if game.game.pair < pairs]
+    failed = [record for record in ordered if isinstance(record, FailedGame)]
     repeated = repeated_games(within)
     counted = [game for game in within if game.game.number not in repeated]
     pairings = [pair_scores(tournament, number, counted) for number in _numbers(tournament)]
@@ -240,7 +241,7 @@ def standings(
     drawn = bradley_terry(*resampled)
     return Standings(
         tournament=tournament.description(),
-        played=len(games),
+        played=len(within),
         wanted=tournament.games,
         agents=_agents(tournament, counted, ratings, drawn),
         pairings=tuple(
@@ -253,7 +254,7 @@ def standings(
             for i in range(size)
         ),
         superiority=tuple(tuple(map(float, row)) for row in superiority(drawn)),
-        failed=tuple(_failure(tournament, record) for record in failed),
+        failed=tuple(_failure(tournament, record) for record in failed if record.game.pair < pairs),
         repeated=len(repeated),
         beyond_stop=len(games) - len(within),
         sprt=None if monitor is None else monitor.state,
@@ -289,9 +290,8 @@ def _agents(
     low, high = interval(drawn, ratings)
     found: list[AgentStanding] = []
     for number, label in enumerate(tournament.labels):
-        mine = [
-            (game, game.game.agents.index(number)) for game in games if number in game.game.agents
-        ]
+        those = [game for game in games if number in game.game.agents]
+        mine = [(game, game.game.agents.index(number)) for game in those]
         outcomes = [game.outcome if place == 0 else -game.outcome for game, place in mine]
         moves = sum(game.moves[place] for game, place in mine)
         seconds = sum(game.seconds[place] for game, place in mine)

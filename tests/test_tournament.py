@@ -1,0 +1,895 @@
+"""Tournaments: the schedule, the engines, the file of results, the tables, the command."""
+
+import csv
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import competitors
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from agents import RandomAgent
+from agents.arena import (
+    CallableAgent,
+    Entrant,
+    ResultsError,
+    Sprt,
+    Tournament,
+    TournamentRun,
+    read_results,
+    run_tournament,
+)
+from agents.cli import INTERRUPTED, main
+from agents.tournament.records import FailedGame, PlayedGame
+from agents.tournament.schedule import Game, Schedule, new_environment
+from agents.tournament.standings import SprtMonitor, repeated_games
+from hexenv import tictactoe_v0
+
+HERE = Path(__file__).parent
+UCT = "uct:simulations=10"
+
+
+def table(tournament, **how):
+    """The table of a tournament without what differs between two runs."""
+    return run_tournament(tournament, **{"workers": 0, **how}).as_json(measured=False)
+
+
+def game_lines(path):
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()[1:]]
+
+
+# ---- the description -----------------------------------------------------------------------------
+
+
+def test_a_description_makes_the_same_tournament():
+    tournament = Tournament(
+        "hex",
+        ["a=uct:simulations=5", {"b": "random"}],
+        kind="pair",
+        pairs=3,
+        seed=4,
+        options=["board_size=4"],
+        sprt="0,20,0.1",
+    )
+    description = json.loads(json.dumps(tournament.description()))
+    assert description["agents"] == [{"a": "uct:simulations=5"}, {"b": "random"}]
+    assert description["sprt"] == {"elo0": 0, "elo1": 20, "alpha": 0.1, "beta": 0.05}
+    assert Tournament.from_description(description).description() == description
+
+
+def test_equal_agents_are_told_apart():
+    assert Tournament("hex", ["random"] * 3).labels == ("random", "random (2)", "random (3)")
+    assert Tournament("hex", [UCT, "x=random"]).labels == (UCT, "x")
+    agents = [RandomAgent(), competitors.highest, Entrant("mine", competitors.First())]
+    assert Tournament("hex", agents).labels == (
+        "agents.agent.RandomAgent", "competitors.highest", "mine",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "agents", "pairings"),
+    [
+        ("round-robin", 3, ((0, 1), (0, 2), (1, 2))),
+        ("gauntlet", 4, ((0, 1), (0, 2), (0, 3))),
+        ("pair", 2, ((0, 1),)),
+    ],
+)
+def test_who_meets_whom(kind, agents, pairings):
+    tournament = Tournament("tictactoe", ["random"] * agents, kind=kind, pairs=5)
+    assert tournament.pairings == pairings
+    assert tournament.games == 10 * len(pairings)
+
+
+TWO = {"game": "tictactoe", "agents": ["random", "greedy"]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"pears": 3}, "expected a key of game, agents, .*got 'pears'"),
+        ({"pairs": 0}, "expected pairs as a whole number from 1, got 0"),
+        ({"pairs": True}, "expected pairs as a whole number from 1, got True"),
+        ({"pairs": "3"}, "expected pairs as a whole number from 1, got '3'"),
+        ({"opening_plies": -1}, "expected opening_plies as a whole number from 0, got -1"),
+        ({"seed": 0.5}, "expected seed as a whole number from 0, got 0.5"),
+        ({"kind": "cup"}, "expected a kind of round-robin, gauntlet, pair, got 'cup'"),
+        ({"game": 3}, "expected a game as a text or a function, got 3"),
+        ({"agents": "random"}, "expected agents as a list, got 'random'"),
+        ({"agents": ["random"]}, "expected at least two agents, got 1"),
+        ({"agents": ["random"] * 3, "kind": "pair"}, "expected two agents, got 3"),
+        ({"agents": ["random", 3]}, "expected a text, an agent or a function, got 3"),
+        ({"agents": ["a=random", "a=greedy"]}, "expected different labels, got 'a' twice"),
+        ({"agents": [{"a": "random", "b": "greedy"}] * 2}, "expected an agent as {label: agent}"),
+        ({"agents": [{" ": "random"}, "greedy"]}, "expected a label for every agent, got ' '"),
+        ({"options": "board_size=3"}, "expected options as a list"),
+        ({"options": [3]}, "expected options as texts key=value, got 3"),
+        ({"sprt": "0,50"}, "expected kind \"pair\" for an sprt, got 'round-robin'"),
+        ({"kind": "pair", "sprt": "50"}, "expected sprt as elo0,elo1.*got '50'"),
+        ({"kind": "pair", "sprt": "a,b"}, "expected sprt as numbers, got 'a'"),
+        ({"kind": "pair", "sprt": {"elo2": 3}}, "sprt: expected a key of elo0.*got 'elo2'"),
+        ({"kind": "pair", "sprt": "50,0"}, "expected sprt elo0 below elo1, got 50.0 and 0.0"),
+        ({"kind": "pair", "sprt": {"alpha": 1}}, "expected sprt alpha as a number from .*got 1"),
+        ({"kind": "pair", "sprt": "0,nan"}, "expected sprt elo1 as a number from .*got nan"),
+    ],
+)
+def test_what_is_wrong_is_named(changed, message):
+    with pytest.raises(ValueError, match=message):
+        Tournament.from_description({**TWO, **changed})
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ValueError, match="expected a tournament with agents"):
+        Tournament.from_description({"game": "hex"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"game": "chess"}, "expected a game of .*got 'chess'"),
+        ({"options": ["size=3"]}, "tictactoe: expected no options, got 'size'"),
+        ({"agents": ["random", "nobody"]}, "expected an agent of .*got 'nobody'"),
+        ({"agents": ["random", "competitors.nobody"]}, "expected a name to import"),
+        ({"agents": ["random", competitors.three]}, "which takes 3 arguments"),
+        ({"opening_plies": 9}, "expected openings of 9 plies after which the game goes on"),
+    ],
+)
+def test_what_cannot_be_played_is_named(changed, message):
+    with pytest.raises(ValueError, match=message):
+        TournamentRun(Tournament(**{**TWO, **changed}), workers=0)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"engine": "steam"}, "expected an engine of processes, ray, got 'steam'"),
+        ({"workers": -1}, "expected workers as a whole number from 0, got -1"),
+        ({"workers": 1.5}, "expected workers as a whole number from 0, got 1.5"),
+        ({"engine": "ray", "workers": 0}, "expected workers as a whole number from 1, got 0"),
+        ({"game_seconds": 0}, "expected a timeout from 0.001 s, got 0"),
+        ({"game_seconds": "1"}, "expected a timeout from 0.001 s, got '1'"),
+    ],
+)
+def test_a_wrong_way_of_playing_is_named(how, message):
+    with pytest.raises(ValueError, match=message):
+        TournamentRun(Tournament(**TWO), **how)
+
+
+def test_an_agent_object_serves_one_entrant():
+    agent = RandomAgent()
+    with pytest.raises(ValueError, match="an agent object of its own"):
+        Tournament("hex", [Entrant("a", agent), Entrant("b", agent)])
+
+
+# ---- the schedule --------------------------------------------------------------------------------
+
+
+def test_every_pair_swaps_sides_from_one_opening():
+    tournament = Tournament("tictactoe", ["random"] * 3, pairs=6, opening_plies=3)
+    games = list(Schedule(tournament))
+    assert [game.number for game in games] == list(range(36))
+    pairs = {}
+    for game in games:
+        assert game.agents == tournament.pairings[game.pairing]
+        pairs.setdefault((game.pairing, game.pair), []).append(game)
+    assert len(pairs) == 18
+    for one, other in pairs.values():
+        assert (one.first, other.first) == (0, 1)
+        assert one.opening == other.opening
+        assert len(one.opening) == 3
+    for pairing in range(3):
+        assert len({pairs[pairing, pair][0].opening for pair in range(6)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "plies"),
+    [
+        ("tictactoe", [], 4),
+        ("connect4", ["rows=4", "columns=4", "connect=3"], 4),
+        ("hex", ["board_size=3", "swap=true"], 2),
+        ("competitors:tictactoe", [], 5),
+    ],
+)
+def test_openings_are_legal_and_leave_something_to_play(game, options, plies):
+    tournament = Tournament(game, ["random"] * 2, pairs=8, opening_plies=plies, options=options)
+    for scheduled in Schedule(tournament):
+        env = new_environment(tournament)
+        env.reset()
+        for action in scheduled.opening:
+            assert env.unwrapped.is_legal(action)
+            env.step(action)
+        assert not any(env.terminations.values())
+        raw = env.unwrapped
+        for action in np.flatnonzero(raw.observe(raw.agent_selection)["action_mask"]):
+            after = raw.clone()
+            after.step(int(action))
+            assert after.rewards[raw.agent_selection] <= 0
+
+
+def test_openings_come_from_the_seed_and_not_from_how_many_there_are():
+    def openings(**changed):
+        return [game.opening for game in Schedule(Tournament(**{**TWO, "pairs": 5, **changed}))]
+
+    assert openings() == openings(pairs=9)[:10]
+    assert openings() != openings(seed=1)
+
+
+def test_when_there_are_no_more_openings_they_are_used_in_turn():
+    games = list(Schedule(Tournament(**TWO, pairs=20, opening_plies=1)))
+    openings = [game.opening for game in games[::2]]
+    assert len(set(openings)) == 9
+    assert openings[9:18] == openings[:9]
+
+
+def test_no_openings():
+    assert {game.opening for game in Schedule(Tournament(**TWO, opening_plies=0))} == {()}
+
+
+# ---- the same results everywhere -----------------------------------------------------------------
+
+
+def test_the_table_is_the_same_for_any_number_of_workers():
+    tournament = Tournament("tictactoe", [UCT, "greedy", "random"], pairs=3, seed=7)
+    here = table(tournament)
+    assert here["played"] == here["wanted"] == 18
+    assert [table(tournament, workers=workers) == here for workers in (1, 2)] == [True, True]
+    assert table(Tournament("tictactoe", [UCT, "greedy", "random"], pairs=3, seed=8)) != here
+
+
+def test_a_game_does_not_depend_on_those_before(tmp_path):
+    """Games played in another order, by agents that have played others, are the same games."""
+    tournament = Tournament("connect4", ["uct:simulations=10,reuse=true", "greedy"], pairs=3)
+    run_tournament(tournament, tmp_path / "all.jsonl", workers=0)
+    lines = (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    part = tmp_path / "part.jsonl"
+    part.write_text("".join([lines[0], lines[4], lines[2]]), encoding="utf-8")
+    run_tournament(tournament, part, workers=0)
+    found = [
+        {line["game"]: line["actions"] for line in game_lines(tmp_path / name)}
+        for name in ("all.jsonl", "part.jsonl")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 6
+
+
+def test_more_pairs_go_on_with_the_games_there_are(tmp_path):
+    path = tmp_path / "games.jsonl"
+    run_tournament(Tournament(**TWO, pairs=2), path, workers=0)
+    before = path.read_bytes()
+    longer = Tournament(**TWO, pairs=5)
+    assert table(longer, results=path) == table(longer)
+    assert path.read_bytes().startswith(before)
+    with pytest.raises(ResultsError, match=r"games.jsonl:6: expected a game from 0 to 3, got 4"):
+        run_tournament(Tournament(**TWO, pairs=2), path, workers=0)
+
+
+def test_agents_of_all_kinds(tmp_path):
+    checkpoint = tmp_path / "weights.txt"
+    checkpoint.write_text("-1", encoding="utf-8")
+    same = [
+        "competitors.Last",
+        "competitors.highest",
+        "competitors.masked",
+        f"competitors.Checkpoint:path={checkpoint}",
+        competitors.highest,
+        competitors.masked,
+        competitors.Checkpoint(checkpoint),
+        competitors.Last(),
+    ]
+    agents = ["random", *({f"{number}": agent} for number, agent in enumerate(same))]
+    found = table(Tournament("tictactoe", agents, kind="gauntlet", pairs=1, opening_plies=1))
+    assert found["failed"] == ()
+    assert found["played"] == 2 * len(same)
+    assert all(agent["illegal_moves"] == 0 for agent in found["agents"])
+
+
+def test_a_function_chooses_as_it_is_told():
+    env = tictactoe_v0.env()
+    env.reset(options={"moves": "5 9"})
+    assert CallableAgent(competitors.highest).act(env) == 7
+    assert CallableAgent(competitors.masked).act(env) == 7
+
+
+def test_what_cannot_be_sent_to_a_process_is_named():
+    tournament = Tournament("tictactoe", ["random", Entrant("mine", lambda env: 0)], pairs=1)
+    with pytest.raises(ValueError, match="the agent 'mine': expected what can be sent"):
+        TournamentRun(tournament)
+    assert run_tournament(tournament, workers=0).played == 2
+
+
+def test_environments_of_others():
+    games = ["pettingzoo.classic.tictactoe.tictactoe:env", tictactoe_v0.env]
+    for game in games:
+        found = table(Tournament(game, ["random", "greedy"], pairs=2, opening_plies=2))
+        assert found["failed"] == ()
+        assert found["played"] == 4
+
+
+def test_only_games_for_two():
+    def env():
+        made = tictactoe_v0.env()
+        made.unwrapped.possible_agents = ["a", "b", "c"]
+        return made
+
+    with pytest.raises(ValueError, match="expected an environment of two agents"):
+        TournamentRun(Tournament(env, ["random", "random"]), workers=0)
+
+
+# ---- agents that fail ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("way", "workers", "limit", "reason"),
+    [
+        ("raise", 2, 60, r"^bad: ValueError: no idea$"),
+        ("exit", 0, 60, r"^bad: SystemExit: 3$"),
+        ("crash", 2, 60, r"^its process was ended by SIGKILL$"),
+        ("hang", 2, 1, r"^it took longer than 1 s$"),
+    ],
+)
+def test_a_failed_game_is_reported_and_the_rest_go_on(way, workers, limit, reason, tmp_path):
+    bad = {"bad": f"competitors.Unreliable:way={way}"}
+    tournament = Tournament("tictactoe", [bad, "random", "greedy"], pairs=1, opening_plies=2)
+    path = tmp_path / "games.jsonl"
+    found = run_tournament(tournament, path, workers=workers, game_seconds=limit)
+    assert found.played == 4
+    assert [failure["game"] for failure in found.failed] == [0, 2]
+    for failure in found.failed:
+        assert failure["agents"][0] == "bad"
+        assert re.search(reason, failure["reason"])
+    by_label = {agent.agent: agent for agent in found.agents}
+    assert by_label["bad"].games == 2
+    assert by_label["random"].games == 3
+    assert sum("failed" in line for line in game_lines(path)) == 2
+
+
+def test_failed_games_are_tried_again(tmp_path):
+    path = tmp_path / "games.jsonl"
+    tournament = Tournament("tictactoe", ["competitors.Unreliable:way=raise", "random"], pairs=2)
+    first = table(tournament, results=path)
+    assert len(game_lines(path)) == 4
+    run = TournamentRun(tournament, path, workers=0)
+    assert [game.number for game in run.missing()] == [0, 2]
+    assert run.count_missing() == 2
+    for _ in run:
+        pass
+    assert run.standings().as_json(measured=False) == first
+    run.close()
+    assert [line["game"] for line in game_lines(path)] == [0, 1, 2, 3, 0, 2]
+    records = read_results(path, tournament)
+    assert sum(isinstance(record, FailedGame) for record in records) == 4
+    assert sum(isinstance(record, PlayedGame) for record in records) == 2
+
+
+def test_an_agent_that_cannot_be_made_is_found_before_anything_is_played(tmp_path):
+    path = tmp_path / "games.jsonl"
+    with pytest.raises(ValueError, match="no agent today"):
+        run_tournament(Tournament("tictactoe", ["random", "competitors.refuse:"]), path)
+    assert not path.exists()
+
+
+def test_illegal_moves_lose_and_are_counted():
+    found = run_tournament(
+        Tournament("tictactoe", ["competitors.Illegal", "random"], pairs=2), workers=0
+    )
+    by_label = {agent.agent: agent for agent in found.agents}
+    assert by_label["competitors.Illegal"].illegal_moves == 4
+    assert by_label["random"].wins == 4
+
+
+def test_processes_that_cannot_start_are_explained(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from agents.arena import Tournament, run_tournament\n"
+        "run_tournament(Tournament('tictactoe', ['random', 'random'], pairs=1), workers=1)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert 'needs its own code under if __name__ == "__main__"' in done.stderr
+
+
+# ---- repeated games ------------------------------------------------------------------------------
+
+
+def test_what_deterministic_agents_repeat_counts_once():
+    tournament = Tournament(
+        "tictactoe", ["competitors.First", "competitors.Last"], pairs=4, opening_plies=0
+    )
+    found = run_tournament(tournament, workers=0)
+    (pairing,) = found.pairings
+    assert (found.played, found.repeated) == (8, 6)
+    assert (pairing.games, pairing.distinct, pairing.repeated) == (2, 2, 6)
+    assert found.agents[0].games == 2
+
+
+def test_different_openings_are_different_games():
+    tournament = Tournament(
+        "tictactoe", ["competitors.First", "competitors.Last"], pairs=12, opening_plies=1
+    )
+    found = run_tournament(tournament, workers=0)
+    assert (found.pairings[0].games, found.repeated) == (18, 6)
+
+
+def test_what_agents_of_chance_repeat_counts_each_time():
+    def game(number, first, *actions):
+        return PlayedGame(
+            Game(number, 0, number // 2, (0, 1), first, ()), 1, actions, None, (0, 0), (1, 1)
+        )
+
+    assert repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 3)]) == {
+        2,
+        3,
+    }
+    assert (
+        repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 4)]) == set()
+    )
+    found = run_tournament(
+        Tournament("tictactoe", ["random", "random"], pairs=5, opening_plies=0), workers=0
+    )
+    assert found.repeated == 0
+
+
+# ---- the sequential test -------------------------------------------------------------------------
+
+
+def test_a_match_stops_when_its_test_decides():
+    tournament = Tournament(
+        "tictactoe", ["greedy", "random"], kind="pair", pairs=300, sprt=Sprt(0, 200)
+    )
+    tables = [table(tournament, workers=workers) for workers in (0, 3)]
+    assert tables[0] == tables[1]
+    assert tables[0]["sprt"]["accepted"] == "elo1"
+    assert tables[0]["is_biased"] is True
+    assert tables[0]["played"] == 2 * tables[0]["sprt"]["pairs"] < 200
+
+
+def test_a_decided_match_stays_decided(tmp_path):
+    path = tmp_path / "games.jsonl"
+    tournament = Tournament("tictactoe", ["greedy", "random"], "pair", pairs=300, sprt="0,200")
+    first = table(tournament, results=path, workers=2)
+    before = path.read_bytes()
+    assert table(tournament, results=path, workers=2) == first
+    assert path.read_bytes() == before
+
+
+def test_the_test_waits_for_the_pairs_before():
+    def game(number):
+        return PlayedGame(
+            Game(number, 0, number // 2, (0, 1), number % 2, (number // 2,)),
+            1,
+            (number,),
+            None,
+            (0, 0),
+            (1, 1),
+        )
+
+    records = {number: game(number) for number in range(2, 80)}
+    monitor = SprtMonitor(Sprt(), 40)
+    assert monitor.follow(records).pairs == 0
+    records |= {0: game(0), 1: FailedGame(Game(1, 0, 0, (0, 1), 1, (0,)), "gone")}
+    state = monitor.follow(records)
+    assert (state.accepted, state.pairs) == ("elo1", 23)
+    assert monitor.pairs == 24  # the failed one was passed over
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def played(tmp_path):
+    """A file of results with six games, and its tournament."""
+    path = tmp_path / "games.jsonl"
+    tournament = Tournament(**TWO, pairs=3)
+    run_tournament(tournament, path, workers=0)
+    return path, tournament
+
+
+def test_what_a_line_holds(played):
+    path, tournament = played
+    header = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    assert (header["format"], header["version"]) == ("hexenv tournament", 1)
+    assert header["tournament"] == tournament.description()
+    for number, line in enumerate(game_lines(path)):
+        assert list(line) == [
+            "game", "pair", "agents", "first", "opening", "outcome", "illegal", "plies", "actions",
+            "moves", "seconds",
+        ]  # fmt: skip
+        assert (line["game"], line["pair"], line["first"]) == (number, number // 2, number % 2)
+        assert line["actions"][:2] == line["opening"]
+        assert line["plies"] == len(line["actions"]) == sum(line["moves"]) + 2
+        env = tictactoe_v0.env()
+        env.reset()
+        for action in line["actions"]:
+            env.step(action)
+        assert all(env.terminations.values())
+
+
+def test_a_finished_tournament_is_not_played_again(played):
+    path, tournament = played
+    before = path.read_bytes()
+    again = TournamentRun(tournament, path, workers=0)
+    assert list(again) == []
+    assert again.standings().played == 6
+    again.close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "message"),
+    [
+        (1, "{", "", "expected a line of JSON"),
+        (1, "hexenv tournament", "diary", "expected format 'hexenv tournament', got 'diary'"),
+        (1, '"version": 1', '"version": 2', "expected version 1, got 2"),
+        (1, '"seed": 0', '"seed": 1', "with seed 0, got those of one with 1"),
+        (1, '"hash": "', '"hash": "0', "expected hash"),
+        (3, ":", "", "expected a line of JSON"),
+        (3, '"game": 1', '"game": 6', "expected a game from 0 to 5, got 6"),
+        (3, '"game": 1', '"game": 0', "expected each game once, got game 0 again"),
+        (3, '"first": 1', '"first": 0', "expected first 1 in game 1, got 0"),
+        (3, '"opening": [', '"opening": [8, ', "expected opening"),
+        (3, '"outcome": ', '"outcome": 7, "x": ', "expected outcome as -1, 0 or 1"),
+        (3, '"outcome"', '"result"', "expected outcome, got none"),
+        (3, '"plies": ', '"plies": 1', "expected plies"),
+        (3, '"seconds": [', '"seconds": [-', "expected seconds as two numbers from 0"),
+        (3, "}", ', "x": 1}', "expected no 'x'"),
+    ],
+)
+def test_a_corrupt_line_is_named_and_nothing_is_overwritten(played, line, old, new, message):
+    path, tournament = played
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert old in lines[line - 1]
+    lines[line - 1] = lines[line - 1].replace(old, new, 1)
+    path.write_text("".join(lines), encoding="utf-8")
+    before = path.read_bytes()
+    for read in (lambda: run_tournament(tournament, path, workers=0),
+                 lambda: read_results(path, tournament)):  # fmt: skip
+        with pytest.raises(ResultsError, match=f"games.jsonl:{line}: ") as caught:
+            read()
+        assert message in str(caught.value)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"\x00" * 100, b"\xff\xfe\n", b"[1]\n", b"{}", b"1,2\n3,4\n"])
+def test_what_is_no_file_of_results_is_left_alone(tmp_path, data):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(data)
+    with pytest.raises(ResultsError, match=r"notes.txt:1: expected"):
+        run_tournament(Tournament(**TWO), path, workers=0)
+    assert path.read_bytes() == data
+
+
+def test_results_of_other_agents_are_refused(played):
+    path, _ = played
+    with pytest.raises(ResultsError, match=r"games.jsonl:1: .*with agents .*got those of one with"):
+        run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=3), path, workers=0)
+
+
+@pytest.mark.parametrize("lost", [1, 2, 60])
+def test_a_torn_last_line_is_passed_over(played, lost):
+    path, tournament = played
+    whole = table(tournament)
+    torn = path.read_bytes()[:-lost]
+    path.write_bytes(torn)
+    run = TournamentRun(tournament, path, workers=0)
+    assert [game.number for game in run.missing()] == ([] if lost == 1 else [5])
+    assert run.notes == [
+        f"{path}:7: passed over, as it was not written to its end" for _ in range(lost != 1)
+    ]
+    for _ in run:
+        pass
+    run.close()
+    assert run.standings().as_json(measured=False) == whole
+    assert path.read_bytes().startswith(torn)
+    assert table(tournament, results=path) == whole  # and so it stays
+
+
+def test_an_empty_file_is_begun(tmp_path):
+    path = tmp_path / "games.jsonl"
+    path.touch()
+    assert table(Tournament(**TWO, pairs=1), results=path)["played"] == 2
+
+
+def test_two_tournaments_do_not_share_a_file(played):
+    path, tournament = played
+    run = TournamentRun(tournament, path, workers=0)
+    with pytest.raises(ResultsError, match="another tournament is writing to it"):
+        TournamentRun(tournament, path, workers=0)
+    run.close()
+    TournamentRun(tournament, path, workers=0).close()
+
+
+@pytest.mark.parametrize("name", ["missing/games.jsonl", "file/games.jsonl", "."])
+def test_a_path_that_cannot_be_written_is_a_clear_error(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="expected to write results to"):
+        TournamentRun(Tournament(**TWO), tmp_path / name, workers=0)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_a_clear_error():
+    with pytest.raises(OSError, match=r"expected to write results to /dev/full: No space left"):
+        TournamentRun(Tournament(**TWO), "/dev/full", workers=0)
+
+
+def test_a_disk_that_fills_up_keeps_earlier_results(tmp_path):
+    path = tmp_path / "games.jsonl"
+    command = ["tournament", "tictactoe", "greedy", "random", "--pairs", "5", "--workers", "0"]
+    done = subprocess.run(
+        [sys.executable, "-m", "agents.cli", *command, "--results", path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1200, 1200)),
+    )
+    assert done.returncode == 1, done.stderr
+    kept = len(game_lines(path))
+    assert 2 <= kept <= 5
+    expected = f"expected to write results to {path}: File too large; the {kept} games before"
+    assert expected in " ".join(done.stderr.split("Error: ")[1].split("\n"))
+    tournament = Tournament("tictactoe", ["greedy", "random"], pairs=5)
+    assert table(tournament, results=path) == table(tournament)
+
+
+# ---- killed and started again --------------------------------------------------------------------
+
+
+def start(*arguments, **environment):
+    """Start the command in a process of its own."""
+    paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-m", "agents.cli", "tournament", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").split()[2] != "Z"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
+def test_a_killed_tournament_goes_on_where_it_stopped(tmp_path):
+    path, folder = tmp_path / "games.jsonl", tmp_path / "processes"
+    folder.mkdir()
+    slow = {"slow": f"competitors.Slow:folder={folder}"}
+    tournament = Tournament("tictactoe", [slow, UCT, "random"], pairs=8)
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps(tournament.description()), encoding="utf-8")
+    arguments = ("--spec", spec, "--results", path, "--workers", 2, "--json")
+    process = start(*arguments)
+    wait_for(lambda: path.exists() and len(path.read_bytes().splitlines()) > 8)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    kept = len(game_lines(path))
+    assert 8 <= kept < 48
+    workers = [int(file.name) for file in folder.iterdir()]
+    assert len(workers) >= 2
+    wait_for(lambda: not any(map(is_alive, workers)), seconds=20)
+
+    again = start(*arguments)
+    printed, errors = again.communicate(timeout=120)
+    assert again.returncode == 0, errors
+    found = json.loads(printed)
+    assert sorted(line["game"] for line in game_lines(path)) == list(range(48))
+    del found["interrupted"], found["beyond_stop"]
+    for agent in found["agents"]:
+        del agent["seconds_per_move"]
+    assert found == json.loads(json.dumps(table(tournament)))
+
+
+def test_ctrl_c_shows_what_was_played(tmp_path):
+    path = tmp_path / "games.jsonl"
+    process = start(
+        "tictactoe", "competitors.Slow", "random", "--pairs", 500, "--results", path, "--workers", 1
+    )
+    wait_for(lambda: path.exists() and len(path.read_bytes().splitlines()) > 2)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert "of 1000 games played" in printed
+    assert "interrupted after" in errors
+    assert "Traceback" not in errors
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, ["tournament", *map(str, arguments), "--workers", "0"])
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_the_tables_on_the_terminal():
+    output = run("tictactoe", "fast=greedy", "random", "competitors.First", "--pairs", 2).stdout
+    assert output.startswith("12 of 12 games played\n")
+    assert "A = fast\nB = random\nC = competitors.First\n" in output
+    lines = [line.split() for line in output.splitlines()]
+    assert [
+        "Elo",
+        "95",
+        "%",
+        "los",
+        "points",
+        "won",
+        "drawn",
+        "lost",
+        "illegal",
+        "ms/move",
+    ] in lines
+    cross = next(line for line in lines if sorted(line) == ["A", "B", "C"])
+    for label in cross:
+        row = next(
+            line
+            for line in lines
+            if line[:1] == [label] and line.count("-") == 1 and len(line) == 4
+        )
+        assert row[1 + cross.index(label)] == "-"
+
+
+def test_json_csv_and_remarks(tmp_path):
+    path = tmp_path / "table.csv"
+    arguments = ("tictactoe", "competitors.First", "competitors.Last", "--opening-plies", 0)
+    found = json.loads(run(*arguments, "--json", "--csv", path, "--pairs", 3).stdout)
+    assert found["interrupted"] is False
+    assert found["tournament"]["agents"] == [
+        {"competitors.First": "competitors.First"},
+        {"competitors.Last": "competitors.Last"},
+    ]
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["agent"] for row in rows] == [agent["agent"] for agent in found["agents"]]
+    for row, agent in zip(rows, found["agents"], strict=True):
+        assert float(row["elo"]) == agent["elo"]
+        assert [float(row["low"]), float(row["high"])] == agent["interval"]
+        assert agent["interval"][0] <= agent["elo"] <= agent["interval"][1]
+    output = run(*arguments, "--pairs", 3).stdout
+    assert "4 repeated games are counted once (2 different ones" in output
+
+
+def test_a_failure_and_a_stopped_test_are_told():
+    bad = "bad=competitors.Unreliable:way=raise"
+    output = run("tictactoe", bad, "random", "--pairs", 1).stdout
+    assert "game 0 of bad - random failed and is not counted: bad: ValueError: no idea" in output
+    output = run(
+        "tictactoe", "greedy", "random", "--kind", "pair", "--sprt", "0,200", "--pairs", 99
+    ).stdout
+    assert "accepted elo1" in output
+    assert "score, Elo and intervals are biased" in output
+
+
+def test_a_file_describes_it_as_flags_do(tmp_path):
+    spec = tmp_path / "spec.json"
+    spec.write_text(
+        json.dumps(
+            {"game": "hex", "agents": [{"g": "greedy"}, "random"], "options": ["board_size=3"]}
+            | {"pairs": 2, "seed": 5, "results": str(tmp_path / "games.jsonl")}
+        ),
+        encoding="utf-8",
+    )
+    flags = ("hex", "g=greedy", "random", "--option", "board_size=3", "--pairs", 2, "--seed", 5)
+    found = [json.loads(run(*given, "--json").stdout) for given in (("--spec", spec), flags)]
+    for one in found:
+        for agent in one["agents"]:
+            del agent["seconds_per_move"]
+    assert found[0] == found[1]
+    assert len(game_lines(tmp_path / "games.jsonl")) == 4
+    other = json.loads(
+        run("--spec", spec, "--pairs", 1, "--results", tmp_path / "b", "--json").stdout
+    )
+    assert other["tournament"]["pairs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "spec.json: expected JSON"),
+        ("[]", "spec.json: expected a JSON object, got []"),
+        ('{"pears": 1}', "expected a key of game, agents, kind"),
+        ('{"pairs": "many"}', "spec.json: expected pairs as a whole number from 1, got 'many'"),
+        ('{"engine": "steam"}', "spec.json: expected an engine of processes, ray, got 'steam'"),
+        ('{"timeout": -1}', "spec.json: expected a timeout from 0.001 s, got -1"),
+        ('{"csv": 3}', "spec.json: expected csv as the name of a file, got 3"),
+        ('{"results": "no/such/file"}', "expected results in a folder that exists"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path, text, message):
+    spec = tmp_path / "spec.json"
+    spec.write_text(text, encoding="utf-8")
+    result = run("tictactoe", "random", "greedy", "--spec", spec, status=2)
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "expected a tournament with game and agents, got none"),
+        (("hex", "random"), "expected at least two agents, got 1"),
+        (("hex", "random", "greedy", "--kind", "cup"), "'cup' is not one of"),
+        (("hex", "random", "greedy", "--sprt", "0,50"), 'expected kind "pair" for an sprt'),
+        (("hex", "random", "greedy", "--csv", "/no/such/folder/x.csv"), "expected csv in a folder"),
+        (("--spec", "/no/such/spec.json"), "No such file"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_named(arguments, message):
+    result = CliRunner().invoke(main, ["tournament", *arguments])
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+
+
+def test_a_corrupt_file_is_named_by_the_command(played):
+    path, _ = played
+    path.write_text("nothing\n", encoding="utf-8")
+    result = run("tictactoe", "random", "greedy", "--results", path, status=2)
+    assert f"{path}:1: expected a line of JSON" in " ".join(result.output.split("\n"))
+
+
+# ---- what needs an extra -------------------------------------------------------------------------
+
+
+def test_the_plot(tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    path = tmp_path / "ratings.png"
+    run("tictactoe", "for $1=random", "greedy", "--pairs", 1, "--plot", path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    result = run("tictactoe", "random", "greedy", "--plot", tmp_path / "x.what", status=2)
+    assert "what" in result.output
+
+
+def test_the_extras_are_not_imported_without_need():
+    code = "import sys, agents.cli; print({'ray', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_ray_plays_the_same_games():
+    """Starts and stops its own Ray, on two processors."""
+    ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
+    agents = [UCT, "random", {"bad": "competitors.Unreliable:way=crash"}]
+    tournament = Tournament("tictactoe", agents, pairs=2)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        with_ray = table(tournament, engine="ray", workers=None, game_seconds=60)
+        hung = Tournament("tictactoe", ["random", "competitors.Unreliable:way=hang"], pairs=1)
+        failed = run_tournament(hung, engine="ray", game_seconds=0.5).failed
+    finally:
+        ray.shutdown()
+    here = table(tournament, workers=1)
+    assert len(here["failed"]) == len(with_ray["failed"]) == 4
+    for found in (here, with_ray):  # the engines say in their own words what became of a process
+        for failure in found["failed"]:
+            del failure["reason"]
+    assert with_ray == here
+    (failure,) = failed
+    assert "took longer than 0.5 s" in failure["reason"]
