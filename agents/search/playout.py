@@ -17,7 +17,7 @@ from agents.search.simulation import (
     record_move,
 )
 from hexenv.compiled import compiled, kernel
-from hexenv.games.base import play_randomly
+from hexenv.games.base import NO_ACTION, play_randomly
 
 
 class Playout(Protocol):
@@ -144,7 +144,7 @@ class Decisive(NamedTuple):
     """Win at once where possible, else take the cell where the opponent would (Teytaud 2010).
 
     Both together: decisive moves alone weaken the search, as a side that overlooks every threat
-    makes too many winners. For games with `wins_at`.
+    makes too many winners. For games with `winning_action`.
     """
 
     otherwise: Any = Uniform()
@@ -155,8 +155,8 @@ class Decisive(NamedTuple):
         return self.otherwise.needs_moves()
 
     def with_memory(self, game: Any) -> "Decisive":
-        if not hasattr(game, "wins_at"):
-            raise ValueError(f"decisive moves need a game with wins_at, got {game}")
+        if not hasattr(game, "winning_action"):
+            raise ValueError(f"decisive moves need a game with winning_action, got {game}")
         return self._replace(otherwise=self.otherwise.with_memory(game))
 
     def choose(
@@ -169,12 +169,19 @@ class Decisive(NamedTuple):
         simulation: Simulation,
     ) -> int:
         player = game.to_play(state)
-        for pick in range(count):
-            if game.wins_at(state, player, int(actions[pick])):
-                return pick
-        for pick in range(count):
-            if game.wins_at(state, 1 - player, int(actions[pick])):
-                return pick
+        # In a playout a new win goes through the stone placed last: an older one would have been
+        # played, or been parried.
+        ply = simulation.length[0]
+        own, theirs = -1, -1
+        if ply > simulation.depth[0] + 1:
+            own, theirs = simulation.cells[ply - 2], simulation.cells[ply - 1]
+        action = game.winning_action(state, player, own, actions, count)
+        if action == NO_ACTION:
+            action = game.winning_action(state, 1 - player, theirs, actions, count)
+        if action != NO_ACTION:
+            for pick in range(count):
+                if actions[pick] == action:
+                    return pick
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
     def update(self, tree: Any, simulation: Simulation) -> None:

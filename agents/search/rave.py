@@ -28,16 +28,15 @@ class AmafExtras(NamedTuple):
     """What is played to reach the node, as `Game.cell_of` says it."""
     parents: NDArray[np.int32]
     """The node's parent."""
-    amaf_visits: NDArray[np.int32]
-    """Simulations through the parent in which its player played this move, then or later."""
-    amaf_value: NDArray[np.float64]
-    """Their mean reward for that player."""
+    amaf: NDArray[np.float64]
+    """``(N, 2)``: simulations through the parent in which its player played this move, then or
+    later, and the sum of their rewards for that player."""
 
 
 def amaf_extras(self: Any, max_nodes: int) -> AmafExtras:
     """`Selection.new_extras` of the rules here."""
-    cells, parents, visits = (np.empty(max_nodes, np.int32) for _ in range(3))
-    return AmafExtras(cells, parents, visits, np.empty(max_nodes, np.float64))
+    cells, parents = np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int32)
+    return AmafExtras(cells, parents, np.empty((max_nodes, 2), np.float64))
 
 
 @kernel
@@ -48,8 +47,8 @@ def initialise_amaf(self: Any, game: Any, state: Any, tree: Tree, node: int) -> 
     for child in range(first, first + tree.child_count[node]):
         extras.cells[child] = game.cell_of(state, int(tree.action[child]))
         extras.parents[child] = node
-        extras.amaf_visits[child] = 0
-        extras.amaf_value[child] = 0.0
+        extras.amaf[child, 0] = 0.0
+        extras.amaf[child, 1] = 0.0
 
 
 @kernel
@@ -65,15 +64,14 @@ def update_amaf(self: Any, tree: Tree, simulation: Simulation) -> None:
             first = tree.first_child[node]
             for child in range(first, first + tree.child_count[node]):
                 if self.played[player, extras.cells[child]]:
-                    extras.amaf_visits[child] += 1
-                    step = reward - extras.amaf_value[child]
-                    extras.amaf_value[child] += step / extras.amaf_visits[child]
+                    extras.amaf[child, 0] += 1.0
+                    extras.amaf[child, 1] += reward
     for ply in range(simulation.length[0]):
         self.played[simulation.players[ply], simulation.cells[ply]] = False
 
 
 @kernel
-def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: int) -> float:
+def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: float) -> float:
     """How much AMAF counts beside `visits` of a child's own, 0 to 1.
 
     * mse: a / (n + a + n a / k), which minimises the squared error where the bias of AMAF is
@@ -120,12 +118,12 @@ class Rave(NamedTuple):
 
     def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
         visits = tree.visits[child]
-        amaf_visits = tree.extras.amaf_visits[child]
-        amaf = tree.extras.amaf_value[child] if amaf_visits > 0 else self.fpu
+        amaf_visits, amaf_sum = tree.extras.amaf[child]
+        amaf = amaf_sum / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
             return amaf
         value = tree.value[child]
-        if amaf_visits > 0:
+        if amaf_visits > 0.0:
             weight = amaf_weight(self.schedule, self.k, prepared[1], visits, amaf_visits)
             value += weight * (amaf - value)
         return value + prepared[0] * tree.spread[child]
@@ -176,12 +174,12 @@ class Grave(NamedTuple):
     def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
         visits = tree.visits[child]
         source = self.node_of[tree.extras.cells[child]]
-        amaf_visits = tree.extras.amaf_visits[source] if source >= 0 else 0
-        amaf = tree.extras.amaf_value[source] if amaf_visits > 0 else self.fpu
+        amaf_visits = tree.extras.amaf[source, 0] if source >= 0 else 0.0
+        amaf = tree.extras.amaf[source, 1] / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
             return amaf
         value = tree.value[child]
-        if amaf_visits > 0:
+        if amaf_visits > 0.0:
             weight = amaf_visits / (visits + amaf_visits + self.bias * visits * amaf_visits)
             value += weight * (amaf - value)
         return value + prepared[0] * tree.spread[child]

@@ -3,8 +3,9 @@
 A *game* is a `typing.NamedTuple` under `@compiled`: its fields are the static parameters, its
 methods the rules. A *state* is one NumPy record that the game's verbs fill and change in place.
 
-A game may also offer `wins_at(state, player, action) -> bool`: whether `player` would win at once
-by playing the legal `action`, were it that player's turn. Playouts with decisive moves need it.
+A game may also offer two verbs that playouts with decisive moves need: `wins_at(state, player,
+action) -> bool`, whether `player` would win at once by playing the legal `action`, were it that
+player's turn, and `winning_action`, which finds such an action; see the shared one below.
 
 Words used everywhere, each for one idea:
 
@@ -310,6 +311,26 @@ def num_cells(self: Any) -> int:
 def next_actions(self: Any, state: State, actions: Actions, count: int, played: int) -> int:
     """`Game.next_actions` for every game: ask for them all."""
     return self.legal_actions(state, actions)
+
+
+@kernel
+def winning_action(
+    self: Any, state: State, player: int, near: int, actions: Actions, count: int
+) -> int:
+    """An action with which `player` would win at once, or `NO_ACTION`.
+
+    Args:
+        self: The game.
+        state: A position in play.
+        player: Who would play it.
+        near: A cell; it is enough to find wins that the stone there has a part in. -1: all.
+        actions: The legal actions.
+        count: How many.
+    """
+    for pick in range(count):
+        if self.wins_at(state, player, int(actions[pick])):
+            return int(actions[pick])
+    return NO_ACTION
 
 
 @kernel

@@ -37,6 +37,7 @@ class Connect4(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
+    winning_action = base.winning_action
     observe = base.observe
     planes = base.stone_planes
 

@@ -35,6 +35,14 @@ DIAGONAL_LINES: Final = COLUMN_LINES + MAX_SIZE + MAX_SIZE - 1  # where row - co
 ANTIDIAGONAL_LINES: Final = COLUMN_LINES + MAX_SIZE + 2 * MAX_SIZE - 1
 NUM_LINES: Final = ANTIDIAGONAL_LINES + 2 * MAX_SIZE - 1
 
+DOWN: Final = (0, 1, 1, 1)
+"""The four directions of lines: along a row, down a column, falling and rising diagonals."""
+RIGHT: Final = (1, 0, 1, -1)
+LINE_STARTS: Final = (0, COLUMN_LINES, DIAGONAL_LINES, ANTIDIAGONAL_LINES)
+"""The line through a cell in each direction: start + row * by_row + column * by_column."""
+LINE_BY_ROW: Final = (1, 0, 1, 1)
+LINE_BY_COLUMN: Final = (0, 1, -1, 1)
+
 KEYS: Final = base.zobrist_keys(2, MAX_SIZE * MAX_SIZE)
 
 
@@ -117,6 +125,43 @@ class Gomoku(NamedTuple):
             or self.line_wins(int(lines[DIAGONAL_LINES + row - column]) | 1 << column)
             or self.line_wins(int(lines[ANTIDIAGONAL_LINES + row + column]) | 1 << column)
         )
+
+    def winning_action(
+        self, state: State, player: int, near: int, actions: Actions, count: int
+    ) -> int:
+        if near >= 0:
+            return self.winning_action_near(state, player, near)
+        for cell in range(self.rows * self.columns):
+            if self.owner(state, cell) == player:
+                action = self.winning_action_near(state, player, cell)
+                if action != NO_ACTION:
+                    return action
+        return NO_ACTION
+
+    def winning_action_near(self, state: State, player: int, cell: int) -> int:
+        """`winning_action` on the lines through a stone."""
+        row, column = cell // self.columns, cell % self.columns
+        lines = state.lines[player]
+        reach = self.connect - 1
+        for direction in range(4):
+            down, right = DOWN[direction], RIGHT[direction]
+            line = LINE_STARTS[direction] + row * LINE_BY_ROW[direction]
+            line += column * LINE_BY_COLUMN[direction]
+            bit = row if right == 0 else column
+            around = (int(lines[line]) << reach >> bit) & ((1 << (2 * reach + 1)) - 1)
+            stones = 0
+            while around:
+                around &= around - 1
+                stones += 1
+            if stones < reach:
+                continue
+            for step in range(-reach, reach + 1):
+                to_row, to_column = row + step * down, column + step * right
+                if 0 <= to_row < self.rows and 0 <= to_column < self.columns:
+                    action = to_row * self.columns + to_column
+                    if self.owner(state, action) == EMPTY and self.wins_at(state, player, action):
+                        return action
+        return NO_ACTION
 
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1

@@ -66,6 +66,7 @@ class Hex(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
+    winning_action = base.winning_action
     cell_of = base.cell_of
     num_cells = base.num_cells
 

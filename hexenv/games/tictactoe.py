@@ -43,6 +43,7 @@ class TicTacToe(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
+    winning_action = base.winning_action
     observe = base.observe
     planes = base.stone_planes
     last_cell = base.last_cell
