@@ -111,6 +111,7 @@ TWO = {"game": "tictactoe", "agents": ["random", "greedy"]}
         ({"agents": [{" ": "random"}, "greedy"]}, "expected a label for every agent, got ' '"),
         ({"options": "board_size=3"}, "expected options as a list"),
         ({"options": [3]}, "expected options as texts key=value, got 3"),
+        ({"game": tictactoe_v0.env, "options": ["a=1"]}, "expected no options for a function"),
         ({"sprt": "0,50"}, "expected kind \"pair\" for an sprt, got 'round-robin'"),
         ({"kind": "pair", "sprt": "50"}, "expected sprt as elo0,elo1.*got '50'"),
         ({"kind": "pair", "sprt": "a,b"}, "expected sprt as numbers, got 'a'"),

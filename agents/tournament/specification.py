@@ -142,6 +142,8 @@ class Tournament:
         for option in cast("Sequence[Any]", self.options):
             if not isinstance(option, str):
                 raise ValueError(f"expected options as texts key=value, got {option!r}")
+        if self.options and not isinstance(self.game, str):
+            raise ValueError(f"expected no options for a function, got {list(self.options)}")
         if self.kind not in KINDS:
             raise ValueError(f"expected a kind of {', '.join(KINDS)}, got {self.kind!r}")
         _whole_number("pairs", self.pairs, 1)
