@@ -9,13 +9,13 @@ cannot be read is an error, and the file is left as it is.
 """
 
 import errno
+import importlib
 import json
 import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
 import hexenv
@@ -25,13 +25,6 @@ from agents.tournament.specification import Tournament, digest
 
 FORMAT: Final = "hexenv tournament"
 VERSION: Final = 1
-
-
-def _module(name: str) -> ModuleType | None:
-    try:
-        return __import__(name)
-    except ImportError:
-        return None
 
 
 class ResultsError(ValueError):
@@ -191,15 +184,15 @@ class ResultsFile:
 
     def _lock(self) -> None:
         """Let no other process add to the file meanwhile, where the system can do that."""
-        fcntl: Any = _module("fcntl")
-        if fcntl is None or not self._is_regular:
+        if not self._is_regular:
             return
         try:
+            fcntl: Any = importlib.import_module("fcntl")
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultsError(f"{self.path}: another tournament is writing to it") from None
-        except OSError:
-            pass  # a file system without locks
+        except (ImportError, OSError):
+            pass  # a system without locks
 
     def _continue(self, tournament: Tournament, schedule: Schedule) -> None:
         contents = Contents([], None, False, True)
