@@ -1,0 +1,149 @@
+"""What the exact solvers share: from questions about positions to the scores of actions.
+
+A solver answers one kind of question, "is the score of this position at least `goal`?", a search
+with a null window (Pearl 1980, "Scout"). The answer comes with a bound, and some questions later
+both bounds meet: the score is known. The value alone, win, draw or loss, takes two questions.
+
+A *score* says who wins and how soon. It is ``half - s``, where the winner wins with the s-th action
+of that player and `half` is one more than the most actions a player can have in a game; the loser
+has the negative of it, a draw is 0. So more is always better: a win soon, else a loss late.
+"""
+
+import math
+import time
+from typing import Any, Protocol
+
+from hexenv.games import base
+
+
+class Clock:
+    """The limits of one call: it refuses to go on when one is passed.
+
+    Args:
+        seconds: The time allowed, from now on; None for no limit.
+        nodes: The positions that may be searched; None for no limit.
+    """
+
+    def __init__(self, seconds: float | None = None, nodes: int | None = None) -> None:
+        self.seconds = seconds
+        self.most_nodes = nodes
+        self.nodes = 0
+        self.started = time.perf_counter()
+
+    def count(self, nodes: int) -> None:
+        """Count searched positions.
+
+        Raises:
+            TimeoutError: If the time is over.
+            ValueError: If there were too many.
+        """
+        self.nodes += nodes
+        if self.most_nodes is not None and self.nodes > self.most_nodes:
+            raise ValueError(
+                f"expected a game that is solved within {self.most_nodes} positions, got a larger "
+                "one"
+            )
+        if self.elapsed() > (math.inf if self.seconds is None else self.seconds):
+            raise TimeoutError(
+                f"expected to solve the position within {self.seconds} s, got no answer after "
+                f"{self.nodes} positions"
+            )
+
+    def elapsed(self) -> float:
+        """Seconds since the call began."""
+        return time.perf_counter() - self.started
+
+
+class Engine(Protocol):
+    """A solver of the positions of one game."""
+
+    @property
+    def game(self) -> Any:
+        """The game, with the verbs of `hexenv.games.base.Game` that playing takes."""
+        ...
+
+    def copy_of(self, state: Any) -> Any:
+        """An independent copy of a position."""
+        ...
+
+    def known(self, state: Any) -> tuple[int, int]:
+        """What is known of the score of a position without a search: at least and at most."""
+        ...
+
+    def ask(self, state: Any, goal: int, clock: Clock) -> int:
+        """A bound on the score for the player to move: from below if >= `goal`, else from above.
+
+        It is asked only for a `goal` above the lower and up to the upper bound of `known`.
+        """
+        ...
+
+
+def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tuple[int, int]:
+    """Ask until the score of a position is known, or known not to be between `low` and `high`.
+
+    The first question is about the sign, the next halve what is left, but towards 0, as large
+    scores are the quickest to refute.
+
+    Returns:
+        Bounds of the score: equal, or both at most `low`, or both at least `high`.
+    """
+    least, most = engine.known(state)
+    while least < most and most > low and least < high:
+        goal = least + (most - least + 1) // 2
+        if least < 0 and goal <= 0:
+            goal = max(goal, -(-least // 2))
+        elif most > 0 and goal > 0:
+            goal = min(goal, max(most // 2, 1))
+        goal = min(max(goal, least + 1, low + 1), most, high)
+        bound = engine.ask(state, goal, clock)
+        if bound >= goal:
+            least = max(least, bound)
+        else:
+            most = min(most, bound)
+    return least, most
+
+
+def child_scores(
+    engine: Engine, state: Any, low: int, high: int, clock: Clock
+) -> dict[int, tuple[int, int]]:
+    """For each legal action what `settle` says of its score, for the player who chooses it."""
+    found: dict[int, tuple[int, int]] = {}
+    game = engine.game
+    player = game.to_play(state)
+    for action in base.legal_actions(game, state):
+        child = engine.copy_of(state)
+        game.step(child, action)
+        if not game.is_terminal(child) and game.to_play(child) == player:
+            found[action] = settle(engine, child, low, high, clock)
+        else:
+            least, most = settle(engine, child, -high, -low, clock)
+            found[action] = -most, -least
+    return found
+
+
+def action_scores(engine: Engine, state: Any, clock: Clock) -> dict[int, int]:
+    """The exact score of each legal action, for the player to move."""
+    bounds = child_scores(engine, state, -(2**31), 2**31, clock)
+    return {action: least for action, (least, _) in bounds.items()}
+
+
+def action_values(engine: Engine, state: Any, clock: Clock) -> dict[int, int]:
+    """What each legal action leads to: 1, a win of the player to move, 0 or -1."""
+    bounds = child_scores(engine, state, -1, 1, clock)
+    return {action: sign(least + most) for action, (least, most) in bounds.items()}
+
+
+def position_score(engine: Engine, state: Any, clock: Clock) -> int:
+    """The exact score of a position for the player to move."""
+    return settle(engine, state, -(2**31), 2**31, clock)[0]
+
+
+def position_value(engine: Engine, state: Any, clock: Clock) -> int:
+    """Who wins: 1, the player to move, 0 for nobody, or -1."""
+    least, most = settle(engine, state, -1, 1, clock)
+    return sign(least + most)
+
+
+def sign(number: int) -> int:
+    """1, 0 or -1."""
+    return (number > 0) - (number < 0)
