@@ -107,9 +107,10 @@ class PUCT(NamedTuple):
         return (self.c + math.log((visits + self.base + 1.0) / self.base)) * math.sqrt(visits)
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:
-        visits = tree.visits[child]
-        mean = tree.value[child] if visits > 0 else self.fpu
-        return mean + prepared * tree.extras.prior[child] / (1.0 + visits)
+        visits, mean, prior = tree.visits[child], tree.value[child], tree.extras.prior[child]
+        if visits == 0:
+            mean = self.fpu
+        return mean + prepared * prior / (1.0 + visits)
 
 
 @compiled

