@@ -368,6 +368,11 @@ def search(grid: Grid, table: Table, stack: Stack, root_ply: int, budget: int) -
 compiled_search: Final = CompiledFunction(search)
 
 
+def no_book(state: Any) -> int | None:
+    """The score of no position."""
+    return None
+
+
 class Connect4Engine:
     """Answers questions about the positions of one board; see `agents.solvers.questions.Engine`.
 
@@ -375,16 +380,24 @@ class Connect4Engine:
         game: Connect4 with four in a row.
         entries: Of the table, 8 bytes each: 2^23 are enough for positions from about 8 stones on.
         compiles: Whether to run as machine code.
+        book: The score of a position where it is known beforehand, else None.
 
     Raises:
         ValueError: If another number of stones in a row wins.
     """
 
-    def __init__(self, game: Any, entries: int = 1 << 23, compiles: bool = True) -> None:
+    def __init__(
+        self,
+        game: Any,
+        entries: int = 1 << 23,
+        compiles: bool = True,
+        book: Callable[[Any], int | None] = no_book,
+    ) -> None:
         if game.connect != CONNECT:
             raise ValueError(f"expected Connect4 that connects {CONNECT}, got {game}")
         self.game = game
         self.compiles = compiles
+        self.book = book
         self.grid = new_grid(game.rows, game.columns)
         self.table = new_table(self.grid, entries)
         self.stack = new_stack(self.grid)
@@ -410,6 +423,9 @@ class Connect4Engine:
         taken = mine | int(state.stones[1 - player])
         if winning_cells(self.grid, mine) & (taken + self.grid.floor) & ~taken:
             return half - (ply + 2) // 2, half - (ply + 2) // 2
+        score = self.book(state)
+        if score is not None:
+            return score, score
         return (ply + 3) // 2 - half, half - (ply + 4) // 2
 
     def ask(self, state: Any, goal: int, clock: Clock) -> int:

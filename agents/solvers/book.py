@@ -1,0 +1,286 @@
+"""Opening books of Connect4: the exact scores of all positions with few stones.
+
+A book holds every position of up to so many stones in which the game goes on, a position and its
+mirror image once. It is a NumPy archive without pickled objects:
+
+    format      the number of this format
+    board       rows and columns
+    plies       up to how many stones
+    finished    whether all scores are there; else only positions of exactly `plies` stones are
+    keys        ascending `position_key` of the positions, of two mirror images the smaller one
+    scores      their scores for the player to move
+"""
+
+import os
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.solvers.connect4 import Connect4Engine, Grid, mirrored, new_grid, position_key
+from agents.solvers.questions import Clock, position_score
+from hexenv.games import base
+
+FORMAT: Final = 1
+SAVE_EVERY: Final = 30.0
+"""Seconds between two saves of a book that is being built."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """The contents of a book; see the head of this module."""
+
+    rows: int
+    columns: int
+    plies: int
+    finished: bool
+    keys: NDArray[np.int64]
+    scores: NDArray[np.int8]
+
+    def score(self, state: Any) -> int | None:
+        """The score of a position for the player to move, if the book has it."""
+        if state.ply > self.plies:
+            return None
+        key = book_key(new_grid(self.rows, self.columns), state)
+        place = int(np.searchsorted(self.keys, key))
+        is_there = place < len(self.keys) and int(self.keys[place]) == key
+        return int(self.scores[place]) if is_there else None
+
+
+def book_key(grid: Grid, state: Any) -> int:
+    """The key of a position in a book."""
+    mine = int(state.stones[int(state.ply) & 1])
+    taken = int(state.stones[0]) | int(state.stones[1])
+    key = position_key(grid, mine, taken)
+    return min(key, mirrored(grid, key))
+
+
+def new_book(game: Any, plies: int, scores: dict[int, int], finished: bool) -> Book:
+    """A book of the scores by key."""
+    keys = sorted(scores)
+    return Book(
+        game.rows,
+        game.columns,
+        plies,
+        finished,
+        np.array(keys, np.int64),
+        np.array([scores[key] for key in keys], np.int8),
+    )
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def save_book(book: Book, path: str | os.PathLike[str]) -> None:
+    """Write a book: at `path` there is always the whole old file or the whole new one."""
+    path = Path(path)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            np.savez_compressed(
+                file,
+                format=np.int64(FORMAT),
+                board=np.array([book.rows, book.columns], np.int64),
+                plies=np.int64(book.plies),
+                finished=np.bool_(book.finished),
+                keys=book.keys,
+                scores=book.scores,
+            )
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def load_book(path: str | os.PathLike[str]) -> Book:
+    """Read a book.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no book, or a damaged one.
+    """
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return _checked_book(arrays)
+    except (ValueError, KeyError, TypeError, EOFError) as error:
+        raise ValueError(f"expected an opening book, got {path}: {error}") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, AttributeError) as error:
+        raise ValueError(f"expected an opening book, got a damaged {path}: {error}") from error
+
+
+def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
+    """The book in the arrays of a file.
+
+    Raises:
+        ValueError: If they are not of one.
+        KeyError: If one is missing.
+    """
+    if int(arrays["format"]) != FORMAT:
+        raise ValueError(f"expected format {FORMAT}, got {arrays['format']}")
+    rows, columns = (int(side) for side in arrays["board"])
+    plies, keys, scores = int(arrays["plies"]), arrays["keys"], arrays["scores"]
+    if keys.dtype != np.int64 or scores.dtype != np.int8 or keys.ndim != 1:
+        raise ValueError(f"expected int64 keys and int8 scores, got {keys.dtype}, {scores.dtype}")
+    if keys.shape != scores.shape or (np.diff(keys) <= 0).any():
+        raise ValueError("expected ascending keys with a score each")
+    if not 0 <= plies < rows * columns or (abs(scores) >= new_grid(rows, columns).half).any():
+        raise ValueError("expected the scores of positions of this board")
+    return Book(rows, columns, plies, bool(arrays["finished"]), keys, scores)
+
+
+def check_book(book: Book, game: Any, path: object) -> None:
+    """Refuse a book of another board, or one that is not finished.
+
+    Raises:
+        ValueError: Naming both.
+    """
+    if (book.rows, book.columns) != (game.rows, game.columns):
+        raise ValueError(
+            f"expected an opening book for {game.rows} x {game.columns}, got one for "
+            f"{book.rows} x {book.columns}: {path}"
+        )
+    if not book.finished:
+        raise ValueError(f"expected a finished opening book, got {path} (build it to its end)")
+
+
+# ---- building ------------------------------------------------------------------------------------
+
+
+def opening_positions(game: Any, plies: int) -> list[dict[int, Any]]:
+    """All positions in which the game goes on, by key, for each number of stones up to `plies`."""
+    grid = new_grid(game.rows, game.columns)
+    start = base.new_state(game)
+    levels: list[dict[int, Any]] = [{book_key(grid, start): start}]
+    for _ in range(plies):
+        level: dict[int, Any] = {}
+        for state in levels[-1].values():
+            for child in _children(game, state):
+                if not game.is_terminal(child):
+                    level.setdefault(book_key(grid, child), child)
+        levels.append(level)
+    return levels
+
+
+def _children(game: Any, state: Any) -> list[Any]:
+    found: list[Any] = []
+    for action in base.legal_actions(game, state):
+        child = base.clone(game, state)
+        game.step(child, action)
+        found.append(child)
+    return found
+
+
+def build_book(
+    game: Any,
+    plies: int,
+    path: str | os.PathLike[str],
+    *,
+    entries: int = 1 << 24,
+    seconds: float | None = None,
+    report: Callable[[int, int], object] | None = None,
+) -> Book:
+    """Solve all positions of up to so many stones, and write them to a file.
+
+    It may be killed at any time. What the file has then is taken up again by the next call, so a
+    book can be built in several sittings. The positions with `plies` stones are solved; the scores
+    of those with fewer follow from them.
+
+    Args:
+        game: Connect4 with four in a row (`hexenv.games.connect4.new`).
+        plies: Up to how many stones, 0 or more and fewer than there are cells. The number of
+            positions grows about fourfold with each.
+        path: Of the file.
+        entries: Of the solver's table, 8 bytes each.
+        seconds: When to stop, at the latest; what was solved by then is saved.
+        report: Called now and then with the number of positions solved and of all to be solved.
+
+    Returns:
+        The book; not finished where the time was too short.
+
+    Raises:
+        ValueError: If `plies` is out of its range, the game is not Connect4 with four in a row, or
+            the file is another book.
+    """
+    plies = base.whole_number("plies", plies)
+    if not 0 <= plies < game.rows * game.columns:
+        raise ValueError(
+            f"expected plies from 0 to {game.rows * game.columns - 1} on this board, got {plies}"
+        )
+    engine = Connect4Engine(game, entries)
+    scores = _scores_so_far(game, plies, Path(path))
+    levels = opening_positions(game, plies)
+    if all(key in scores for level in levels for key in level):
+        return load_book(path)
+    saver = _Saver(game, plies, path)
+    clock = Clock(seconds)
+    try:
+        for done, (key, state) in enumerate(levels[-1].items()):
+            if key not in scores:
+                scores[key] = position_score(engine, state, clock)
+            saver.save_sometimes(scores)
+            if report is not None:
+                report(done + 1, len(levels[-1]))
+    except TimeoutError:
+        return saver.save(scores, finished=False)
+    except BaseException:
+        saver.save(scores, finished=False)
+        raise
+    for level in reversed(levels[:-1]):
+        for key, state in level.items():
+            scores[key] = _backed_up(engine, state, scores)
+    return saver.save(scores, finished=True)
+
+
+def _scores_so_far(game: Any, plies: int, path: Path) -> dict[int, int]:
+    """What a book that was begun before already holds."""
+    if not path.exists():
+        return {}
+    book = load_book(path)
+    begun = (book.rows, book.columns, book.plies)
+    if begun != (game.rows, game.columns, plies):
+        raise ValueError(
+            f"expected a book of {plies} plies for {game.rows} x {game.columns} or a new file, got "
+            f"{path} of {book.plies} plies for {book.rows} x {book.columns}"
+        )
+    return dict(zip(book.keys.tolist(), book.scores.tolist(), strict=True))
+
+
+def _backed_up(engine: Connect4Engine, state: Any, scores: dict[int, int]) -> int:
+    """The score of a position by those of its children."""
+    found: list[int] = []
+    for child in _children(engine.game, state):
+        if engine.game.is_terminal(child):
+            found.append(-engine.known(child)[0])
+        else:
+            found.append(-scores[book_key(engine.grid, child)])
+    return max(found)
+
+
+class _Saver:
+    """Writes a book that is being built, now and then."""
+
+    def __init__(self, game: Any, plies: int, path: str | os.PathLike[str]) -> None:
+        self.game = game
+        self.plies = plies
+        self.path = path
+        self.saved = time.perf_counter()
+
+    def save(self, scores: dict[int, int], finished: bool) -> Book:
+        book = new_book(self.game, self.plies, scores, finished)
+        save_book(book, self.path)
+        self.saved = time.perf_counter()
+        return book
+
+    def save_sometimes(self, scores: dict[int, int]) -> None:
+        if time.perf_counter() - self.saved > SAVE_EVERY:
+            self.save(scores, finished=False)
