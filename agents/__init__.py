@@ -12,8 +12,10 @@ from agents.agent import Agent, GreedyAgent, RandomAgent, Statistics
 from agents.distance import DistanceMCTS
 from agents.flat import FlatMonteCarlo
 from agents.grave import GRAVE
+from agents.history import HistoryMCTS
 from agents.lgr import LGR
 from agents.mast import MAST
+from agents.nrpa import NRPA
 from agents.quality import QualityMCTS
 from agents.rave import RAVE
 from agents.transposition import TranspositionMCTS
@@ -25,12 +27,14 @@ __all__ = [
     "GRAVE",
     "LGR",
     "MAST",
+    "NRPA",
     "RAVE",
     "UCT",
     "Agent",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "GreedyAgent",
+    "HistoryMCTS",
     "QualityMCTS",
     "RandomAgent",
     "Statistics",

@@ -52,10 +52,9 @@ class ProgressiveHistory(NamedTuple):
         return self.c * sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:
-        mean = tree.value[child]
+        mean, visits, spread = tree.value[child], tree.visits[child], tree.spread[child]
         history = self.history[tree.extras.movers[child], tree.extras.cells[child], 1]
-        bonus = history * self.weight / ((1.0 - mean) * tree.visits[child] + 1.0)
-        return mean + prepared * tree.spread[child] + bonus
+        return mean + prepared * spread + history * self.weight / ((1.0 - mean) * visits + 1.0)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
         for ply in range(simulation.length[0]):
