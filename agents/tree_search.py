@@ -183,6 +183,7 @@ class TreeSearchAgent:
         self.route = route
         self.statistics: Statistics | None = None
         self._book: SavedTrees | None = None
+        self._known_code: dict[tuple[type, ...], Callable[..., int]] = {}
         self._start_anew(seed)
 
     def _start_anew(self, seed: int | None) -> None:
@@ -337,8 +338,7 @@ class TreeSearchAgent:
         arguments = (view.game, view.root, new_state_of(view), *trees, searcher.variant)
         run: Callable[..., int] = search if searcher.graph is None else graph.search_graph
         if view.compiles and is_compiled(searcher.variant):
-            machine = compiled_search if searcher.graph is None else graph.compiled_search_graph
-            run = machine.specialise(*arguments, 0, searcher.rng)
+            run = self._machine_code((*arguments, 0, searcher.rng))
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
 
@@ -346,6 +346,21 @@ class TreeSearchAgent:
             return run(*arguments, simulations, searcher.rng)
 
         return Run(run_some, cast("Tree", searcher.tree))
+
+    def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., int]:
+        """The compiled search. Looking all types up takes longer than a short search."""
+        game = cast("tuple[Any, ...]", arguments[0])
+        kinds = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
+        if kinds not in self._known_code:
+            machine = graph.compiled_search_graph if self.transpositions else compiled_search
+            run = machine.specialise(*arguments)
+            if not {bool, int, float, str}.issuperset(kinds[1:]):
+                return run
+            self._known_code[kinds] = run
+        return self._known_code[kinds]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known_code": {}}
 
     def _search(self, runs: Sequence["Run"], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""
