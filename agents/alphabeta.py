@@ -1,0 +1,281 @@
+"""Alpha-beta to a fixed depth, with an evaluation of the positions there: the classic baseline."""
+
+import math
+import operator
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Statistics, check_in_play
+from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
+from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
+from hexenv.games import base
+
+WIN: Final = 2.0
+"""The worth of a win; less what its plies cost it stays above every evaluation."""
+PLY_COST: Final = 2.0**-20
+"""What each ply costs a win: the sooner one is better."""
+MARGIN: Final = 2.0**-30
+"""How far below the best action of the root others are still told apart."""
+MOST_DEPTH: Final = 1_000
+
+
+class Evaluation(Protocol):
+    """Judges positions in which the game goes on."""
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        """How good the position is for `player`: -1 (lost) to 1 (won)."""
+        ...
+
+
+@compiled
+class NoOpinion(NamedTuple):
+    """All positions are worth the same: the agent sees wins and losses up to its depth, no more."""
+
+    unused: int = 0
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        return 0.0
+
+
+class Judge:
+    """A plain function as an evaluation; it does not compile.
+
+    Args:
+        function: Called with the game, the position and the player.
+    """
+
+    def __init__(self, function: Callable[[Any, Any, int], float]) -> None:
+        self.function = function
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        """What the function says."""
+        return float(self.function(game, state, player))
+
+
+class Stack(NamedTuple):
+    """The nodes from the root to where the search is, a row each."""
+
+    alpha: NDArray[np.float64]
+    """The least that the player to move is sure of."""
+    beta: NDArray[np.float64]
+    """What the other player would not let happen."""
+    best: NDArray[np.float64]
+    left: NDArray[np.int64]
+    """How many actions are still to be tried."""
+    actions: NDArray[np.int32]
+    """``(depths, num_actions)``: the actions, the one to try next last."""
+    scores: NDArray[np.float64]
+    """``(num_actions,)``: what each action of the root is worth; if less than the best, at most."""
+
+
+def new_stack(depth: int, num_actions: int) -> Stack:
+    """A stack for a search to this depth."""
+    rows = depth + 1
+    return Stack(
+        *(np.zeros(rows) for _ in range(3)),
+        left=np.zeros(rows, np.int64),
+        actions=np.zeros((rows, num_actions), np.int32),
+        scores=np.zeros(num_actions),
+    )
+
+
+@kernel
+def judge(game: Any, evaluation: Any, state: Any, at_the_end: bool, depth: int) -> float:
+    """The worth of a leaf for the player to move."""
+    player = game.to_play(state)
+    if at_the_end:
+        return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
+    return float(evaluation.evaluate(game, state, player))
+
+
+@kernel
+def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
+    """Go on to the next action of a node, with the window as its player sees it."""
+    left = int(stack.left[depth]) - 1
+    stack.left[depth] = left
+    game.copy(states[depth], states[depth + 1])
+    game.step(states[depth + 1], int(stack.actions[depth, left]))
+    alpha, beta = stack.alpha[depth], stack.beta[depth]
+    best = stack.best[depth]
+    if depth == 0:
+        best -= MARGIN  # so that actions as good as the best one are seen to be so
+    alpha = max(alpha, best)
+    if game.to_play(states[depth + 1]) == game.to_play(states[depth]):
+        stack.alpha[depth + 1], stack.beta[depth + 1] = alpha, beta
+    else:
+        stack.alpha[depth + 1], stack.beta[depth + 1] = -beta, -alpha
+
+
+@kernel
+def search(game: Any, evaluation: Any, states: Any, stack: Stack, most: int) -> int:
+    """Look `most` plies ahead; writes the worth of each legal action into `stack.scores`.
+
+    Args:
+        game: The game.
+        evaluation: Judges the positions at that depth.
+        states: A position for each depth, the root's first.
+        stack: As many rows.
+        most: How deep.
+
+    Returns:
+        The number of positions looked at.
+    """
+    depth = 0
+    nodes = 0
+    stack.alpha[0], stack.beta[0] = -np.inf, np.inf
+    while True:
+        nodes += 1
+        at_the_end = game.is_terminal(states[depth])
+        if not at_the_end and depth < most:
+            stack.left[depth] = game.legal_actions(states[depth], stack.actions[depth])
+            stack.best[depth] = -np.inf
+        else:
+            worth = judge(game, evaluation, states[depth], at_the_end, depth)
+            while depth > 0:
+                is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
+                depth -= 1
+                worth = worth if is_mine else -worth
+                if depth == 0:
+                    stack.scores[stack.actions[0, stack.left[0]]] = worth
+                worth = max(worth, stack.best[depth])
+                stack.best[depth] = worth
+                if worth < stack.beta[depth] and stack.left[depth] > 0:
+                    break
+            if depth == 0 and stack.left[0] == 0:
+                return nodes
+        open_child(game, states, stack, depth)
+        depth += 1
+
+
+compiled_search: Final = CompiledFunction(search)
+
+
+class AlphaBeta:
+    """Looks so many plies ahead and plays the best action it sees, of equals one at random.
+
+    Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
+    loss the later.
+
+    Args:
+        depth: Plies to look ahead, at least 1.
+        evaluation: Judges the positions at that depth: a value under `@compiled` with a method
+            ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
+            -1, `player` has lost, to 1. By default all are worth 0. (Over an environment that is
+            not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+        route: How it plans; see `agents.search.foreign.planner_view`.
+        seed: Of the random stream; None for an unforeseeable one.
+
+    Attributes:
+        statistics: Of the last move: `values` has what the search saw of each legal action
+            (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
+            `proven` the outcome if a win or loss was seen; `simulations` counts positions.
+
+    Raises:
+        ValueError: If an option is out of its range.
+    """
+
+    name = "alphabeta"
+
+    def __init__(
+        self,
+        depth: int = 4,
+        evaluation: Evaluation | Callable[[Any, Any, int], float] | None = None,
+        route: str = "auto",
+        seed: int | None = None,
+    ) -> None:
+        try:
+            self.depth = operator.index(depth)
+        except TypeError:
+            raise ValueError(f"expected a whole number of plies, got {depth!r}") from None
+        if not 1 <= self.depth <= MOST_DEPTH:
+            raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
+        check_route(route)
+        self.evaluation = _as_evaluation(evaluation)
+        self.route = route
+        self.statistics: Statistics | None = None
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """With a seed, start the random stream anew."""
+        self.statistics = None
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+
+    def prepare(self, env: Any) -> None:
+        """Compile what `act` needs in such an environment, so that its first call does not."""
+        view = planner_view(env, self.route)
+        self._search(view, self._arguments(view))
+
+    def _arguments(self, view: View) -> tuple[Any, ...]:
+        depth = min(self.depth, view.game.max_plies())
+        stack = new_stack(depth, view.game.num_actions())
+        if isinstance(view.root, ForeignState):
+            states: Any = [new_state_of(view) for _ in range(depth + 1)]
+        else:
+            states = base.new_states(view.game, depth + 1)
+        view.game.copy(view.root, states[0])
+        return view.game, self.evaluation, states, stack, depth
+
+    def _search(self, view: View, arguments: tuple[Any, ...]) -> Callable[..., int]:
+        if view.compiles and is_compiled(self.evaluation):
+            return compiled_search.specialise(*arguments)
+        if self.route == "compiled":
+            raise ValueError(
+                f'route "compiled" needs an evaluation under @compiled, got {self.evaluation}'
+            )
+        return search
+
+    def act(self, env: Any) -> int:
+        """The best action within the depth; see `Agent.act`."""
+        check_in_play(env)
+        view = planner_view(env, self.route)
+        arguments = self._arguments(view)
+        run = self._search(view, arguments)
+        started = time.perf_counter()
+        nodes = run(*arguments)
+        seconds = time.perf_counter() - started
+        legal = base.legal_actions(view.game, view.root)
+        scores = cast("Stack", arguments[3]).scores[legal]
+        best = np.flatnonzero(scores == scores.max())
+        action = legal[int(best[int(self._rng.random() * len(best))])]
+        self.statistics = _statistics(
+            scores, legal, action, view.game.num_actions(), nodes, seconds
+        )
+        return action
+
+
+def _as_evaluation(evaluation: Any) -> Evaluation:
+    """An evaluation of whatever was given as one.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if evaluation is None:
+        return NoOpinion()
+    if callable(getattr(evaluation, "evaluate", None)):
+        return evaluation
+    if callable(evaluation):
+        return Judge(cast("Callable[[Any, Any, int], float]", evaluation))
+    raise ValueError(f"expected an evaluation or a function, got {evaluation!r}")
+
+
+def _statistics(
+    scores: NDArray[np.float64],
+    legal: list[int],
+    action: int,
+    num_actions: int,
+    nodes: int,
+    seconds: float,
+) -> Statistics:
+    """What the search found, in the form of any search."""
+    visits = np.zeros(num_actions, np.int64)
+    visits[legal] = 1
+    values = np.zeros(num_actions)
+    values[legal] = np.clip(scores, -1, 1) + 0.0  # no -0
+    best = float(scores.max())
+    proven = int(math.copysign(1, best)) if abs(best) > 1 else None
+    return Statistics(visits, values, [action], nodes, seconds, proven)
