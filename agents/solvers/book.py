@@ -138,7 +138,7 @@ def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
     return Book(rows, columns, plies, bool(arrays["finished"]), keys, scores)
 
 
-def check_book(book: Book, game: Any, path: object) -> None:
+def check_book(book: Book, game: Any) -> None:
     """Refuse a book of another board, or one that is not finished.
 
     Raises:
@@ -147,10 +147,10 @@ def check_book(book: Book, game: Any, path: object) -> None:
     if (book.rows, book.columns) != (game.rows, game.columns):
         raise ValueError(
             f"expected an opening book for {game.rows} x {game.columns}, got one for "
-            f"{book.rows} x {book.columns}: {path}"
+            f"{book.rows} x {book.columns}"
         )
     if not book.finished:
-        raise ValueError(f"expected a finished opening book, got {path} (build it to its end)")
+        raise ValueError("expected a finished opening book, got one that is to be built further")
 
 
 # ---- building ------------------------------------------------------------------------------------

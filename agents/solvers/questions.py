@@ -62,6 +62,10 @@ class Engine(Protocol):
         """The game, with the verbs of `hexenv.games.base.Game` that playing takes."""
         ...
 
+    def prepare(self) -> None:
+        """Compile what the answers need."""
+        ...
+
     def copy_of(self, state: Any) -> Any:
         """An independent copy of a position."""
         ...
@@ -104,13 +108,18 @@ def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tup
 
 
 def child_scores(
-    engine: Engine, state: Any, low: int, high: int, clock: Clock
+    engine: Engine,
+    state: Any,
+    low: int,
+    high: int,
+    clock: Clock,
+    actions: list[int] | None = None,
 ) -> dict[int, tuple[int, int]]:
-    """For each legal action what `settle` says of its score, for the player who chooses it."""
+    """For each action, by default all, what `settle` says of its score, for who chooses it."""
     found: dict[int, tuple[int, int]] = {}
     game = engine.game
     player = game.to_play(state)
-    for action in base.legal_actions(game, state):
+    for action in base.legal_actions(game, state) if actions is None else actions:
         child = engine.copy_of(state)
         game.step(child, action)
         if not game.is_terminal(child) and game.to_play(child) == player:
@@ -131,6 +140,14 @@ def action_values(engine: Engine, state: Any, clock: Clock) -> dict[int, int]:
     """What each legal action leads to: 1, a win of the player to move, 0 or -1."""
     bounds = child_scores(engine, state, -1, 1, clock)
     return {action: sign(least + most) for action, (least, most) in bounds.items()}
+
+
+def best_scored(
+    engine: Engine, state: Any, actions: list[int], score: int, clock: Clock
+) -> list[int]:
+    """Those of some actions that have the score of the position itself."""
+    bounds = child_scores(engine, state, score - 1, score, clock, actions)
+    return [action for action in actions if bounds[action][0] >= score]
 
 
 def position_score(engine: Engine, state: Any, clock: Clock) -> int:
