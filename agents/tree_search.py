@@ -109,6 +109,7 @@ class Position(NamedTuple):
     game: Any
     root: Any
     actions: tuple[int, ...]
+    """That led there from the start; over a foreign environment only the one then chosen."""
 
 
 class TreeSearchAgent:
@@ -128,7 +129,8 @@ class TreeSearchAgent:
             ``"off"``; see `agents.search.mcts.SOLVERS`.
         early_stop: Whether to stop once no other action can become the most visited.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was
-            played. (Not over foreign environments, which do not tell what was played.)
+            played. (Over a foreign environment, which does not tell what that was, a reply is tried
+            after the other until the position is what is shown; with transpositions not at all.)
         transpositions: Whether positions reached by several move orders share their statistics
             (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1.
         workers: Trees that are searched at the same time, each on a thread of its own with its
@@ -220,16 +222,16 @@ class TreeSearchAgent:
         self.statistics = root_statistics(
             trees, view.game.num_actions(), simulations, time.perf_counter() - started
         )
-        self._remember(view)
-        return choose(trees, self.final_move)
+        chosen = choose(trees, self.final_move)
+        self._remember(view, chosen)
+        return chosen
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         view = planner_view(env, self.route)
-        position, self._position = self._position, None
+        self._position = self._last = None
         self._plant(view)
         self._run(view, self._searchers[0])
-        self._position = position
 
     # ---- the trees between moves -----------------------------------------------------------------
 
@@ -244,7 +246,7 @@ class TreeSearchAgent:
         if self.simulations is not None:
             nodes = 1 + (self.simulations + 1) * (num_actions + self.transpositions)
         played = self._played_since(view, self._position)
-        key = view.game.position_hash(view.root)
+        key = view.game.position_hash(view.root) if self.transpositions else 0
         for number, searcher in enumerate(self._searchers):
             if not searcher.go_on(played, key):
                 searcher.clear()
@@ -257,9 +259,11 @@ class TreeSearchAgent:
 
     def _played_since(self, view: View, last: "Position | None") -> tuple[int, ...] | None:
         """The actions from a position to that of the view; None if there is no way."""
-        if last is None or view.actions is None or last.game != view.game:
+        if last is None or type(last.game) is not type(view.game):
             return None
-        if view.actions[: len(last.actions)] != last.actions:
+        if view.actions is None:
+            return self._found_since(view, last)
+        if last.game != view.game or view.actions[: len(last.actions)] != last.actions:
             return None
         played = view.actions[len(last.actions) :]
         state = base.clone(view.game, last.root)
@@ -268,12 +272,38 @@ class TreeSearchAgent:
         same = view.game.position_hash(state) == view.game.position_hash(view.root)
         return played if same and state.ply == view.root.ply else None
 
-    def _remember(self, view: View) -> None:
+    def _found_since(self, view: View, last: "Position") -> tuple[int, ...] | None:
+        """The same over an environment that does not tell: what was chosen, and a reply to it.
+
+        It is found by trying, the most visited replies first, whichever leads to what is shown.
+        """
+        tree = self._searchers[0].tree
+        chosen = last.actions[-1]
+        node = None if tree is None else child_by_action(tree, ROOT, chosen)
+        if tree is None or node is None or self.transpositions:
+            return None
+        below = children(tree, node)
+        order = np.argsort(-tree.visits[below])
+        replies = tree.action[below][order][tree.visits[below][order] > 0]
+        key = view.game.position_hash(view.root)
+        state = new_state_of(view)
+        for played in ((), (chosen,), *((chosen, int(reply)) for reply in replies)):
+            view.game.copy(last.root, state)
+            for action in played:
+                view.game.step(state, action)
+            if view.game.position_hash(state) == key:
+                return played
+        return None
+
+    def _remember(self, view: View, chosen: int) -> None:
         """Note where the trees have their root, for the next move."""
-        self._last = None
-        if view.actions is not None:
-            self._last = Position(view.game, base.clone(view.game, view.root), view.actions)
-        self._position = self._last if self.reuse else None
+        if view.actions is None:
+            self._last = None
+            position = Position(view.game, view.root, (chosen,))
+        else:
+            position = Position(view.game, base.clone(view.game, view.root), view.actions)
+            self._last = position
+        self._position = position if self.reuse else None
 
     # ---- files -----------------------------------------------------------------------------------
 
