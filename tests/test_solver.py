@@ -1,0 +1,773 @@
+"""Exact play: against solved positions, known truths of games, and itself in plain Python."""
+
+import importlib
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from agents.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
+from agents.solver import Solver, best_actions, build_book, scores, value
+from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
+from agents.solvers.connect4 import (
+    Connect4Engine,
+    claimeven,
+    count_bits,
+    has_four,
+    mirrored,
+    new_grid,
+    new_table,
+    position_key,
+    safe_moves,
+    winning_cells,
+)
+from agents.solvers.exhaustive import ExhaustiveEngine, LineTactics, NoTactics
+from agents.solvers.questions import Clock, action_scores, action_values, position_score
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.compiled import compiled
+from hexenv.games import base, connect4, gomoku, tictactoe
+
+JIT = not numba.config.DISABLE_JIT
+DATA = Path(__file__).parent / "data"
+needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+
+
+def played(env, moves=None):
+    """The environment, reset and with these moves played."""
+    env.reset(options={"moves": moves} if moves else None)
+    return env
+
+
+def tictactoe_on(board, kind=tictactoe_v0.raw_env):
+    env = kind()
+    env.reset(options={"board": f"{board[:3]}/{board[3:6]}/{board[6:]}"})
+    return env
+
+
+def connect4_positions(at_least=0):
+    """The solved positions: moves, and a score by column where it is not full."""
+    found = []
+    for line in (DATA / "connect4.jsonl").read_text(encoding="utf-8").splitlines():
+        solved = json.loads(line)
+        if len(solved["moves"]) >= at_least:
+            by_column = {c: s for c, s in enumerate(solved["scores"]) if s is not None}
+            found.append((solved["moves"], by_column))
+    return found
+
+
+def value_of(score):
+    return (score > 0) - (score < 0)
+
+
+# ---- TicTacToe -----------------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_every_position_of_tictactoe():
+    solved = json.loads((DATA / "tictactoe.json").read_text(encoding="utf-8"))
+    assert len(solved) == 4_520
+    engine = ExhaustiveEngine(tictactoe.new(), LineTactics(), 1 << 14)
+    wrong = []
+    for number, (board, answer) in enumerate(solved.items()):
+        env = tictactoe_on(board)
+        values = action_values(engine, env.state, Clock())
+        best = max(values.values())
+        found = (best, [action for action in values if values[action] == best])
+        expected = (answer["value"], answer["optimal"])
+        if found != expected:
+            wrong.append((board, found))
+        if number % 20 == 0:
+            assert (value(env), best_actions(env)) == expected
+    assert wrong == []
+
+
+def test_scores_of_tictactoe_count_stones():
+    env = tictactoe_on("XX.OO....")
+    assert scores(env) == {2: 3, 5: 0, 6: -3, 7: -3, 8: -3}  # won with the third stone, by either
+    env = tictactoe_on("X..O.....")
+    found = scores(env)
+    assert max(found.values()) == 2  # by a fork, with the fourth stone
+    assert best_actions(env) == [action for action, score in found.items() if score > 0]
+
+
+# ---- Connect4 ------------------------------------------------------------------------------------
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("at_least", "count"), [(20, 403), pytest.param(0, 560, marks=pytest.mark.slow)]
+)
+def test_every_column_of_the_solved_positions_of_connect4(at_least, count):
+    engine = Connect4Engine(connect4.new())
+    positions = connect4_positions(at_least)
+    assert len(positions) == count
+    wrong = []
+    for moves, expected in positions:
+        state = played(connect4_v0.raw_env(), moves).state
+        if action_scores(engine, state, Clock()) != expected:
+            wrong.append(moves)
+    assert wrong == []
+
+
+def test_values_and_best_actions_of_connect4():
+    for moves, expected in connect4_positions(at_least=30)[:20]:
+        env = played(connect4_v0.env(), moves)
+        best = max(expected.values())
+        assert scores(env) == expected
+        assert value(env) == value_of(best)
+        keeping = [c for c, score in expected.items() if value_of(score) == value_of(best)]
+        assert best_actions(env) == keeping
+
+
+def test_the_solver_compiled_and_interpreted():
+    compiled_engine = Connect4Engine(connect4.new(), 1 << 14)
+    plain_engine = Connect4Engine(connect4.new(), 1 << 14, compiles=False)
+    positions = connect4_positions(at_least=31)[:40]
+    assert len(positions) == 40
+    for moves, expected in positions:
+        state = played(connect4_v0.raw_env(), moves).state
+        clocks = Clock(), Clock()
+        assert action_scores(compiled_engine, state, clocks[0]) == expected
+        assert action_scores(plain_engine, state, clocks[1]) == expected
+        assert clocks[0].nodes == clocks[1].nodes
+    assert (compiled_engine.table.entries == plain_engine.table.entries).all()
+    assert compiled_engine.table.entries.any()
+
+
+@needs_compiler
+@pytest.mark.parametrize("size", [(4, 4), (4, 5), (5, 4), (3, 6), (7, 3), (2, 7), (1, 5), (4, 1)])
+def test_connect4_on_other_boards_by_both_solvers(size):
+    game = connect4.new(*size)
+    own = Connect4Engine(game, 1 << 18)
+    general = ExhaustiveEngine(game, LineTactics(), 1 << 18)
+    rng = np.random.default_rng(sum(size))
+    compared = 0
+    for _ in range(6):
+        state = base.new_state(game)
+        for _ in range(int(rng.integers(0, 8))):
+            legal = base.legal_actions(game, state)
+            if legal:
+                game.step(state, int(rng.choice(legal)))
+        if not game.is_terminal(state):
+            assert action_scores(own, state, Clock()) == action_scores(general, state, Clock())
+            compared += 1
+    assert compared > 0
+
+
+@pytest.mark.parametrize("size", [(8, 7), (6, 9), (20, 3)])
+def test_boards_of_63_bits(size):
+    env = connect4_v0.raw_env(rows=size[0], columns=size[1])
+    env.reset()
+    right = size[1] - 1
+    for action in (right, 0, right, 0, right):
+        env.step(action)
+    env.step(0)
+    assert value(env) == 1
+    state = env.state
+    grid = new_grid(*size)
+    wins = winning_cells(grid, int(state.stones[0]))
+    assert wins & env.game.top(state, right) != 0  # four on top of each other
+    taken = int(state.stones[0] | state.stones[1])
+    safe = safe_moves(grid, int(state.stones[0]), taken)
+    assert safe == env.game.top(state, 0)  # or the other has four
+
+
+def test_bits():
+    grid, game = new_grid(6, 7), connect4.new()
+    assert count_bits(2**63 - 1) == 63
+    for moves, _ in connect4_positions(at_least=20)[:80]:
+        state = played(connect4_v0.raw_env(), moves).state
+        for player in (0, 1):
+            bits = int(state.stones[player])
+            assert count_bits(bits) == bin(bits).count("1")
+            assert not has_four(grid, bits)
+            assert mirrored(grid, bits) != bits
+            assert mirrored(grid, mirrored(grid, bits)) == bits
+            wins = winning_cells(grid, bits)
+            for cell in range(42):
+                if game.owner(state, cell) == base.EMPTY:
+                    bit = 1 << game.bit(cell)
+                    assert (
+                        bool(wins & bit) == game.has_line(bits | bit) == has_four(grid, bits | bit)
+                    )
+
+
+def test_only_moves_after_which_the_opponent_does_not_win_are_safe():
+    game = connect4.new()
+    grid = new_grid(6, 7)
+    checked = 0
+    for moves, _ in connect4_positions(at_least=20)[:60]:
+        state = played(connect4_v0.raw_env(), moves).state
+        player = int(state.ply) & 1
+        mine = int(state.stones[player])
+        safe = safe_moves(grid, mine, int(state.stones[0] | state.stones[1]))
+        for action in base.legal_actions(game, state):
+            top = game.top(state, action)
+            child = base.clone(game, state)
+            game.step(child, action)
+            if game.outcome(child, player) == 1:
+                break
+            replies = base.legal_actions(game, child)
+            loses = any(game.wins_at(child, 1 - player, reply) for reply in replies)
+            assert bool(safe & top) == (not loses)
+            checked += 1
+    assert checked > 100
+
+
+def test_claimeven_is_a_bound():
+    game, grid = connect4.new(), new_grid(6, 7)
+    engine = Connect4Engine(game, 1 << 14)
+    found = {0: 0, -1: 0}
+    rng = np.random.default_rng(5)
+    while min(found.values()) < 2:
+        state = base.new_state(game)
+        while not game.is_terminal(state):
+            if state.ply >= 26 and state.ply % 2 == 0:
+                mine = int(state.stones[0])
+                taken = mine | int(state.stones[1])
+                has_win = winning_cells(grid, mine) & (taken + grid.floor) & ~taken
+                bound = claimeven(grid, mine, taken)
+                if bound in found and not has_win:
+                    found[bound] += 1
+                    assert position_score(engine, state, Clock()) <= bound
+            game.step(state, int(rng.choice(base.legal_actions(game, state))))
+
+
+def test_the_table_is_as_large_as_asked_for_or_as_is_of_use():
+    assert len(new_table(new_grid(6, 7), 1 << 16).entries) == 1 << 16
+    assert len(new_table(new_grid(6, 7), (1 << 17) - 1).entries) == 1 << 16
+    assert len(new_table(new_grid(2, 2), 1 << 16).entries) == 1 << 7
+    keys = {position_key(new_grid(1, 2), mine, taken) for mine, taken in ((0, 0), (0, 1), (1, 1))}
+    assert len(keys) == 3
+
+
+def test_other_lines_than_of_four():
+    with pytest.raises(ValueError, match="expected Connect4 that connects 4, got"):
+        Connect4Engine(connect4.new(4, 4, 3))
+    assert value(played(connect4_v0.env(rows=4, columns=4, connect=3))) == 1
+    with pytest.raises(ValueError, match="a game of at most 25 plies, got Connect4"):
+        value(played(connect4_v0.env(connect=5)))
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_perfect_play_of_connect4_wins_for_the_first_player_on_ply_41():
+    env = played(connect4_v0.raw_env())
+    solver = Solver(table_entries=1 << 26, seed=0)
+    values = []
+    while not any(env.terminations.values()):
+        action = solver.act(env)
+        values.append(solver.statistics.proven)
+        env.step(action)
+    assert env.actions[0] == 3
+    assert values == [1, -1] * 20 + [1]
+    assert len(env.actions) == 41
+    assert env.rewards == {"player_0": 1, "player_1": -1}
+
+
+# ---- m,n,k games ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("board_size", "connect", "expected"),
+    [(3, 3, 0), ((4, 3), 3, 1), ((3, 4), 3, 1), pytest.param(4, 4, 0, marks=needs_compiler)],
+)
+def test_known_values_of_games_of_lines(board_size, connect, expected):
+    assert value(played(gomoku_v0.env(board_size=board_size, connect=connect))) == expected
+
+
+def test_tactics_change_no_score():
+    game = gomoku.new((3, 4), 3)
+    engines = [ExhaustiveEngine(game, tactics, 1 << 12) for tactics in (LineTactics(), NoTactics())]
+    clocks = Clock(), Clock()
+    state = base.new_state(game)
+    game.step(state, 0)
+    found = [action_scores(*each) for each in zip(engines, [state] * 2, clocks, strict=True)]
+    assert found[0] == found[1]
+    assert clocks[0].nodes < clocks[1].nodes
+
+
+@pytest.mark.parametrize("game", [tictactoe.new(), connect4.new(3, 4, 3), gomoku.new(3, 3)])
+def test_the_exhaustive_search_compiled_and_interpreted(game):
+    engines = [ExhaustiveEngine(game, NoTactics(), 1 << 10, compiles) for compiles in (True, False)]
+    clocks = Clock(), Clock()
+    state = base.new_state(game)
+    game.step(state, 0)
+    game.step(state, 1)
+    found = [action_scores(*each) for each in zip(engines, [state] * 2, clocks, strict=True)]
+    assert found[0] == found[1]
+    assert clocks[0].nodes == clocks[1].nodes > 0
+    assert (engines[0].table.hashes == engines[1].table.hashes).all()
+
+
+def test_a_game_that_is_too_large_is_refused():
+    with pytest.raises(ValueError, match="a game of at most 25 plies, got Gomoku"):
+        value(played(gomoku_v0.env()))
+    with pytest.raises(ValueError, match="Hex of at most 36 cells, got 7 x 7"):
+        value(played(hex_v0.env(board_size=7)))
+
+
+# ---- the agent -----------------------------------------------------------------------------------
+
+
+def test_the_agent_plays_at_random_among_the_optimal_actions():
+    env = tictactoe_on("X........", tictactoe_v0.env)
+    assert best_actions(env) == [4]
+    assert {Solver("optimal", seed=seed).act(env) for seed in range(5)} == {4}
+    start = played(tictactoe_v0.env())
+    solver = Solver("optimal", seed=0)
+    assert {solver.act(start) for _ in range(100)} == set(range(9))
+    chosen = [solver.act(start) for _ in range(5)]
+    solver.reset(seed=7)
+    first = [solver.act(start) for _ in range(8)]
+    solver.reset(seed=7)
+    assert [solver.act(start) for _ in range(8)] == first
+    assert len(chosen) == 5
+
+
+def test_the_agent_wins_at_once_or_at_all():
+    env = tictactoe_on("XX.OO....")
+    quick = {Solver("best", seed=seed).act(env) for seed in range(10)}
+    assert quick == {2}
+    moves = "4433"  # X to move makes three in a row, open at both ends
+    env = played(connect4_v0.env(rows=4), moves)
+    found = scores(env)
+    assert max(found.values()) == 15 - 4
+    expected = {action for action, score in found.items() if score == 15 - 4}
+    assert {Solver("best", seed=seed).act(env) for seed in range(20)} == expected
+    winning = {action for action, score in found.items() if score > 0}
+    assert {Solver("optimal", seed=seed).act(env) for seed in range(60)} == winning
+
+
+def test_the_statistics_of_the_agent():
+    env = tictactoe_on("XOX......", tictactoe_v0.env)
+    solver = Solver(seed=0)
+    assert solver.statistics is None
+    solver.prepare(env)
+    action = solver.act(env)
+    assert action == 4
+    found = solver.statistics
+    assert found.values.tolist() == [0, 0, 0, -1, 0, -1, -1, -1, -1]
+    assert found.visits.tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1]
+    assert found.proven == 0
+    assert found.principal_variation == [4]
+    assert found.seconds > 0
+    solver.reset()
+    assert solver.statistics is None
+
+
+def test_two_solvers_of_tictactoe_draw_and_leave_the_environment_alone():
+    env = played(tictactoe_v0.env())
+    solvers = {"player_0": Solver(seed=1), "player_1": Solver("optimal", seed=2)}
+    while env.agents and not any(env.terminations.values()):
+        before = env.unwrapped.to_bytes()
+        action = solvers[env.agent_selection].act(env)
+        assert env.unwrapped.to_bytes() == before
+        env.step(action)
+    assert env.rewards == {"player_0": 0, "player_1": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"choice": "worst"}, "expected a choice of best, optimal, got 'worst'"),
+        ({"seconds": 0}, "expected a positive number of seconds, got 0"),
+        ({"table_entries": 5}, r"expected table_entries from 2\^10 to 2\^32, got 5"),
+        ({"route": "bogus"}, "expected a route of auto"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        Solver(**options)
+
+
+def test_positions_without_a_choice_are_refused():
+    env = tictactoe_v0.env()
+    with pytest.raises(ValueError, match="expected an environment in play, got one before reset"):
+        value(env)
+    env = played(tictactoe_v0.env(), "1 4 2 5 3")
+    for ask in (value, best_actions, scores, Solver().act):
+        with pytest.raises(ValueError, match="expected an environment in play, got one whose game"):
+            ask(env)
+
+
+def test_when_the_time_is_over():
+    env = played(connect4_v0.env())
+    solver = Solver(seconds=0.01, seed=0)
+    with pytest.raises(TimeoutError, match=r"expected to solve the position within 0\.01 s"):
+        solver.act(env)
+    assert solver.statistics is None
+    with pytest.raises(TimeoutError, match=r"no answer after [1-9]"):
+        value(env, seconds=0.01)
+    late = played(connect4_v0.env(), connect4_positions(at_least=36)[0][0])
+    assert solver.act(late) in best_actions(late)  # nothing is left of the search cut short
+
+
+# ---- environments of others ----------------------------------------------------------------------
+
+
+def theirs():
+    pytest.importorskip("pygame")
+    return importlib.import_module("pettingzoo.classic.tictactoe.tictactoe").env()
+
+
+def test_pettingzoos_tictactoe():
+    env = theirs()
+    env.reset()
+    # Their cells go down the columns; the corners and the centre are where they are in ours.
+    for action in (0, 4, 8):
+        env.step(action)
+    shown = env.observe(env.agent_selection)["observation"].copy()
+    assert value(env) == 0
+    assert best_actions(env) == [1, 3, 5, 7]
+    assert Solver("optimal", seed=0).act(env) in (1, 3, 5, 7)
+    assert (env.observe(env.agent_selection)["observation"] == shown).all()
+    ours = played(tictactoe_v0.env(), "1 5 9")
+    assert best_actions(ours) == [1, 3, 5, 7]
+    env.step(2)
+    assert value(env) == 1
+    assert best_actions(env) == [6]
+    assert scores(env)[6] == 101 - 2  # with the second stone from here
+
+
+def test_a_route_through_the_environment():
+    env = tictactoe_on("XX.OO....", tictactoe_v0.env)
+    solver = Solver(route="environment", seed=0)
+    assert solver.act(env) == 2
+    through = solver.statistics
+    assert Solver(seed=0).act(env) == 2
+    direct = Solver(seed=0)
+    direct.act(env)
+    assert (through.values == direct.statistics.values).all()
+
+
+def test_an_environment_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("agents.solver.FOREIGN_NODES", 500)
+    env = theirs()
+    env.reset()
+    with pytest.raises(ValueError, match="expected a game that is solved within 500 positions"):
+        value(env)
+
+
+# ---- opening books -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_book(tmp_path):
+    """A game whose book is quick to build, and the book's file."""
+    game = connect4.new(4, 4)
+    path = tmp_path / "book.npz"
+    build_book(game, 2, path)
+    return game, path
+
+
+def test_a_book_has_the_scores_of_the_search(small_book):
+    game, path = small_book
+    book = load_book(path)
+    assert (book.rows, book.columns, book.plies, book.finished) == (4, 4, 2, True)
+    engine = Connect4Engine(game)
+    levels = opening_positions(game, 2)
+    assert sum(len(level) for level in levels) == len(book.keys) == 1 + 2 + 8
+    for level in levels:
+        for state in level.values():
+            assert book.score(state) == position_score(engine, state, Clock())
+    deeper = base.new_state(game)
+    for action in (0, 1, 2):
+        game.step(deeper, action)
+    assert book.score(deeper) is None
+    assert os.listdir(path.parent) == ["book.npz"]
+
+
+def test_a_book_answers_without_a_search(small_book):
+    _, path = small_book
+    env = played(connect4_v0.env(rows=4, columns=4))
+    solver = Solver(book=str(path), seed=0)
+    without = Solver(seed=0)
+    assert solver.act(env) == without.act(env)
+    assert solver.statistics.simulations == 0
+    assert (solver.statistics.values == without.statistics.values).all()
+    assert value(env, book=path) == value(env)
+    assert scores(env, book=path) == scores(env)
+    assert best_actions(env, book=path) == best_actions(env)
+
+
+def test_a_book_that_lies_is_believed(small_book):
+    # So the book is what answers, for a position and for its mirror image.
+    game, path = small_book
+    book = load_book(path)
+    keys = dict.fromkeys(book.keys.tolist(), 3)
+    save_book(new_book(game, 2, keys, finished=True), path)
+    for moves in ("11", "44"):
+        assert value(played(connect4_v0.env(rows=4, columns=4), moves), book=path) == 1
+
+
+def test_a_book_is_built_in_several_sittings(tmp_path, monkeypatch):
+    game, path = connect4.new(4, 4), tmp_path / "book.npz"
+
+    def stop(done, total):
+        assert total == 26
+        if done == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_book(game, 3, path, report=stop)
+    begun = load_book(path)
+    assert not begun.finished
+    assert len(begun.keys) == 10
+    with pytest.raises(ValueError, match="expected a finished opening book, got one that is to be"):
+        value(played(connect4_v0.env(rows=4, columns=4)), book=path)
+
+    solved = []
+    ask = Connect4Engine.ask
+    monkeypatch.setattr(
+        Connect4Engine, "ask", lambda *args: solved.append(args[1].tobytes()) or ask(*args)
+    )
+    finished = build_book(game, 3, path)
+    assert finished.finished
+    assert len(set(solved)) <= 16  # and none of the ten again
+    whole = build_book(game, 3, tmp_path / "whole.npz")
+    assert (whole.keys == finished.keys).all()
+    assert (whole.scores == finished.scores).all()
+    solved.clear()
+    assert build_book(game, 3, path).finished
+    assert solved == []
+
+
+def test_a_time_limit_leaves_a_book_to_go_on_with(tmp_path):
+    path = tmp_path / "book.npz"
+    book = build_book(connect4.new(), 1, path, seconds=0.01, entries=1 << 16)
+    assert not book.finished
+    assert not load_book(path).finished
+
+
+def damaged(path, how):
+    """Damage a file in one of several ways."""
+    content = path.read_bytes()
+    if how == "empty":
+        path.write_bytes(b"")
+    elif how == "truncated":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "text":
+        path.write_bytes(b"1 2 3\n" * 50)
+    elif how == "flipped":
+        middle = content.index(b"scores.npy") + 60
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
+    elif how == "without scores":
+        with zipfile.ZipFile(path) as file:
+            kept = {name: file.read(name) for name in file.namelist() if name != "scores.npy"}
+        with zipfile.ZipFile(path, "w") as file:
+            for name, part in kept.items():
+                file.writestr(name, part)
+    elif how == "pickled":
+        np.savez(path, keys=np.array([object()], dtype=object))
+    else:
+        np.save(path.with_suffix(".npy"), np.zeros(3))
+        os.replace(path.with_suffix(".npy"), path)
+
+
+@pytest.mark.parametrize(
+    "how", ["empty", "truncated", "text", "flipped", "without scores", "pickled", "array"]
+)
+def test_a_damaged_book_is_refused(small_book, how):
+    _, path = small_book
+    damaged(path, how)
+    with pytest.raises(ValueError, match=r"expected an opening book, got .*book\.npz"):
+        load_book(path)
+    with pytest.raises(ValueError, match=r"expected an opening book, got .*book\.npz"):
+        Solver(book=str(path))
+
+
+def with_arrays(path, **changed):
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    np.savez(path, **(arrays | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"format": np.int64(2)}, "expected format 1, got 2"),
+        ({"keys": np.zeros(11, np.int64)}, "expected ascending keys with a score each"),
+        ({"scores": np.zeros(3, np.int8)}, "expected ascending keys with a score each"),
+        ({"scores": np.zeros(11, np.float64)}, "expected int64 keys and int8 scores"),
+        ({"scores": np.full(11, 30, np.int8)}, "expected the scores of positions of this board"),
+        ({"plies": np.int64(99)}, "expected the scores of positions of this board"),
+        ({"board": np.array([4, 4, 4])}, "expected an opening book"),
+    ],
+)
+def test_a_book_of_wrong_contents_is_refused(small_book, changed, message):
+    _, path = small_book
+    with_arrays(path, **changed)
+    with pytest.raises(ValueError, match=message):
+        load_book(path)
+
+
+def test_a_book_of_another_game_is_refused(small_book):
+    game, path = small_book
+    message = "expected an opening book for 6 x 7, got one for 4 x 4"
+    with pytest.raises(ValueError, match=message):
+        value(played(connect4_v0.env()), book=path)
+    with pytest.raises(ValueError, match=message):
+        Solver(book=str(path)).act(played(connect4_v0.env()))
+    with pytest.raises(ValueError, match="expected no opening book but for Connect4"):
+        value(played(tictactoe_v0.env()), book=path)
+    with pytest.raises(ValueError, match="expected a book of 3 plies for 4 x 4 or a new file, got"):
+        build_book(game, 3, path)
+    with pytest.raises(ValueError, match="expected plies from 0 to 15 on this board, got 16"):
+        build_book(game, 16, path)
+    with pytest.raises(FileNotFoundError):
+        Solver(book=str(path.with_name("none.npz")))
+
+
+def test_a_book_whose_writing_fails_leaves_the_old_one(small_book, monkeypatch):
+    _, path = small_book
+    before = path.read_bytes()
+    monkeypatch.setattr(np, "savez_compressed", lambda file, **arrays: file.write(b"x") and 1 / 0)
+    empty = Book(4, 4, 2, False, np.zeros(0, np.int64), np.zeros(0, np.int8))
+    with pytest.raises(ZeroDivisionError):
+        save_book(empty, path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["book.npz"]
+
+
+# ---- Hex -----------------------------------------------------------------------------------------
+
+
+def test_hex_by_its_own_solver():
+    env = played(hex_v0.env(board_size=3))
+    assert value(env) == 1
+    assert 4 in best_actions(env)
+    solver = Solver(seed=0)
+    assert solver.act(env) in best_actions(env)
+    assert solver.statistics.proven == 1
+    with pytest.raises(ValueError, match="expected a game whose solver counts plies, got hex"):
+        scores(env)
+
+
+# ---- alpha-beta ----------------------------------------------------------------------------------
+
+
+@compiled
+class Centre(NamedTuple):
+    """Who has the centre of TicTacToe is better off."""
+
+    weight: float = 0.5
+
+    def evaluate(self, game, state, player):
+        owner = game.owner(state, 4)
+        if owner == base.EMPTY:
+            return 0.0
+        return self.weight if owner == player else -self.weight
+
+
+def judge_centre(game, state, player):
+    return Centre().evaluate(game, state, player)
+
+
+def minimax(game, state, depth, evaluation, root_depth=None):
+    """The worth of a position for the player to move, without any pruning."""
+    root_depth = depth if root_depth is None else root_depth
+    player = game.to_play(state)
+    if game.is_terminal(state):
+        return game.outcome(state, player) * (WIN - (root_depth - depth) * PLY_COST)
+    if depth == 0:
+        return evaluation.evaluate(game, state, player)
+    worths = []
+    for action in base.legal_actions(game, state):
+        child = base.clone(game, state)
+        game.step(child, action)
+        worth = minimax(game, child, depth - 1, evaluation, root_depth)
+        worths.append(worth if game.to_play(child) == player else -worth)
+    return max(worths)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("route", ["auto", "interpreted", "environment"])
+def test_alphabeta_plays_one_of_the_best_actions_of_minimax(depth, route):
+    game = tictactoe.new()
+    evaluation = Centre() if route != "environment" else NoOpinion()
+    for board in ("X...O....", "XX.OO....", "XO..X..O.", "X.OXO...."):
+        if board.count("X") != board.count("O"):
+            env = tictactoe_on(board, tictactoe_v0.env)
+        else:
+            env = tictactoe_on(board)
+        worths = {}
+        for action in base.legal_actions(game, env.unwrapped.state):
+            child = base.clone(game, env.unwrapped.state)
+            game.step(child, action)
+            worths[action] = -minimax(game, child, depth - 1, evaluation, depth - 1)
+        best = {action for action, worth in worths.items() if worth == max(worths.values())}
+        chosen = set()
+        for seed in range(3 if route == "environment" else 30):
+            agent = AlphaBeta(depth, evaluation, route=route, seed=seed)
+            chosen.add(agent.act(env))
+        assert chosen <= best
+        assert chosen == best or route == "environment"
+
+
+def test_alphabeta_by_every_route_sees_the_same():
+    env = tictactoe_on("X...O....")
+    found = []
+    for evaluation, route in (
+        (Centre(), "auto"),
+        (Centre(), "interpreted"),
+        (judge_centre, "auto"),
+    ):
+        agent = AlphaBeta(3, evaluation, route=route, seed=5)
+        agent.prepare(env)
+        action, seen = agent.act(env), agent.statistics
+        found.append((action, seen.simulations, seen.values.tolist()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_alphabeta_prefers_the_quicker_win_and_the_later_loss():
+    env = played(connect4_v0.env(), "121212")
+    assert {AlphaBeta(5, seed=seed).act(env) for seed in range(10)} == {0}
+    agent = AlphaBeta(4, seed=0)
+    env = played(connect4_v0.env(), "4152")  # the first player can make an open three
+    env.step(agent.act(env))
+    env = played(connect4_v0.env(), "41525")
+    blocked = AlphaBeta(4, seed=0)
+    blocked.act(env)
+    assert blocked.statistics.proven in (None, -1)
+    env = played(connect4_v0.env(), "112233")  # the fourth in the row wins
+    agent.act(env)
+    assert agent.statistics.proven == 1
+    env.step(6)
+    assert {AlphaBeta(4, seed=seed).act(env) for seed in range(10)} == {3}
+
+
+def test_alphabeta_over_pettingzoos_tictactoe():
+    env = theirs()
+    env.reset()
+    for action in (0, 3, 1, 4):
+        env.step(action)
+    assert {AlphaBeta(3, seed=seed).act(env) for seed in range(5)} == {2}
+    agent = AlphaBeta(2, seed=0)
+    env.step(8)
+    assert agent.act(env) == 5
+    assert agent.statistics.proven == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "expected a depth from 1 to 1000, got 0"),
+        ({"depth": 2.5}, r"expected a whole number of plies, got 2\.5"),
+        ({"evaluation": 3}, "expected an evaluation or a function, got 3"),
+        ({"route": "bogus"}, "expected a route of auto"),
+    ],
+)
+def test_alphabeta_with_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        AlphaBeta(**options)
+
+
+def test_a_function_does_not_compile():
+    with pytest.raises(ValueError, match='route "compiled" needs an evaluation under @compiled'):
+        AlphaBeta(2, judge_centre, route="compiled").act(played(tictactoe_v0.env()))
