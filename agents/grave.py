@@ -18,6 +18,8 @@ class GRAVE(TreeSearchAgent):
         ref: Visits that are enough.
         bias: How fast the weight of these statistics shrinks.
         c: Weight of exploration.
+        plain_every: Every so many visits of a node, UCB1 selects, in case the rule is blind to a
+            good move; 0: never.
         playout: A policy of `agents.playouts`; for Hex, ``"bridges"``.
         **options: See `TreeSearchAgent`.
     """
@@ -31,9 +33,10 @@ class GRAVE(TreeSearchAgent):
         ref: int = 50,
         bias: float = 1e-5,
         c: float = 0.0,
+        plain_every: int = 30,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = Grave(int(ref), float(bias), float(c))
+        selection = Grave(int(ref), float(bias), float(c), plain_every=int(plain_every))
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

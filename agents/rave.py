@@ -21,6 +21,8 @@ class RAVE(TreeSearchAgent):
         schedule: How the mixture changes, ``"mse"``, ``"hand"`` or ``"text"``; see
             `agents.search.rave.amaf_weight`.
         fpu: First-play urgency: the score of an action that has not been played ever.
+        plain_every: Every so many visits of a node, UCB1 selects, in case the rule is blind to a
+            good move; 0: never.
         playout: A policy of `agents.playouts`; for Hex, ``"bridges"``.
         **options: See `TreeSearchAgent`.
     """
@@ -35,10 +37,13 @@ class RAVE(TreeSearchAgent):
         c: float = 0.0,
         schedule: str = "mse",
         fpu: float = math.inf,
+        plain_every: int = 30,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
         expect_one_of("schedule", schedule, SCHEDULES)
-        selection = Rave(float(k), float(c), SCHEDULES.index(schedule), float(fpu))
+        selection = Rave(
+            float(k), float(c), SCHEDULES.index(schedule), float(fpu), int(plain_every)
+        )
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
-from agents.search.tree import ROOT, Tree
+from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, kernel
 
 SCHEDULES: Final = ("mse", "hand", "text")
 """How the weight of AMAF shrinks, by number; see `amaf_weight`."""
 MSE, HAND, TEXT = range(3)
+
+
+PLAIN_C: Final = 1.0
+"""Weight of exploration in the selections by UCB1."""
 
 
 class AmafExtras(NamedTuple):
@@ -105,6 +109,7 @@ class Rave(NamedTuple):
     c: float = 0.0
     schedule: int = MSE
     fpu: float = math.inf
+    plain_every: int = 30
     played: NDArray[np.bool_] = NO_MOVES
     """``(2, num_cells())``: scratch space, who plays what from a ply on."""
 
@@ -117,16 +122,21 @@ class Rave(NamedTuple):
     def with_memory(self, game: Any) -> "Rave":
         return self._replace(played=np.zeros((2, game.num_cells()), np.bool_))
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, int]:
-        return self.c * sqrt_log(tree.visits[node]), tree.visits[node]
+    def prepare(self, tree: Tree, node: int) -> tuple[float, int, bool]:
+        visits = tree.visits[node]
+        plain = self.plain_every > 0 and visits % self.plain_every == 0
+        return (PLAIN_C if plain else self.c) * sqrt_log(visits), visits, plain
 
-    def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
+    def score(self, tree: Tree, child: int, prepared: tuple[float, int, bool]) -> float:
         visits, value, spread = tree.visits[child], tree.value[child], tree.spread[child]
+        proof = tree.proof[child]
         amaf_visits, amaf_sum = tree.extras.amaf[child, 0], tree.extras.amaf[child, 1]
         amaf = amaf_sum / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
-            return amaf
-        if amaf_visits > 0.0:
+            return math.inf if prepared[2] else amaf
+        if (
+            not prepared[2] and amaf_visits > 0.0 and proof == UNPROVEN
+        ):  # of a proven child there is nothing to guess
             weight = amaf_weight(self.schedule, self.k, prepared[1], visits, amaf_visits)
             value += weight * (amaf - value)
         return value + prepared[0] * spread
@@ -144,6 +154,7 @@ class Grave(NamedTuple):
     bias: float = 1e-5
     c: float = 0.0
     fpu: float = math.inf
+    plain_every: int = 30
     played: NDArray[np.bool_] = NO_MOVES
     node_of: NDArray[np.int32] = np.zeros(1, np.int32)
     """``(num_cells(),)``: scratch space, the ancestor's child for a move, or -1."""
@@ -160,7 +171,7 @@ class Grave(NamedTuple):
             played=np.zeros((2, cells), np.bool_), node_of=np.zeros(cells, np.int32)
         )
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, int]:
+    def prepare(self, tree: Tree, node: int) -> tuple[float, int, bool]:
         ancestor = node
         # Two plies up the same player is to move.
         while tree.visits[ancestor] <= self.ref and ancestor != ROOT:
@@ -173,10 +184,13 @@ class Grave(NamedTuple):
         first = tree.first_child[ancestor]
         for child in range(first, first + tree.child_count[ancestor]):
             node_of[cells[child]] = child
-        return self.c * sqrt_log(tree.visits[node]), ancestor
+        visits = tree.visits[node]
+        plain = self.plain_every > 0 and visits % self.plain_every == 0
+        return (PLAIN_C if plain else self.c) * sqrt_log(visits), ancestor, plain
 
-    def score(self, tree: Tree, child: int, prepared: tuple[float, int]) -> float:
+    def score(self, tree: Tree, child: int, prepared: tuple[float, int, bool]) -> float:
         visits, value, spread = tree.visits[child], tree.value[child], tree.spread[child]
+        proof = tree.proof[child]
         source = self.node_of[tree.extras.cells[child]]
         # Of a move the ancestor does not have, -1, the entry read is of no use.
         amaf_visits, amaf_sum = tree.extras.amaf[source, 0], tree.extras.amaf[source, 1]
@@ -184,8 +198,10 @@ class Grave(NamedTuple):
             amaf_visits = 0.0
         amaf = amaf_sum / amaf_visits if amaf_visits > 0.0 else self.fpu
         if visits == 0:
-            return amaf
-        if amaf_visits > 0.0:
+            return math.inf if prepared[2] else amaf
+        if (
+            not prepared[2] and amaf_visits > 0.0 and proof == UNPROVEN
+        ):  # of a proven child there is nothing to guess
             weight = amaf_visits / (visits + amaf_visits + self.bias * visits * amaf_visits)
             value += weight * (amaf - value)
         return value + prepared[0] * spread
