@@ -67,7 +67,14 @@ def test_finds_the_winning_moves_of_some_solved_positions_in_plain_python_too():
     check_solved_positions(4, solved_positions(4, 10))
 
 
-@pytest.mark.parametrize("size", [2, 3, 4, *([5, 6] if JIT else [])])
+@pytest.mark.parametrize(
+    "size",
+    [
+        *[2, 3, 4],
+        pytest.param(5, marks=needs_compiler),
+        pytest.param(6, marks=[needs_compiler, pytest.mark.slow]),
+    ],
+)
 def test_finds_exactly_the_winning_first_moves(size):
     game = hex.new(size)
     known = OPENINGS[f"{size}x{size}"]
@@ -153,6 +160,19 @@ def test_agrees_with_brute_force_on_boards_of_twelve_cells(rows, columns):
         cells = rng.permutation(rows * columns)[: int(rng.integers(rows * columns))]
         first = sum(1 << int(cell) for cell in cells[::2])
         second = sum(1 << int(cell) for cell in cells[1::2])
+        mover = len(cells) & 1
+        assert tool.solve(first, second, mover, Clock())[0] == winner(first, second, mover)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(7, 8), (8, 7), (6, 10), (10, 6), (2, 19), (19, 2)])
+def test_agrees_with_brute_force_on_large_boards_that_are_nearly_full(rows, columns):
+    winner = brute_force(rows, columns)
+    tool = solver.HexSolver(rows, columns, entries=1 << 12)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        cells = [int(cell) for cell in rng.permutation(rows * columns)[8:]]
+        first = sum(1 << cell for cell in cells[::2])
+        second = sum(1 << cell for cell in cells[1::2])
         mover = len(cells) & 1
         assert tool.solve(first, second, mover, Clock())[0] == winner(first, second, mover)
 

@@ -14,8 +14,14 @@ proves a win here, a pattern or a whole search, hands back its carrier, and carr
   (Hayward, Björnsson, Johanson, Kan, Po and van Rijswijck, "Solving 7x7 Hex with domination,
   virtual connections, and game-state reduction", TCS 2005). Where no move is left the position is
   lost, on the union of all these carriers.
-* Moves are tried in the order of the current that would flow through the cell if the board were
-  an electrical circuit (Anshelevich 2000, after Shannon).
+* *Inferior cells* (Björnsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and
+  the Shannon game", 2006): a cell is dead if no shortest path leads through it, whoever owns the
+  rest. Dead cells are filled, and so are pairs in which a player can answer each stone of the
+  opponent with one that makes it dead: the player has captured them. A move that a reply makes
+  dead is not tried.
+* Moves are judged before one is searched: by how many moves they leave to the opponent, and by
+  the current that would flow through the cell if the board were an electrical circuit (Anshelevich
+  2000, after Shannon).
 
 Sets of cells are the bits of one integer, so a board has at most 61 cells (and two sides).
 """
@@ -65,8 +71,6 @@ class Board(NamedTuple):
     """``(size,)``: the neighbours of each cell."""
     sides: NDArray[np.int64]
     """``(2, 2)``: the cells along each player's two sides."""
-    turns: bool
-    """Whether a half turn maps cell `i` to ``size - 1 - i``."""
 
 
 def new_board(rows: int, columns: int) -> Board:
@@ -82,7 +86,7 @@ def new_board(rows: int, columns: int) -> Board:
         for player, side in np.ndindex(2, 2):
             if is_along[player][side]:
                 sides[player, side] |= 1 << cell
-    return Board(rows * columns, (1 << rows * columns) - 1, around, sides, True)
+    return Board(rows * columns, (1 << rows * columns) - 1, around, sides)
 
 
 class Links(NamedTuple):
@@ -522,18 +526,30 @@ def turned(board: Board, cells: int) -> int:
 
 
 @kernel
+def is_turned(board: Board, first: int, second: int) -> bool:
+    """Whether a position is stored as its half turn, so that both are one."""
+    image = turned(board, first)
+    return image < first or (image == first and turned(board, second) < second)
+
+
+@kernel
+def is_entry(table: Table, entry: int, first: int, second: int, mover: int) -> bool:
+    """Whether an entry is that of a position."""
+    return bool(
+        table.stones[entry, 0] == first
+        and table.stones[entry, 1] == second
+        and table.efforts[entry] > 0
+        and table.results[entry] >> 1 == mover
+    )
+
+
+@kernel
 def entry_of(table: Table, first: int, second: int, mover: int) -> int:
     """The entry of a position, or the one to overwrite for it."""
-    entries = len(table.carriers)
     mixed = (first % 1000000007) * 31 + (second % 998244353) * 1009 + mover
-    entry = mixed % (entries - 1)
+    entry = mixed % (len(table.carriers) - 1)
     for i in range(entry, entry + 2):
-        if (
-            table.stones[i, 0] == first
-            and table.stones[i, 1] == second
-            and table.efforts[i] > 0
-            and table.results[i] >> 1 == mover
-        ):
+        if is_entry(table, i, first, second, mover):
             return i
     return entry if table.efforts[entry] <= table.efforts[entry + 1] else entry + 1
 
@@ -541,21 +557,14 @@ def entry_of(table: Table, first: int, second: int, mover: int) -> int:
 @kernel
 def look_up(board: Board, table: Table, first: int, second: int, mover: int) -> tuple[int, int]:
     """The winner of a position, if known, and the carrier."""
-    other_first = turned(board, first) if board.turns else first
-    other_second = turned(board, second) if board.turns else second
-    is_turned = other_first < first or (other_first == first and other_second < second)
-    if is_turned:
-        first, second = other_first, other_second
-    i = entry_of(table, first, second, mover)
-    if (
-        table.efforts[i] == 0
-        or table.stones[i, 0] != first
-        or table.stones[i, 1] != second
-        or table.results[i] >> 1 != mover
-    ):
+    turns = is_turned(board, first, second)
+    if turns:
+        first, second = turned(board, first), turned(board, second)
+    entry = entry_of(table, first, second, mover)
+    if not is_entry(table, entry, first, second, mover):
         return UNKNOWN, 0
-    carrier = int(table.carriers[i])
-    return int(table.results[i]) & 1, turned(board, carrier) if is_turned else carrier
+    carrier = int(table.carriers[entry])
+    return int(table.results[entry]) & 1, turned(board, carrier) if turns else carrier
 
 
 @kernel
@@ -570,16 +579,15 @@ def keep(
     effort: int,
 ) -> None:
     """Store who wins a position."""
-    other_first = turned(board, first) if board.turns else first
-    other_second = turned(board, second) if board.turns else second
-    if other_first < first or (other_first == first and other_second < second):
-        first, second, carrier = other_first, other_second, turned(board, carrier)
-    i = entry_of(table, first, second, mover)
-    table.stones[i, 0] = first
-    table.stones[i, 1] = second
-    table.carriers[i] = carrier
-    table.efforts[i] = effort
-    table.results[i] = winner + 2 * mover
+    if is_turned(board, first, second):
+        first, second = turned(board, first), turned(board, second)
+        carrier = turned(board, carrier)
+    entry = entry_of(table, first, second, mover)
+    table.stones[entry, 0] = first
+    table.stones[entry, 1] = second
+    table.carriers[entry] = carrier
+    table.efforts[entry] = effort
+    table.results[entry] = winner + 2 * mover
 
 
 # ---- the search ---------------------------------------------------------------------------------
@@ -623,10 +631,10 @@ def new_stack(board: Board) -> Stack:
 
 
 @kernel
-def reduce(board: Board, links: Links, stack: Stack, depth: int) -> int:
+def fill_in(board: Board, links: Links, stack: Stack, depth: int) -> int:
     """Fill dead and captured cells with stones; returns who has joined both sides then, if any.
 
-    Who wins stays the same. A dead cell may have any colour, and a player answers in the pair.
+    Who wins stays the same. Where the owner of captured cells wins, they belong to the carrier.
     """
     stones, captured = stack.stones[depth], stack.captured[depth]
     captured[:] = 0
@@ -681,7 +689,9 @@ def judge(board: Board, links: Links, stack: Stack, depth: int) -> int:
 def moves_to_try(stack: Stack, depth: int) -> int:
     """Moves that may still win, without those that a reply makes dead.
 
-    If such a move wins, the mover can as well pass once, and wins by another move that is not.
+    After such a move and that reply it is the mover's turn again, with nothing gained and one more
+    stone against it. If there is a win then, the same move wins now already, and so on until it is
+    a move of another kind.
     """
     moves = 0
     bits = int(stack.must[depth])
@@ -705,7 +715,7 @@ def lose(stack: Stack, depth: int) -> int:
 @kernel
 def open_node(board: Board, table: Table, links: Links, stack: Stack, depth: int) -> int:
     """The winner of a position just reached, or UNKNOWN where moves have to be tried."""
-    winner = reduce(board, links, stack, depth)
+    winner = fill_in(board, links, stack, depth)
     if winner != UNKNOWN:
         stack.proof[depth] = 0
         return winner
