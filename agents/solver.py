@@ -140,7 +140,9 @@ class Question:
     def value(self) -> int:
         """The value of the position."""
         if self.engine is None:
-            return max(self.values().values())
+            game = self.view.game
+            winner = hex_solver.winner(game, self.state, seconds=self.clock.seconds)
+            return 1 if winner == game.to_play(self.state) else -1
         with _lock:
             return position_value(self.engine, self.state, self.clock)
 
