@@ -100,7 +100,15 @@ class Searcher:
             self.graph = graph.new_graph(size)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "tree": None, "graph": None}  # a workspace, not worth copying
+        tree = self.tree
+        if self.variant is None:  # after `reset`, what is in the tree is of no use
+            return {**self.__dict__, "tree": None, "graph": None}
+        if tree is not None and self.graph is None:  # a copy needs no room to grow
+            count = max(int(tree.node_count[0]), 1)
+            extras = self.variant.selection.new_extras(count)
+            copy_nodes(tree, trimmed := new_tree(count, extras))
+            tree = trimmed
+        return {**self.__dict__, "tree": tree}
 
 
 class Position(NamedTuple):

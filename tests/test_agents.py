@@ -190,9 +190,10 @@ def test_a_copy_of_an_agent_plays_on_as_the_original(new_agent, copied):
     assert [twin.act(env) for _ in range(3)] != [agent.act(env) for _ in range(3)]
 
 
-def test_a_pickled_agent_is_small():
+def test_a_pickled_agent_is_small_after_a_reset():
     agent = UCT(2_000, seed=0)
     agent.act(started("connect4"))
+    agent.reset()
     assert len(pickle.dumps(agent)) < 5_000
 
 
@@ -321,7 +322,7 @@ def test_greedy_over_a_foreign_environment(connect_four):
 @pytest.mark.parametrize("simulations", [1, 2, 7, 100, 513])
 def test_simulations_are_exact(simulations, route):
     env = started("tictactoe", plies=2)
-    agent = UCT(simulations, route=route, seed=0)
+    agent = UCT(simulations, solver="off", route=route, seed=0)
     agent.act(env)
     assert agent.statistics.simulations == simulations
     assert agent.statistics.visits.sum() == simulations
@@ -347,7 +348,7 @@ def test_seconds_are_kept(whose, seconds, request):
         env = started("connect4")
     else:  # so late that a simulation takes a few milliseconds
         env = foreign(request.getfixturevalue("connect_four"), 6 * [0] + 6 * [1] + 6 * [6] + [3, 3])
-    agent = UCT(seconds=seconds, seed=0)
+    agent = UCT(seconds=seconds, solver="off", reuse=False, seed=0)
     agent.act(env)  # compiles
     # A busy machine may stop us at any time, for any time: one of many moves must be right.
     assert any(overrun(agent, env, seconds) <= 0 for _ in range(20))
@@ -361,7 +362,7 @@ def test_of_two_budgets_the_first_to_end_counts():
     few.act(env)
     assert few.statistics.simulations == 10
     assert few.statistics.seconds < 60
-    short = UCT(simulations=10**9, seconds=0.05, max_nodes=1_000, seed=0)
+    short = UCT(simulations=10**9, seconds=0.05, max_nodes=1_000, solver="off", seed=0)
     short.act(env)
     assert short.statistics.simulations < 10**9
     assert short.statistics.seconds >= 0.05
@@ -383,9 +384,9 @@ def test_the_shortest_time_is_enough_for_one_simulation():
         ({"seconds": math.nan}, "expected a positive number of seconds, got nan"),
         ({"seconds": math.inf}, "expected a positive number of seconds, got inf"),
         ({"final_move": "best"}, "expected a final_move of visits, value, lcb, got 'best'"),
-        ({"playout": "slow"}, "expected a playout of fast, generic, got 'slow'"),
-        ({"max_nodes": 1}, r"expected max_nodes from 2 to 2\*\*31 - 1, got 1"),
-        ({"max_nodes": 2**31}, r"expected max_nodes from 2 to 2\*\*31 - 1, got 2147483648"),
+        ({"playout": "slow"}, "expected a playout of fast, generic, .*got 'slow'"),
+        ({"max_nodes": 1}, "expected max_nodes from 2 to 2147483647, got 1"),
+        ({"max_nodes": 2**31}, "expected max_nodes from 2 to 2147483647, got 2147483648"),
     ],
 )
 def test_options_of_uct_out_of_range_are_refused(options, message):

@@ -17,7 +17,24 @@ from agents.cli import INTERRUPTED, main
 from agents.naming import agent_classes, environment_makers, make_agent, parse_options, parse_value
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
-AGENTS = ["greedy", "random", "uct"]
+AGENTS = [
+    "alphabeta",
+    "distance",
+    "flat",
+    "grave",
+    "greedy",
+    "history",
+    "lgr",
+    "mast",
+    "nrpa",
+    "quality",
+    "random",
+    "rave",
+    "solver",
+    "transposition",
+    "ucb1-tuned",
+    "uct",
+]
 
 
 def run(*arguments, typed=None, status=0):

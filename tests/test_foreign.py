@@ -66,7 +66,7 @@ def shown(env):
 
 def actions_in(agent):
     """All actions in the tree that an agent's last search left."""
-    tree = agent._tree
+    tree = agent._searchers[0].tree
     return set(tree.action[1 : tree.node_count[0]].tolist())
 
 

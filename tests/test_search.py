@@ -13,7 +13,16 @@ from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log
-from agents.search.tree import ROOT, add_node, children, expand, new_tree, record_visit
+from agents.search.simulation import new_simulation
+from agents.search.tree import (
+    ROOT,
+    add_node,
+    children,
+    expand,
+    new_tree,
+    node_arrays,
+    record_visit,
+)
 from agents.tree_search import FINAL_MOVES, choose, root_statistics, wilson_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
@@ -64,11 +73,16 @@ def after(env, actions):
     return env
 
 
+def plain_uct(*arguments, **options):
+    """UCT without proofs and from nothing in every move: all simulations run, and are playouts."""
+    return UCT(*arguments, **{"solver": "off", "reuse": False, **options})
+
+
 def tree_of(agent, env):
     """The nodes that a search has left, by the names of the tree's arrays."""
     agent.act(env)
-    tree = agent._tree
-    return {name: array[: tree.node_count[0]].copy() for name, array in tree._asdict().items()}
+    tree = agent._searchers[0].tree
+    return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 
 def assert_same_trees(one, other):
@@ -125,8 +139,8 @@ def test_compiled_and_interpreted_search_grow_the_same_tree(board, plies, playou
     env = after(make(board), random_line(board, plies))
     options = {"simulations": affordable_simulations(env), "playout": playout, "seed": plies}
 
-    compiled = UCT(route="compiled", **options)
-    interpreted = UCT(route="interpreted", **options)
+    compiled = plain_uct(route="compiled", **options)
+    interpreted = plain_uct(route="interpreted", **options)
 
     assert_same_trees(tree_of(compiled, env), tree_of(interpreted, env))
     assert compiled.statistics.visits.sum() == options["simulations"]
@@ -138,8 +152,8 @@ def test_the_search_through_an_environment_grows_the_same_tree(board, plies, kin
     env = after(make(board, kind), random_line(board, plies))
     options = {"simulations": affordable_simulations(env), "playout": "generic", "seed": plies}
 
-    planned = UCT(route="auto", **options)
-    through_env = UCT(route="environment", **options)
+    planned = plain_uct(route="auto", **options)
+    through_env = plain_uct(route="environment", **options)
 
     assert_same_trees(tree_of(planned, env), tree_of(through_env, env))
     np.testing.assert_array_equal(planned.statistics.values, through_env.statistics.values)
@@ -155,7 +169,7 @@ def test_the_search_over_pettingzoo_grows_the_same_tree(plies, kind):
     options = {"simulations": int(120 * SHARE), "playout": "generic", "seed": plies}
 
     trees = [
-        tree_of(UCT(**options), after(getattr(module, kind)(), line))
+        tree_of(plain_uct(**options), after(getattr(module, kind)(), line))
         for module in (connect4_v0, theirs)
     ]
 
@@ -168,7 +182,8 @@ def test_routes_agree_beyond_the_table_of_logarithms():
     env = after(tictactoe_v0.raw_env(), [])
     simulations = 2 * SQRT_LOGS.size
     trees = [
-        tree_of(UCT(simulations, route=route, seed=3), env) for route in ("compiled", "interpreted")
+        tree_of(plain_uct(simulations, route=route, seed=3), env)
+        for route in ("compiled", "interpreted")
     ]
     assert_same_trees(*trees)
 
@@ -176,7 +191,7 @@ def test_routes_agree_beyond_the_table_of_logarithms():
 @over_all_boards
 def test_another_seed_grows_another_tree(board):
     env = after(make(board), [])
-    one, other = (tree_of(UCT(50, seed=seed), env) for seed in (0, 1))
+    one, other = (tree_of(plain_uct(50, seed=seed), env) for seed in (0, 1))
     assert not np.array_equal(one["action"], other["action"])
 
 
@@ -190,7 +205,8 @@ def test_searching_in_slices_is_searching_at_once(board, run):
         tree, rng = new_tree(5_000), np.random.default_rng(0)
         for simulations in slices:
             run(game, base.new_state(game), base.new_state(game), tree, variant, simulations, rng)
-        trees.append({name: array[: tree.node_count[0]] for name, array in tree._asdict().items()})
+        count = tree.node_count[0]
+        trees.append({name: array[:count] for name, array in node_arrays(tree).items()})
     assert_same_trees(*trees)
     assert trees[0]["visits"][ROOT] == 151
 
@@ -247,9 +263,9 @@ def test_invariants_of_a_tree(board, late, playout):
 @over_small_boards
 def test_statistics_say_what_is_in_the_tree(board):
     env = after(make(board), random_line(board, 2))
-    agent = UCT(300, seed=1)
+    agent = plain_uct(300, seed=1)
     tree = tree_of(agent, env)
-    root = children(agent._tree, ROOT)
+    root = children(agent._searchers[0].tree, ROOT)
     statistics = agent.statistics
     legal = base.legal_actions(env.game, env.state)
 
@@ -269,7 +285,7 @@ def test_statistics_say_what_is_in_the_tree(board):
 @over_all_boards
 def test_the_principal_variation_is_a_legal_line(board):
     env = after(make(board), random_line(board, 2))
-    agent = UCT(2_000 if JIT else 200, seed=2)
+    agent = plain_uct(2_000 if JIT else 200, seed=2)
     action = agent.act(env)
     line = agent.statistics.principal_variation
 
@@ -282,7 +298,7 @@ def test_the_principal_variation_is_a_legal_line(board):
 
 def test_actions_without_a_visit_have_the_value_0():
     env = after(hex_v0.raw_env(board_size=5), [])
-    agent = UCT(3, seed=0)
+    agent = plain_uct(3, seed=0)
     agent.act(env)
     assert sorted(agent.statistics.visits)[-4:] == [0, 1, 1, 1]
     assert np.count_nonzero(agent.statistics.values) == 3
@@ -375,9 +391,9 @@ def test_exploration_grows_over_the_edge_of_the_table():
 def test_a_full_tree_goes_on_without_growing(board, spare, route):
     env = after(make(board), [])
     max_nodes = env.game.num_actions() + spare
-    agent = UCT(200, max_nodes=max_nodes, route=route, seed=0)
+    agent = plain_uct(200, max_nodes=max_nodes, route=route, seed=0)
     action = agent.act(env)
-    tree = agent._tree
+    tree = agent._searchers[0].tree
 
     assert env.is_legal(action)
     assert len(tree.action) == max_nodes
@@ -392,7 +408,7 @@ def test_a_full_tree_goes_on_without_growing(board, spare, route):
 
 def test_a_tree_with_room_for_the_root_alone_is_flat():
     env = after(connect4_v0.raw_env(), [])
-    agent = UCT(500, max_nodes=8, seed=0)
+    agent = plain_uct(500, max_nodes=8, seed=0)
     tree = tree_of(agent, env)
     assert len(tree["action"]) == 8
     assert tree["child_count"].tolist() == [7] + 7 * [0]
@@ -405,7 +421,7 @@ def test_a_tree_that_cannot_hold_the_root_is_refused(board):
     env = after(make(board), [])
     actions = env.game.num_actions()
     with pytest.raises(ValueError, match=f"expected max_nodes above the {actions} actions here"):
-        UCT(10, max_nodes=actions).act(env)
+        plain_uct(10, max_nodes=actions).act(env)
 
 
 # ---- what it finds -------------------------------------------------------------------------------
@@ -440,7 +456,7 @@ def position(module, options, moves):
 def test_a_win_is_found(module, options, moves, move, final_move, playout):
     env = position(module, options, moves)
     game = env.unwrapped.game
-    agent = UCT(2_000 if JIT else 400, final_move=final_move, playout=playout, seed=0)
+    agent = plain_uct(2_000 if JIT else 400, final_move=final_move, playout=playout, seed=0)
     action = agent.act(env)
     assert game.action_text(action) == move
     assert agent.statistics.values[action] == 1
@@ -452,7 +468,7 @@ def test_a_win_is_found(module, options, moves, move, final_move, playout):
 @pytest.mark.parametrize(("module", "options", "moves", "move"), BLOCKS.values(), ids=BLOCKS)
 def test_a_threat_is_blocked(module, options, moves, move, playout):
     env = position(module, options, moves)
-    agent = UCT(10_000 if JIT else 1_000, playout=playout, seed=0)
+    agent = plain_uct(10_000 if JIT else 1_000, playout=playout, seed=0)
     assert env.unwrapped.game.action_text(agent.act(env)) == move
 
 
@@ -472,7 +488,7 @@ def test_a_child_at_which_the_game_is_over_stays_a_leaf():
 
 def test_the_last_move_of_a_draw():
     env = position(tictactoe_v0, {}, "12354687")
-    agent = UCT(10, seed=0)
+    agent = plain_uct(10, seed=0)
     assert agent.act(env) == 8
     assert agent.statistics.visits[8] == 10
     assert agent.statistics.values[8] == 0
@@ -483,9 +499,10 @@ def mean_reward(game, root, state, playout, count, rng):
     """Kernel: what random playouts from a position are worth to the player to move."""
     buffer = np.empty(game.num_actions(), np.int32)
     total = 0
+    simulation = new_simulation(game, False)
     for _ in range(count):
         game.copy(root, state)
-        playout.simulate(game, state, rng, buffer)
+        playout.simulate(game, state, rng, buffer, simulation)
         total += game.outcome(state, game.to_play(root))
     return total / count
 
@@ -551,28 +568,28 @@ BUSY = [1.0, 0.0] * 15
     [("visits", 2), ("value", 0), ("lcb", 1)],  # the lower ends: 0.44, 0.70 and 0.33
 )
 def test_the_three_final_moves_differ(final_move, chosen):
-    assert choose(tree_with_children(LUCKY, SOLID, BUSY), final_move) == chosen
+    assert choose([tree_with_children(LUCKY, SOLID, BUSY)], final_move) == chosen
 
 
 @pytest.mark.parametrize("final_move", FINAL_MOVES)
 def test_ties_go_to_the_lower_action_wherever_it_stands(final_move):
     tree = tree_with_children([1.0], [1.0], [1.0], actions=[5, 2, 7])
-    assert choose(tree, final_move) == 2
+    assert choose([tree], final_move) == 2
 
 
 def test_equal_visits_go_to_the_better_value():
     tree = tree_with_children([0.0, 0.5], [0.5, 1.0], [1.0, 0.0])
-    assert choose(tree, "visits") == 1
+    assert choose([tree], "visits") == 1
 
 
 @pytest.mark.parametrize("final_move", FINAL_MOVES)
 def test_an_action_that_was_never_tried_is_not_chosen(final_move):
-    assert choose(tree_with_children([], [0.0], []), final_move) == 1
+    assert choose([tree_with_children([], [0.0], [])], final_move) == 1
 
 
 def test_statistics_of_a_tree_made_by_hand():
     tree = tree_with_children([1.0, 0.0, 1.0, 1.0], [], [0.0], actions=[4, 1, 0])
-    statistics = root_statistics(tree, 6, 5, 0.25)
+    statistics = root_statistics([tree], 6, 5, 0.25)
     assert statistics.visits.tolist() == [1, 0, 0, 0, 4, 0]
     assert statistics.values.tolist() == [-1, 0, 0, 0, 0.5, 0]
     assert statistics.principal_variation == [4]
