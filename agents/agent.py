@@ -24,7 +24,7 @@ class Statistics:
     Attributes:
         visits: ``(num_actions,) int64``: simulations that began with each action.
         values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
-            to move; 0 where `visits` is 0.
+            to move; 0 where `visits` is 0. Of an action whose outcome is proven, the outcome.
         principal_variation: The line of the most visited actions, from the root.
         simulations: Simulations run in this search.
         seconds: Time it took, without compilation.

@@ -561,6 +561,8 @@ def root_statistics(
     values = np.zeros(num_actions, np.float64)
     visits[root.actions] = root.visits
     values[root.actions] = np.where(root.visits > 0, 2 * root.value - 1, 0)
+    known = root.proof != UNPROVEN
+    values[root.actions[known]] = root.proof[known]
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())

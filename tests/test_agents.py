@@ -186,8 +186,11 @@ def test_a_copy_of_an_agent_plays_on_as_the_original(new_agent, copied):
     agent.act(env)
     twin = copied(agent)
     assert [twin.act(env) for _ in range(5)] == [agent.act(env) for _ in range(5)]
-    agent.act(env)  # alone: the streams are two
-    assert [twin.act(env) for _ in range(3)] != [agent.act(env) for _ in range(3)]
+    for _ in range(2):
+        agent.act(env)  # alone: the streams are two
+    for one in (agent, twin):
+        one.reset()  # the trees, but not the streams
+    assert [twin.act(env) for _ in range(8)] != [agent.act(env) for _ in range(8)]
 
 
 def test_a_pickled_agent_is_small_after_a_reset():

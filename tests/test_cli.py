@@ -205,7 +205,7 @@ BAD_INPUT = [
     (("nosuch",), "No such command 'nosuch'"),
     (("match", "tictactoe", "random"), "takes 2 values"),
     (("match", "chess", "random", "random"), "a game of connect4, gomoku, hex, tictactoe, got 'ch"),
-    (("match", "hex", "foo", "random"), "an agent of greedy, random, uct, got 'foo'"),
+    (("match", "hex", "foo", "random"), f"an agent of {', '.join(AGENTS)}, got 'foo'"),
     (("match", "hex", "random,random", "random"), "got 'random,random'"),
     (("match", "hex", "uct:depth=3", "random"), "uct: expected an option of simulations, seconds"),
     (("match", "hex", "uct:simulations", "random"), "uct: expected key=value, got 'simulations'"),
@@ -279,7 +279,7 @@ BAD_INPUT = [
         r"connect4: expected \(rows \+ 1\) \* columns of at most 63",
     ),
     (("play", "chess", "random"), "expected a game of connect4"),
-    (("play", "tictactoe", "foo"), "expected an agent of greedy, random, uct, got 'foo'"),
+    (("play", "tictactoe", "foo"), f"expected an agent of {', '.join(AGENTS)}, got 'foo'"),
     (("play", "tictactoe", "random", "--side", "third"), "'third' is not one of 'first', 'second'"),
     (("play", "tictactoe", "random", "--moves", "1x"), "move 2 of 2: expected a cell from 1 to 9"),
     (("play", "tictactoe", "random", "--moves", "11"), "move 2 of 2: illegal action 0: 1 is taken"),
@@ -368,7 +368,7 @@ def test_options_without_a_type_are_texts():
 def test_agents_are_made_by_name(name):
     agent = make_agent(name, seed=4)
     assert type(agent) is agent_classes()[name]
-    env = hexenv.gomoku_v0.env()
+    env = hexenv.tictactoe_v0.env()
     env.reset()
     assert agent.act(env) == make_agent(f"{name}:seed=4").act(env)
 

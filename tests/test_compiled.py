@@ -701,7 +701,10 @@ def ask_everything(game, plies, state, played, stone, legal, mask, planes, buffe
     for _ in range(plies):
         count = game.legal_actions(state, legal)
         game.step(state, int(legal[(3 * count) // 4]))
+    played_last = (3 * count) // 4
+    following = game.next_actions(state, legal, count, played_last)
     count = game.legal_actions(state, legal)
+    filled = game.cell_of(state, int(legal[0])), game.num_cells()
     game.legal_mask(state, mask)
     for cell in range(len(cells)):
         cells[cell] = game.owner(state, cell)
@@ -719,6 +722,7 @@ def ask_everything(game, plies, state, played, stone, legal, mask, planes, buffe
         (game.is_terminal(state), game.outcome(state, 0), game.outcome(played, 1), played.winner),
         (game.position_hash(state), game.position_hash(stone)),
         (game.owner(stone, empty), game.completes(stone, empty)),
+        (filled[0], filled[1], following),
     )
 
 

@@ -192,10 +192,11 @@ over_wrapped = pytest.mark.parametrize("name", WRAPPED)
 @pytest.mark.parametrize("board", BOARDS)
 def test_our_environments_are_planned_over_as_compiled_games(board, kind):
     env = played(make(board, kind))
-    game, root, compiles = planner_view(env)
+    game, root, compiles, actions = planner_view(env)
     assert game is env.unwrapped.game
     assert root.tobytes() == env.unwrapped.state.tobytes()
     assert compiles
+    assert actions == tuple(env.unwrapped.actions)
     assert not planner_view(env, "interpreted").compiles
     assert isinstance(planner_view(env, "environment").game, ForeignGame)
 
