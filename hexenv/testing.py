@@ -269,6 +269,7 @@ def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
     _check_ends(game, actions, log)
     _check_stones(game, actions, log)
     _check_copies(game, actions, log)
+    _check_moves(game, actions, log)
     _check_rebuilt(game, actions, log)
     _check_texts(game, actions, log)
     _check_illegal_actions(game, actions, log)
@@ -622,6 +623,110 @@ def _check_machine_code(game: Game, actions: list[int], log: GameLog, seed: int)
         _winners_of_playouts(game, log.states, seed, random_playouts),
         _winners_of_playouts(game, log.states, seed, _compiled_playouts),
     )
+
+
+# ---- what playouts and searches ask besides ------------------------------------------------------
+
+
+def follow_moves(
+    game: Any, states: Any, actions: Any, legal: Any, cells: Any, scratch: Any
+) -> None:
+    """Kernel: at every ply of a game, what `next_actions` and `cell_of` say.
+
+    Args:
+        game: The game.
+        states: The positions, from the start.
+        actions: What was played.
+        legal: ``(plies + 1, num_actions())``: receives the actions that `next_actions` keeps.
+        cells: The same shape: receives the cells of these.
+        scratch: ``(num_actions(),)``.
+    """
+    count = game.legal_actions(states[0], scratch)
+    for ply in range(len(actions) + 1):
+        if ply > 0:
+            played = 0
+            while scratch[played] != actions[ply - 1]:
+                played += 1
+            count = game.next_actions(states[ply], scratch, count, played)
+        if not game.is_terminal(states[ply]):
+            for pick in range(count):
+                legal[ply, pick] = scratch[pick]
+                cells[ply, pick] = game.cell_of(states[ply], int(scratch[pick]))
+
+
+def find_wins(game: Any, states: Any, legal: Any, counts: Any, wins: Any) -> None:
+    """Kernel: what `winning_action` says at every ply; ``(plies + 1, 2)``, by player."""
+    for ply in range(len(states)):
+        if not game.is_terminal(states[ply]):
+            for player in range(2):
+                count = int(counts[ply])
+                wins[ply, player] = game.winning_action(states[ply], player, -1, legal[ply], count)
+
+
+_compiled_follow_moves = CompiledFunction(follow_moves)
+_compiled_find_wins = CompiledFunction(find_wins)
+
+
+def _followed(
+    game: Game, actions: list[int], log: GameLog, follow: Any, find: Any
+) -> tuple[Any, Any, Any]:
+    shape = (len(actions) + 1, game.num_actions())
+    legal, cells = np.full((2, *shape), UNTOUCHED, np.int32)
+    scratch = np.empty(game.num_actions(), np.int32)
+    follow(game, log.states, np.array(actions, np.int32), legal, cells, scratch)
+    players = 2 if hasattr(game, "winning_action") else 0
+    wins = np.full((len(actions) + 1, players), UNTOUCHED, np.int64)
+    if players:
+        find(game, log.states, log.legal, log.counts, wins)
+    return legal, cells, wins
+
+
+def _check_moves(game: Game, actions: list[int], log: GameLog) -> None:
+    """`next_actions`, `cell_of` and the winning actions agree with what steps show."""
+    legal, cells, wins = _followed(game, actions, log, follow_moves, find_wins)
+    for ply in range(len(actions) if log.ended[-1] else len(actions) + 1):
+        found = [int(action) for action in legal[ply] if action != UNTOUCHED]
+        expected = log.legal[ply, : log.counts[ply]].tolist()
+        if sorted(found) != expected:
+            _fail_after(game, actions[:ply], "next_actions", expected, found)
+        own = cells[ply, : len(found)]
+        if len(set(own.tolist())) != len(own) or not ((own >= 0) & (own < game.num_cells())).all():
+            claim = f"different ones from 0 to {game.num_cells() - 1}"
+            _fail_after(game, actions[:ply], "cell_of", claim, own.tolist())
+        if ply < len(actions):
+            _check_filled_cell(game, actions[: ply + 1], log, int(own[found.index(actions[ply])]))
+        for player in range(wins.shape[1]):
+            _check_winning_action(game, actions[:ply], log, player, int(wins[ply, player]))
+    if is_compiled(game):
+        fast = _followed(game, actions, log, _compiled_follow_moves, _compiled_find_wins)
+        for name, one, other in zip(
+            ("next_actions", "cell_of", "winning_action"), (legal, cells, wins), fast, strict=True
+        ):
+            claim = f"{name} of machine code against Python"
+            _expect_everywhere(game, actions, claim, one, other)
+
+
+def _check_filled_cell(game: Game, actions: list[int], log: GameLog, cell: int) -> None:
+    """The last action filled the cell that `cell_of` said, unless that is beyond the board."""
+    if cell < game.rows * game.columns and cell != log.last_cells[len(actions)]:
+        _fail_after(game, actions, "cell_of", log.last_cells[len(actions)], cell)
+
+
+def _check_winning_action(
+    game: Any, actions: list[int], log: GameLog, player: int, found: int
+) -> None:
+    """What `winning_action` found wins, and where it found nothing, nothing does."""
+    state = log.states[len(actions)]
+    legal = log.legal[len(actions), : log.counts[len(actions)]].tolist()
+    winning = [action for action in legal if game.wins_at(state, player, action)]
+    if found not in (winning or [NO_ACTION]):
+        _fail_after(game, actions, "winning_action", winning or [NO_ACTION], found)
+    if player == game.to_play(state):
+        for action in legal:
+            reached = base.clone(game, state)
+            game.step(reached, action)
+            if (game.outcome(reached, player) > 0) != (action in winning):
+                _fail_after(game, actions, f"wins_at of {action}", action not in winning, None)
 
 
 class _SeenPositions:

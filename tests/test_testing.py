@@ -180,7 +180,32 @@ def symmetries_of_no_square(self):
     return images
 
 
+def next_actions_that_keep_all(self, state, actions, count, played):
+    return count
+
+
+def cell_of_the_mirror(self, state, action):
+    return 8 - action
+
+
+def cell_of_all_one(self, state, action):
+    return 3
+
+
+def wins_at_nothing(self, state, player, action):
+    return False
+
+
+def no_winning_action(self, state, player, near, actions, count):
+    return -1
+
+
 FAULTS = {
+    next_actions_that_keep_all: ("next_actions", "next_actions: expected .* got .*; after 1 plies"),
+    cell_of_the_mirror: ("cell_of", "cell_of: expected . got .; after 1 plies|cell_of: expected ."),
+    cell_of_all_one: ("cell_of", "cell_of: expected different ones from 0 to 8, got .3, 3"),
+    wins_at_nothing: ("wins_at", "wins_at of .: expected True|winning_action: expected"),
+    no_winning_action: ("winning_action", r"winning_action: expected \[.*\], got -1"),
     legal_actions_descending: ("legal_actions", "expected ascending ones"),
     legal_actions_beyond_their_count: ("legal_actions", "legal_actions: expected . written"),
     legal_actions_out_of_range: (
@@ -283,6 +308,9 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
     owner = TicTacToe.owner
     observe = TicTacToe.observe
     last_cell = TicTacToe.last_cell
+    cell_of = TicTacToe.cell_of
+    num_cells = TicTacToe.num_cells
+    next_actions = TicTacToe.next_actions
     random_playout = TicTacToe.random_playout
     place = TicTacToe.place
     completes = TicTacToe.completes

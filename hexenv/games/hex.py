@@ -48,6 +48,14 @@ def find(links: NDArray[np.int16], place: int) -> int:
     return place
 
 
+@kernel
+def look_up(links: NDArray[np.int16], place: int) -> int:
+    """`find` without a change to the state, for questions."""
+    while links[place] != place:
+        place = links[place]
+    return place
+
+
 @compiled
 class Hex(NamedTuple):
     """The rules of Hex. `new` checks the parameters."""
@@ -122,14 +130,14 @@ class Hex(NamedTuple):
         """Whether the cell joins the chains of the player's two sides."""
         if action == self.rows * self.columns:
             return False
-        start = find(state.links, TOP if player == 0 else LEFT)
+        start = look_up(state.links, TOP if player == 0 else LEFT)
         far = (self.rows + 1) * WIDTH + 1 if player == 0 else LEFT + self.columns + 1
-        goal = find(state.links, far)
+        goal = look_up(state.links, far)
         place = self.place_of(action)
         joins_start = joins_goal = False
         for offset in AROUND:
             if state.owners[place + offset] == player:
-                chain = find(state.links, place + offset)
+                chain = look_up(state.links, place + offset)
                 joins_start |= chain == start
                 joins_goal |= chain == goal
         return joins_start and joins_goal
