@@ -14,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import hexenv
+from agents.accuracy_command import accuracy
 from agents.agent import Agent
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.human import HumanPlayer
@@ -219,6 +220,7 @@ def list_all(as_json: bool) -> None:
             )
 
 
+main.add_command(accuracy)
 main.add_command(tournament)
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from agents.tree_search import DEFAULT_SIMULATIONS, wilson_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 JIT = not numba.config.DISABLE_JIT
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "agents" / "positions"
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 over_small_boards = pytest.mark.parametrize("board", SMALL)

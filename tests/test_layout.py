@@ -161,6 +161,10 @@ def test_the_top_level_is_tidy():
 def test_packages_hold_sources_alone(package):
     files = [path for path in (ROOT / package).rglob("*") if path.is_file()]
     strangers = {
-        path.name for path in files if path.suffix != ".py" and "__pycache__" not in path.parts
+        str(path.relative_to(ROOT / package))
+        for path in files
+        if path.suffix != ".py" and "__pycache__" not in path.parts
     }
-    assert strangers <= {"py.typed"}
+    solved = {name for name in strangers if name.startswith("positions")}
+    assert strangers - solved <= {"py.typed"}
+    assert not solved or package == "agents"

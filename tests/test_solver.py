@@ -33,7 +33,7 @@ from hexenv.compiled import compiled
 from hexenv.games import base, connect4, gomoku, tictactoe
 
 JIT = not numba.config.DISABLE_JIT
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "agents" / "positions"
 needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
 
 

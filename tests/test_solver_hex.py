@@ -14,8 +14,8 @@ from hexenv.games import base, hex
 
 JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
-DATA = Path(__file__).parent / "data"
-OPENINGS = json.loads((DATA / "hex_openings.json").read_text())
+DATA = Path(__file__).parents[1] / "agents" / "positions"
+OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
 
 
 def position(game, moves):

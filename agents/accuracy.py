@@ -1,0 +1,318 @@
+"""How often agents are right in positions whose exact value is known.
+
+A *set* is a file of solved positions. Only positions in which a mistake is possible count: those
+where the legal actions differ in value. An action *keeps the value* if its value is the best one;
+it is *optimal* if its score is, where the set has scores (how soon a win comes), else if it keeps
+the value; its *loss* is the best value less its own, 0 to 2.
+"""
+
+import json
+import multiprocessing
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from importlib import resources
+from math import comb
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.naming import make_agent, make_environment
+from hexenv.games.tictactoe import HAS_LINE
+
+CHUNK: Final = 25
+"""Positions that a worker plays at a time."""
+
+
+@dataclass(frozen=True)
+class SolvedPosition:
+    """A position and what each legal action is worth.
+
+    Attributes:
+        game: The environment's name.
+        options: Its options, as ``key=value`` texts.
+        start: For `reset`: its `options`.
+        values: Value by action, -1, 0 or 1 for the player to move.
+        scores: Score by action, higher is better; where they are not known, the values.
+    """
+
+    game: str
+    options: tuple[str, ...]
+    start: dict[str, Any]
+    values: dict[int, int]
+    scores: dict[int, int]
+
+    @property
+    def mistake_possible(self) -> bool:
+        """Whether some action loses value."""
+        return len(set(self.values.values())) > 1
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How an agent did on a set.
+
+    Attributes:
+        agent: Its text.
+        name: The set's.
+        kept: ``(seeds, positions)``: whether the action kept the value.
+        optimal: The same shape: whether it was optimal.
+        loss: The same shape: what it lost.
+        seconds: Mean time for a move.
+    """
+
+    agent: str
+    name: str
+    kept: NDArray[np.bool_]
+    optimal: NDArray[np.bool_]
+    loss: NDArray[np.int64]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The shares, with intervals, as a dictionary of what JSON knows."""
+        return {
+            "agent": self.agent,
+            "set": self.name,
+            "positions": int(self.kept.shape[1]),
+            "seeds": int(self.kept.shape[0]),
+            "kept": float(self.kept.mean()),
+            "kept_interval": interval(self.kept),
+            "optimal": float(self.optimal.mean()),
+            "optimal_interval": interval(self.optimal),
+            "loss": float(self.loss.mean()),
+            "seconds_per_move": self.seconds,
+        }
+
+
+def interval(found: NDArray[Any], draws: int = 4_000) -> tuple[float, float]:
+    """95 % interval of a mean over positions, each counted with its mean over the seeds.
+
+    A bootstrap over positions: runs with other seeds share them, so they are no new evidence of how
+    the agent does on others. Where all are alike, Wilson's interval for as many positions.
+    """
+    means = found.mean(axis=0)
+    count = len(means)
+    if means.min() == means.max() and means[0] in (0.0, 1.0):
+        side = 1.96**2 / (count + 1.96**2)
+        return (0.0, side) if means[0] == 0.0 else (1.0 - side, 1.0)
+    rng = np.random.default_rng(0)
+    drawn = np.array([means[rng.integers(0, count, count)].mean() for _ in range(draws)])
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, float], float]:
+    """How much more often one agent keeps the value than another on the same positions.
+
+    Returns:
+        The difference of the shares, its 95 % interval (a bootstrap over positions), and McNemar's
+        exact two-sided p for the first seed.
+    """
+    gain = one.kept.mean(axis=0) - other.kept.mean(axis=0)
+    better = int(np.sum(one.kept[0] & ~other.kept[0]))
+    worse = int(np.sum(~one.kept[0] & other.kept[0]))
+    unequal = better + worse
+    tail = sum(comb(unequal, k) for k in range(min(better, worse) + 1)) / 2**unequal
+    return float(gain.mean()), interval(gain[None, :]), min(1.0, 2.0 * tail)
+
+
+# ---- sets ----------------------------------------------------------------------------------------
+
+
+def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPosition]]:
+    """The sets that come with the package, by name; for Hex those of the board size, or all.
+
+    Raises:
+        ValueError: If there is none for the game with these options.
+    """
+    folder = resources.files("agents") / "positions"
+    sets: dict[str, list[SolvedPosition]] = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        stem, _, kind = file.name.partition(".")
+        if stem.partition("_")[0] == game and kind in ("json", "jsonl"):
+            positions = read_positions(file.read_text(encoding="utf-8"), file.name)
+            if not options or sorted(options) == sorted(positions[0].options):
+                sets[stem] = positions
+    if not sets:
+        raise ValueError(f"expected a game with a set of solved positions, got {game} {options}")
+    return sets
+
+
+def load_positions(path: str | Path) -> list[SolvedPosition]:
+    """The positions of a file: one of the package's kinds, or of the public Connect4 sets.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is of no known kind, or a line is not: named with its number.
+    """
+    return read_positions(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+def read_positions(text: str, name: str) -> list[SolvedPosition]:
+    """The positions of a file's text; `name` is for errors."""
+    if Path(name).suffix == ".json":
+        try:
+            solved = dict(json.loads(text))
+            if not solved:
+                raise ValueError("an empty file")
+            return [_tictactoe(board, solved) for board in solved]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name}: expected solved boards of tictactoe, got {error!r}"
+            ) from None
+    found: list[SolvedPosition] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            found.append(_json_line(line) if line.startswith("{") else _scored_line(line))
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            expected = "expected moves and what the actions are worth"
+            raise ValueError(f"{name}:{number}: {expected}, got {line[:60]!r}: {error}") from None
+    if not found:
+        raise ValueError(f"{name}: expected solved positions, got an empty file")
+    return found
+
+
+def _tictactoe(board: str, solved: dict[str, Any]) -> SolvedPosition:
+    """One of all positions; what a move is worth, the position after it tells."""
+    mover = solved[board]["to_move"]
+    values: dict[int, int] = {}
+    for cell in (cell for cell in range(9) if board[cell] == "."):
+        after = board[:cell] + mover + board[cell + 1 :]
+        if after in solved:
+            values[cell] = -int(solved[after]["value"])
+        else:  # the end
+            stones = sum(1 << place for place in range(9) if after[place] == mover)
+            values[cell] = int(HAS_LINE[stones])
+    best = {cell for cell in values if values[cell] == max(values.values())}
+    if best != set(solved[board]["optimal"]):
+        raise ValueError(f"all positions and their optimal cells; got {best} in {board}")
+    start = {"board": f"{board[:3]}/{board[3:6]}/{board[6:]}"}
+    return SolvedPosition("tictactoe", (), start, values, values)
+
+
+def _json_line(line: str) -> SolvedPosition:
+    row = json.loads(line)
+    if "scores" in row:
+        return _connect4(row["moves"], row["scores"])
+    size, winning = int(row["size"]), set(row["winning"])
+    taken = set(row["moves"])
+    cells = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size)]
+    values = {
+        action: 1 if cell in winning else -1
+        for action, cell in enumerate(cells)
+        if cell not in taken
+    }
+    start = {"moves": " ".join(row["moves"])}
+    return SolvedPosition("hex", (f"board_size={size}",), start, values, values)
+
+
+def _scored_line(line: str) -> SolvedPosition:
+    moves, *scores = line.split()
+    if len(scores) not in (7, 8) or not re.fullmatch("[1-7]+", moves):
+        raise ValueError("expected columns from 1 to 7 and seven scores")
+    return _connect4(moves, [None if score == "x" else int(score) for score in scores[-7:]])
+
+
+def _connect4(moves: str, by_column: Sequence[int | None]) -> SolvedPosition:
+    scores = {action: score for action, score in enumerate(by_column) if score is not None}
+    values = {action: (score > 0) - (score < 0) for action, score in scores.items()}
+    return SolvedPosition("connect4", (), {"moves": moves}, values, scores)
+
+
+# ---- playing them --------------------------------------------------------------------------------
+
+
+def measure(
+    agent: str,
+    positions: Sequence[SolvedPosition],
+    *,
+    name: str = "",
+    seeds: int = 5,
+    seed: int = 0,
+    workers: int = 1,
+    on_chunk: Callable[[], None] = lambda: None,
+) -> Accuracy:
+    """Let an agent act once in each position where a mistake is possible, with several seeds.
+
+    Args:
+        agent: Its text; see `agents.naming`.
+        positions: The set.
+        name: The set's name, for the result.
+        seeds: How many times each position is played.
+        seed: Of all chance: the agent is reset with one made of it, the run and the position.
+        workers: Processes; the result is the same for any number. 0: in this one.
+        on_chunk: Called as pieces of the work are done.
+
+    Raises:
+        ValueError: If no position is left, or the agent or the environment cannot be made.
+    """
+    played = [position for position in positions if position.mistake_possible]
+    if not played:
+        raise ValueError("expected positions in which a mistake is possible, got none")
+    make_agent(agent)
+    starts = range(0, len(played), CHUNK)
+    tasks = [
+        (agent, played[start : start + CHUNK], start, run, seed)
+        for run in range(seeds)
+        for start in starts
+    ]
+    found: list[list[tuple[int, float]]] = []
+    for actions in _in_processes(tasks, workers):
+        found.append(actions)
+        on_chunk()
+    chosen = np.array([action for chunk in found for action, _ in chunk]).reshape(seeds, -1)
+    seconds = float(np.mean([seconds for chunk in found for _, seconds in chunk]))
+    judge = np.array(
+        [[_judge(p, int(action)) for p, action in zip(played, row, strict=True)] for row in chosen]
+    )
+    return Accuracy(agent, name, judge[..., 0] == 0, judge[..., 1] == 1, judge[..., 0], seconds)
+
+
+def _judge(position: SolvedPosition, action: int) -> tuple[int, int]:
+    """What an action loses, and whether it is optimal; an illegal one loses all there is."""
+    if action not in position.values:
+        return 2, 0
+    best = max(position.values.values())
+    is_optimal = position.scores[action] == max(position.scores.values())
+    return best - position.values[action], int(is_optimal)
+
+
+Task = tuple[str, list[SolvedPosition], int, int, int]
+
+
+def _in_processes(tasks: list[Task], workers: int) -> Iterator[list[tuple[int, float]]]:
+    if workers == 0:
+        yield from map(_play, tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(_play, tasks)
+
+
+_made: dict[tuple[str, str, tuple[str, ...]], tuple[Any, Any]] = {}
+"""The agent and the environment of a worker: made, and compiled, once."""
+
+
+def _play(task: Task) -> list[tuple[int, float]]:
+    """The actions of an agent in some positions, and their seconds."""
+    text, positions, start, run, seed = task
+    chosen: list[tuple[int, float]] = []
+    for number, position in enumerate(positions, start):
+        key = (text, position.game, position.options)
+        is_new = key not in _made
+        if is_new:
+            _made.clear()
+            _made[key] = (make_agent(text), make_environment(position.game, position.options))
+        agent, env = _made[key]
+        env.reset(options=dict(position.start))
+        if is_new and hasattr(agent, "prepare"):
+            agent.prepare(env)
+        agent.reset(int(np.random.SeedSequence([seed, run, number]).generate_state(1)[0]))
+        started = time.perf_counter()
+        action = int(agent.act(env))
+        chosen.append((action, time.perf_counter() - started))
+    return chosen

@@ -1,0 +1,130 @@
+"""The command `hexenv accuracy`."""
+
+import csv
+import json
+import os
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from agents.accuracy import CHUNK, Accuracy, difference, load_positions, measure, own_sets
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.option("--positions", type=click.Path(), help="A file of solved positions of your own.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the game.")
+@click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
+@click.option("--limit", type=click.IntRange(1), help="Only so many positions of a set.")
+@click.option(
+    "--workers", type=click.IntRange(0), help="Processes; by default one a processor, 0: none."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--csv", "csv_path", type=click.Path(), help="File for the table.")
+def accuracy(
+    game: str,
+    agents: tuple[str, ...],
+    positions: str | None,
+    options: tuple[str, ...],
+    seeds: int,
+    seed: int,
+    limit: int | None,
+    workers: int | None,
+    as_json: bool,
+    csv_path: str | None,
+) -> None:
+    """Let each AGENT move in solved positions of GAME, and count how often it is right.
+
+    Example: hexenv accuracy hex uct rave:playout=bridges --option board_size=6
+
+    Positions in which every move is as good as another are left out. The intervals are of 95 %, by
+    a bootstrap over positions.
+    """
+    try:
+        sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
+        of = {position.game for members in sets.values() for position in members}
+        if of != {game}:
+            raise ValueError(f"expected positions of {game}, got some of {', '.join(sorted(of))}")
+        sets = {
+            name: [position for position in members if position.mistake_possible][:limit]
+            for name, members in sets.items()
+        }
+        found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
+        if csv_path:
+            _write_csv(csv_path, found)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([result.as_json() for result in found]))
+    else:
+        _print_table(found, agents)
+
+
+def _workers(workers: int | None) -> int:
+    return (os.cpu_count() or 1) if workers is None else workers
+
+
+def _measure_all(
+    sets: dict[str, Any],
+    agents: tuple[str, ...],
+    seeds: int,
+    seed: int,
+    workers: int,
+    quiet: bool,
+) -> list[Accuracy]:
+    chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
+    with Progress(console=Console(stderr=True), disable=quiet) as bar:
+        task = bar.add_task("positions", total=chunks)
+        return [
+            measure(
+                agent,
+                members,
+                name=name,
+                seeds=seeds,
+                seed=seed,
+                workers=workers,
+                on_chunk=lambda: bar.advance(task),
+            )
+            for name, members in sets.items()
+            for agent in agents
+        ]
+
+
+def _write_csv(path: str, found: list[Accuracy]) -> None:
+    rows = [result.as_json() for result in found]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
+    """One row a set and agent; the last column is beside the first agent, on the same positions."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in ("set", "agent", "positions", "keeps value", "optimal", "loss", "ms/move"):
+        table.add_column(column, justify="left" if column in ("set", "agent") else "right")
+    if len(agents) > 1:
+        table.add_column("beside the first", justify="right")
+    first = found[0]
+    for result in found:
+        if result.name != first.name:
+            first = result
+        row = result.as_json()
+        cells = [result.name, result.agent, str(row["positions"])]
+        for share in ("kept", "optimal"):
+            low, high = row[f"{share}_interval"]
+            cells.append(f"{100 * row[share]:.1f} ({100 * low:.1f}-{100 * high:.1f})")
+        cells += [f"{row['loss']:.3f}", f"{1000 * row['seconds_per_move']:.2f}"]
+        if result is not first:
+            gain, (low, high), p = difference(result, first)
+            cells.append(f"{100 * gain:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p {p:.2g}")
+        table.add_row(*cells)
+    console = Console()
+    console.width = max(console.width, 140)  # in less, figures would be cut off
+    console.print(table)
