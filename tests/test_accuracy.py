@@ -183,7 +183,7 @@ def test_the_command_prints_json(tmp_path):
     words = "accuracy hex random greedy --option board_size=4 --limit 20 --seeds 2 --workers 0"
     result = CliRunner().invoke(main, [*words.split(), "--json", "--csv", str(table)])
     assert result.exit_code == 0, result.output
-    rows = json.loads(result.output)
+    rows = json.loads(result.stdout)
     assert [(row["agent"], row["set"], row["positions"]) for row in rows] == [
         ("random", "hex_4x4", 20),
         ("greedy", "hex_4x4", 20),
