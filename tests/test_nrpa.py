@@ -382,7 +382,9 @@ def test_the_default_beats_random_and_the_text_does_not():
     assert 35 <= wins_against_random(100, simulations=200, faithful=True) <= 65
 
 
-POSITIONS = json.loads((Path(__file__).parent / "data" / "tictactoe.json").read_text())
+POSITIONS = json.loads(
+    (Path(__file__).parents[1] / "agents" / "positions" / "tictactoe.json").read_text()
+)
 
 
 @pytest.mark.skipif(not JIT, reason="plain Python is slow")
