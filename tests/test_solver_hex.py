@@ -58,9 +58,11 @@ def test_finds_exactly_the_winning_moves_of_solved_endgames_on_7x7():
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [6, 7])
-def test_finds_exactly_the_winning_moves_of_all_large_solved_positions(size):
-    check_solved_positions(size, solved_positions(size))
+@pytest.mark.parametrize(("size", "empties"), [(6, 36), (7, 42)])  # emptier ones take minutes each
+def test_finds_exactly_the_winning_moves_of_large_solved_positions(size, empties):
+    found = [known for known in solved_positions(size) if known["empties"] <= empties]
+    assert len(found) > 50
+    check_solved_positions(size, found)
 
 
 def test_finds_the_winning_moves_of_some_solved_positions_in_plain_python_too():
