@@ -1,0 +1,982 @@
+"""The variants of the search: what they compute, recounted from a record of every simulation."""
+
+import importlib
+import math
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from environments import legal_actions as legal_in
+from environments import make, random_action
+
+from agents.naming import agent_classes, make_agent
+from agents.playouts import make_playout
+from agents.search.adaptation import PolicyAdaptation
+from agents.search.bridges import SaveBridge
+from agents.search.distance import DistanceScore, DistanceUCB
+from agents.search.history import ProgressiveHistory
+from agents.search.mast import NST, Mast
+from agents.search.mcts import SOLVERS, Variant, search, with_memory
+from agents.search.playout import Decisive, Uniform
+from agents.search.puct import PUCT, Assessed, Assessment, Indifferent
+from agents.search.rave import HAND, MSE, TEXT, Grave, Rave, amaf_weight
+from agents.search.replies import LastGoodReply
+from agents.search.reward import Discounted, RelativeBonus, WinLoss
+from agents.search.selection import UCB1, Evenly, UCB1Tuned
+from agents.search.simulation import new_simulation
+from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tree, node_arrays
+from agents.tree_search import TreeSearchAgent
+from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from hexenv.games import base, hex, notation, tictactoe
+
+JIT = not numba.config.DISABLE_JIT
+needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+
+RECOUNTED = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
+over_boards = pytest.mark.parametrize("board", RECOUNTED)
+
+
+# ---- every variant by two routes -----------------------------------------------------------------
+
+SPECS = (
+    "uct", "uct:solver=hard", "uct:solver=off", "uct:fpu=0.6", "ucb1-tuned", "history",
+    "rave", "rave:schedule=hand,c=0.3", "rave:schedule=text", "grave", "grave:ref=5",
+    "lgr", "lgr:order=2", "lgr:forgetting=off", "mast", "mast:temperature=0.2",
+    "uct:playout=nst", "uct:playout=ppa", "uct:playout=decisive",
+    "uct:playout=decisive+lgrf2+mast", "quality", "quality:quality=discount",
+    "distance", "distance:faithful=on", "flat", "transposition",
+)  # fmt: skip
+IN_HEX = ("uct:playout=bridges", "rave:playout=bridges", "uct:playout=bridges+lgr2")
+ROUTES = [(spec, board) for spec in SPECS for board in ("connect4", "hex-3-swap")]
+ROUTES += [(spec, board) for spec in IN_HEX for board in ("hex-3-swap", "hex-3x5")]
+
+
+def nodes_in_use(agent):
+    """All that the search has written for the nodes of its tree, or of its graph."""
+    searcher = agent._searchers[0]
+    count = int(searcher.tree.node_count[0])
+    # No rule keeps anything of the root itself.
+    nodes = {
+        name: array[1 if name.startswith("extras") else 0 : count].copy()
+        for name, array in node_arrays(searcher.tree).items()
+    }
+    if searcher.graph is not None:
+        positions = np.flatnonzero(searcher.tree.action[:count] == -1)
+        nodes["target"] = searcher.graph.target[:count].copy()
+        for name in ("mover", "own", "mean"):
+            nodes[name] = getattr(searcher.graph, name)[positions]
+    return nodes
+
+
+def assert_same_nodes(one, other):
+    assert list(one) == list(other)
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
+
+
+def three_moves(agent, board):
+    """What an agent leaves behind in each of three moves of its own, and which it plays."""
+    env = make(board)
+    env.reset()
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        action = agent.act(env)
+        yield action, agent.statistics, nodes_in_use(agent)
+        for played in (action, None):
+            env.step(random_action(env, rng) if played is None else played)
+            if any(env.terminations.values()):
+                return
+
+
+def assert_routes_agree(new_agent, board):
+    by_route = [list(three_moves(new_agent(route), board)) for route in ("compiled", "interpreted")]
+    assert len(by_route[0]) == len(by_route[1]) > 1
+    for one, other in zip(*by_route, strict=True):
+        assert one[0] == other[0]
+        assert one[1].simulations == other[1].simulations
+        assert one[1].proven == other[1].proven
+        assert_same_nodes(one[2], other[2])
+
+
+@needs_compiler
+@pytest.mark.parametrize(("spec", "board"), ROUTES)
+def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
+    separator = "," if ":" in spec else ":"
+    assert_routes_agree(
+        lambda route: make_agent(f"{spec}{separator}simulations=70,route={route}", seed=3), board
+    )
+
+
+@needs_compiler
+@pytest.mark.parametrize("playout", [Uniform(), Assessed(Indifferent(0.3))], ids=["plays", "asks"])
+def test_compiled_and_interpreted_puct_grow_the_same_trees(playout):
+    variant = Variant(PUCT(), playout, WinLoss())
+    assert_routes_agree(lambda route: TreeSearchAgent(variant, 70, route=route, seed=3), "connect4")
+
+
+@pytest.mark.parametrize("name", [name for name in agent_classes() if name != "human"])
+def test_every_agent_plays_legally_over_pettingzoo(name):
+    pytest.importorskip("pygame")
+    theirs = importlib.import_module("pettingzoo.classic.tictactoe.tictactoe")
+    agent = make_agent(f"{name}:simulations=12" if name not in WITHOUT_BUDGET else name, seed=1)
+    env = theirs.env()
+    env.reset()
+    for action in (4, 0, 1):  # a middle game, for those who search it to the end
+        env.step(action)
+    while not any(env.terminations.values()):
+        before = shown(env)
+        action = agent.act(env)
+        assert shown(env) == before
+        assert type(action) is int
+        assert env.observe(env.agent_selection)["action_mask"][action] == 1
+        env.step(action)
+
+
+WITHOUT_BUDGET = ("alphabeta", "greedy", "nrpa", "random", "solver")
+
+
+def shown(env):
+    seen = [repr(env.observe(agent)) for agent in env.agents]
+    state = (env.agents, env.agent_selection, env.rewards, env.terminations, env.infos)
+    return seen, repr(state), repr(env.last())
+
+
+# ---- a record of every simulation ----------------------------------------------------------------
+
+
+class Logged(NamedTuple):
+    """One simulation, as it was when its tree had counted it."""
+
+    path: list
+    players: list
+    cells: list
+    rewards: list
+    depth: int
+    length: int
+    result: float
+
+
+class Recorder:
+    """A reward that notes each simulation, and leaves what it is worth to another."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.log = []
+
+    def shape(self, outcome, player, plies, length):
+        return self.inner.shape(outcome, player, plies, length)
+
+    def needs_moves(self):
+        return True
+
+    def with_memory(self, game):
+        return Recorder(self.inner.with_memory(game))
+
+    def update(self, tree, simulation):
+        depth, length = int(simulation.depth[0]), int(simulation.length[0])
+        self.log.append(
+            Logged(
+                simulation.path[:depth].tolist(),
+                simulation.players[:length].tolist(),
+                simulation.cells[:length].tolist(),
+                simulation.rewards[:depth].tolist(),
+                depth,
+                length,
+                float(simulation.result[0]),
+            )
+        )
+        self.inner.update(tree, simulation)
+
+
+class Search(NamedTuple):
+    """A tree, with how it grew."""
+
+    game: object
+    root: object
+    tree: object
+    variant: Variant
+    log: list
+
+
+def searched(
+    board, selection=None, playout=None, reward=None, simulations=150, plies=0, solver="soft"
+):
+    """Run the interpreted search with a record of its simulations."""
+    env = make(board)
+    env.reset()
+    rng = np.random.default_rng(plies)
+    for _ in range(plies):
+        env.step(random_action(env, rng))
+    variant = Variant(
+        selection or UCB1(), playout or Uniform(), Recorder(reward or WinLoss()),
+        SOLVERS.index(solver),
+    )  # fmt: skip
+    variant = with_memory(variant, env.game)
+    nodes = 1 + (simulations + 1) * env.game.num_actions()
+    tree = new_tree(nodes, variant.selection.new_extras(nodes))
+    search(env.game, env.state, base.new_state(env.game), tree, variant, simulations, rng)
+    return Search(env.game, env.state, tree, variant, variant.reward.log)
+
+
+def worth(result, player):
+    """A won, drawn or lost simulation for one of the players."""
+    return 0.5 + (0.5 if player == 0 else -0.5) * result
+
+
+def positions(found):
+    """The position of every node."""
+    states = {ROOT: found.root}
+    for node in range(int(found.tree.node_count[0])):
+        below = children(found.tree, node)
+        for child in range(below.start, below.stop):
+            states[child] = base.clone(found.game, states[node])
+            found.game.step(states[child], int(found.tree.action[child]))
+    return states
+
+
+def parents_of(tree):
+    """The parent of every node but the root."""
+    found = {}
+    for node in range(int(tree.node_count[0])):
+        below = children(tree, node)
+        found |= dict.fromkeys(range(below.start, below.stop), node)
+    return found
+
+
+def cells_of(found):
+    """What is played to reach each node."""
+    states, parents = positions(found), parents_of(found.tree)
+    return {
+        child: int(found.game.cell_of(states[node], int(found.tree.action[child])))
+        for child, node in parents.items()
+    }
+
+
+def inner_nodes(tree):
+    return [int(n) for n in np.flatnonzero(tree.child_count[: int(tree.node_count[0])])]
+
+
+def scored(found, node):
+    """The scores of a node's children as the rule says them; where all come first, of the tried."""
+    selection, tree = found.variant.selection, found.tree
+    prepared = selection.prepare(tree, node)
+    below = children(tree, node)
+    return {
+        child: selection.score(tree, child, prepared)
+        for child in range(below.start, below.stop)
+        if tree.visits[child] or not selection.tries_all_first()
+    }
+
+
+def in_play(board, found, simulation):
+    """The positions of a simulation, with the action that was played in each."""
+    state = base.clone(found.game, found.root)
+    for ply, cell in enumerate(simulation.cells):
+        action = cell % found.game.columns if board.startswith("connect4") else cell
+        assert found.game.to_play(state) == simulation.players[ply]
+        yield ply, base.clone(found.game, state), action
+        found.game.step(state, action)
+
+
+@over_boards
+def test_the_record_is_the_simulations(board):
+    found = searched(board, simulations=60)
+    parents = parents_of(found.tree)
+    assert len(found.log) == 60
+    visits = Counter(node for simulation in found.log for node in simulation.path)
+    for node in range(1, int(found.tree.node_count[0])):
+        assert found.tree.visits[node] == visits[node]
+    for simulation in found.log:
+        assert [parents[node] for node in simulation.path] == [ROOT, *simulation.path[:-1]]
+        rewards = [worth(simulation.result, player) for player in simulation.players]
+        assert simulation.rewards == rewards[: simulation.depth]
+
+
+# ---- RAVE and GRAVE ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["off", "soft"])
+@pytest.mark.parametrize("rule", [Rave(k=50.0, plain_every=7), Grave(ref=5)], ids=["rave", "grave"])
+@over_boards
+def test_all_moves_as_first_are_counted_at_every_node(board, rule, solver):
+    found = searched(board, rule, simulations=120, solver=solver)
+    cells, tree = cells_of(found), found.tree
+    counts, sums = Counter(), defaultdict(float)
+    for simulation in found.log:
+        for ply, node in enumerate([ROOT, *simulation.path[:-1]]):
+            mover = simulation.players[ply]
+            later = set(zip(simulation.players[ply:], simulation.cells[ply:], strict=True))
+            below = children(tree, node)
+            for child in range(below.start, below.stop):
+                if (mover, cells[child]) in later:
+                    counts[child] += 1
+                    sums[child] += worth(simulation.result, mover)
+    assert max(counts.values()) > 10
+    for child, parent in parents_of(tree).items():
+        assert tree.extras.amaf[child].tolist() == [counts[child], sums[child]]
+        assert tree.extras.parents[child] == parent
+        assert tree.extras.cells[child] == cells[child]
+    assert not found.variant.selection.played.any()
+
+
+def test_schedules_by_hand():
+    # 20 own visits of 100 of the parent, 60 of AMAF, k = 30.
+    assert amaf_weight(MSE, 30.0, 100, 20, 60.0) == pytest.approx(60 / (20 + 60 + 40))
+    assert amaf_weight(HAND, 30.0, 100, 20, 60.0) == pytest.approx(math.sqrt(30 / 330))
+    assert amaf_weight(TEXT, 30.0, 100, 20, 60.0) == pytest.approx(30 / 110)
+
+
+def test_mse_weighs_by_the_squared_errors():
+    # The weight that minimises w^2 (variance + bias^2) + (1 - w)^2 variance / own, as in Silver.
+    own, amaf, k, variance = 13, 40, 200.0, 0.25
+    bias = math.sqrt(1 / (4 * k))
+    weights = np.linspace(0, 1, 100_001)
+    errors = weights**2 * (variance / amaf + bias**2) + (1 - weights) ** 2 * variance / own
+    best = weights[errors.argmin()]
+    assert amaf_weight(MSE, k, 999, own, float(amaf)) == pytest.approx(best, abs=1e-4)
+
+
+def mixed(tree, child, amaf, weight, exploration, parent_visits, fpu):
+    """The score of a child by the formula; `amaf` is ``(simulations, sum of rewards)``."""
+    visits, mean = int(tree.visits[child]), float(tree.value[child])
+    estimate = amaf[1] / amaf[0] if amaf[0] else fpu
+    if visits == 0:
+        return estimate
+    if amaf[0] and tree.proof[child] == UNPROVEN:
+        mean = (1 - weight(visits, amaf[0])) * mean + weight(visits, amaf[0]) * estimate
+    return mean + exploration * math.sqrt(math.log(parent_visits) / visits)
+
+
+@pytest.mark.parametrize("schedule", [MSE, HAND, TEXT])
+@over_boards
+def test_rave_scores_mix_the_means(board, schedule):
+    k, c = 40.0, 0.3
+    found = searched(board, Rave(k, c, schedule, 0.7, 0), simulations=200, plies=2)
+    tree = found.tree
+    for node in inner_nodes(tree):
+        visits = int(tree.visits[node])
+
+        def weight(own, amaf, total=visits):
+            if schedule == MSE:
+                return amaf / (own + amaf + own * amaf / k)
+            return math.sqrt(k / (3 * total + k)) if schedule == HAND else k / (own + amaf + k)
+
+        for child, score in scored(found, node).items():
+            amaf = tree.extras.amaf[child]
+            assert score == pytest.approx(mixed(tree, child, amaf, weight, c, visits, 0.7))
+
+
+def test_now_and_then_ucb1_selects_in_rave():
+    found = searched("tictactoe", Rave(k=40.0, c=0.0, plain_every=10), simulations=99)
+    tree = found.tree
+    assert tree.visits[ROOT] == 100
+    for child, score in scored(found, ROOT).items():
+        visits = int(tree.visits[child])
+        bound = math.inf
+        if visits:
+            bound = tree.value[child] + math.sqrt(math.log(100) / visits)
+        assert score == pytest.approx(bound)
+
+
+@pytest.mark.parametrize("ref", [0, 3, 20, 10_000])
+@over_boards
+def test_grave_asks_the_nearest_ancestor_that_knows_enough(board, ref):
+    found = searched(board, Grave(ref, 1e-3, 0.2, 0.6, 0), simulations=200)
+    tree, cells, parents = found.tree, cells_of(found), parents_of(found.tree)
+    states = positions(found)
+    asked = Counter()
+    for node in inner_nodes(tree):
+        line = [node]
+        while line[-1] != ROOT:
+            line.append(parents[line[-1]])
+        mover = found.game.to_play(states[node])
+        same_mover = [n for n in line if found.game.to_play(states[n]) == mover]
+        knowing = [n for n in same_mover if tree.visits[n] > ref]
+        ancestor = knowing[0] if knowing else same_mover[-1]
+        assert found.variant.selection.prepare(tree, node)[1] == ancestor
+        asked[ancestor == node] += 1
+
+        below = children(tree, ancestor)
+        known = {cells[child]: child for child in range(below.start, below.stop)}
+        for child, score in scored(found, node).items():
+            source = known.get(cells[child])
+            amaf = (0, 0.0) if source is None else tree.extras.amaf[source]
+            visits = int(tree.visits[node])
+            expected = mixed(
+                tree, child, amaf, lambda n, a: a / (n + a + 1e-3 * n * a), 0.2, visits, 0.6
+            )
+            assert score == pytest.approx(expected)
+    assert asked[True] > 0
+    assert (asked[False] == 0) == (ref == 0)
+
+
+# ---- other rules of selection --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", [WinLoss(), Discounted(0.9)], ids=["plain", "discounted"])
+@over_boards
+def test_ucb1_tuned_bounds_the_variance(board, reward):
+    found = searched(board, UCB1Tuned(0.8, 0.2), reward=reward)
+    tree = found.tree
+    got = defaultdict(list)
+    for simulation in found.log:
+        for node, reward in zip(simulation.path, simulation.rewards, strict=True):
+            got[node].append(reward)
+    for node, rewards in got.items():
+        squares = np.square(rewards)
+        assert tree.extras.squares[node] == pytest.approx(squares.mean())
+        assert tree.value[node] == pytest.approx(np.mean(rewards))
+    for node in inner_nodes(tree):
+        for child, score in scored(found, node).items():
+            if tree.visits[child]:
+                share = math.log(tree.visits[node]) / len(got[child])
+                variance = np.var(got[child]) + math.sqrt(2 * share)
+                bound = np.mean(got[child]) + 0.8 * math.sqrt(share * min(0.2, variance))
+                assert score == pytest.approx(bound)
+
+
+@over_boards
+def test_progressive_history_adds_means_of_moves(board):
+    found = searched(board, ProgressiveHistory(0.7, 2.5))
+    tree, cells, states = found.tree, cells_of(found), positions(found)
+    means = {key: np.mean(rewards) for key, rewards in rewards_by_move(found.log).items()}
+    history = found.variant.selection.history
+    counts = {key: len(rewards) for key, rewards in rewards_by_move(found.log).items()}
+    for (player, cell), mean in means.items():
+        assert history[player, cell].tolist() == pytest.approx([counts[player, cell], mean])
+    assert history[:, :, 0].sum() == sum(counts.values())
+    for node in inner_nodes(tree):
+        mover = found.game.to_play(states[node])
+        for child, score in scored(found, node).items():
+            visits, mean = int(tree.visits[child]), float(tree.value[child])
+            if visits:
+                bonus = 0.7 * math.sqrt(math.log(tree.visits[node]) / visits)
+                fading = 2.5 * means[mover, cells[child]] / ((1 - mean) * visits + 1)
+                assert score == pytest.approx(mean + bonus + fading)
+
+
+def rewards_by_move(log):
+    """For each player and cell, the rewards of the simulations in which it was played."""
+    rewards = defaultdict(list)
+    for simulation in log:
+        for player, cell in zip(simulation.players, simulation.cells, strict=True):
+            rewards[player, cell].append(worth(simulation.result, player))
+    return rewards
+
+
+def judge(game, state):
+    """Priors that like high actions, and a value that likes black, for the player to move."""
+    priors = np.arange(1.0, game.num_actions() + 1) ** 2
+    return priors, 0.25 if game.to_play(state) == 0 else -0.25
+
+
+@over_boards
+def test_priors_are_shares_of_the_legal_actions(board):
+    found = searched(board, PUCT(Assessment(judge), 1.1, 50.0, 0.4), plies=1)
+    tree = found.tree
+    for node in inner_nodes(tree):
+        below = children(tree, node)
+        weights = (tree.action[below] + 1.0) ** 2
+        np.testing.assert_allclose(tree.extras.prior[below], weights / weights.sum())
+        total = int(tree.visits[node])
+        rate = 1.1 + math.log((total + 51) / 50)
+        for child, score in scored(found, node).items():
+            visits, prior = int(tree.visits[child]), float(tree.extras.prior[child])
+            mean = float(tree.value[child]) if visits else 0.4
+            assert score == pytest.approx(mean + rate * prior * math.sqrt(total) / (1 + visits))
+
+
+def test_without_any_prior_all_are_equal():
+    nothing = Assessment(lambda game, state: (np.zeros(game.num_actions()), 0.0))
+    found = searched("tictactoe", PUCT(nothing), plies=2)
+    for node in inner_nodes(found.tree):
+        below = children(found.tree, node)
+        share = 1 / (below.stop - below.start)
+        np.testing.assert_allclose(found.tree.extras.prior[below], share)
+
+
+@pytest.mark.parametrize("plies", [0, 1])
+def test_the_value_of_an_assessor_is_for_the_player_to_move(plies):
+    found = searched(
+        "hex-3-swap", PUCT(Assessment(judge)), Assessed(Assessment(judge)), plies=plies
+    )
+    ended = {simulation.result for simulation in found.log}
+    assert 0.25 in ended
+    assert ended <= {0.25, 1.0, -1.0}  # black is liked, whoever is to move
+    for simulation in found.log:
+        assert simulation.length == simulation.depth
+        for player, reward in zip(simulation.players, simulation.rewards, strict=True):
+            assert reward == pytest.approx(worth(simulation.result, player))
+
+
+def test_an_assessor_leads_the_search():
+    def knows_nothing(game, state):
+        return np.ones(game.num_actions()), 0.0
+
+    def likes_the_corner(game, state):
+        priors = np.full(game.num_actions(), 0.01)
+        priors[8] = 1.0
+        return priors, 0.0
+
+    env = tictactoe_v0.raw_env()
+    env.reset()
+    for function, is_first in ((knows_nothing, False), (likes_the_corner, True)):
+        assessment = Assessment(function)
+        variant = Variant(PUCT(assessment), Assessed(assessment), WinLoss())
+        agent = TreeSearchAgent(variant, 100, solver="off", seed=0)
+        agent.act(env)
+        assert (agent.statistics.visits[8] > 60) == is_first
+
+
+# ---- playouts ------------------------------------------------------------------------------------
+
+
+class Last:
+    """A policy that plays the last of the actions, and counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def with_memory(self, game):
+        return self
+
+    def needs_moves(self):
+        return False
+
+    def choose(self, game, state, rng, actions, count, simulation):
+        self.asked += 1
+        return count - 1
+
+    def update(self, tree, simulation):
+        pass
+
+
+def choice(policy, game, state, simulation=None, seed=0):
+    """The action that a policy chooses."""
+    actions = np.empty(game.num_actions(), np.int32)
+    count = game.legal_actions(state, actions)
+    simulation = simulation or new_simulation(game, True)
+    rng = np.random.default_rng(seed)
+    return int(actions[policy.choose(game, state, rng, actions, count, simulation)])
+
+
+def simulated(game, cells, result, depth=0):
+    """A record of cells played in turn, black first."""
+    simulation = new_simulation(game, True)
+    for ply, cell in enumerate(cells):
+        simulation.players[ply], simulation.cells[ply] = ply % 2, cell
+    simulation.length[0], simulation.depth[0], simulation.result[0] = len(cells), depth, result
+    return simulation
+
+
+GAME = tictactoe.TicTacToe()
+
+
+def replies(policy):
+    """The replies that a policy has stored: to one move, and to two, as dicts."""
+    cells = GAME.num_cells()
+    one = {
+        (player, cell): int(policy.replies[player, cell])
+        for player in range(2)
+        for cell in range(cells)
+        if policy.replies[player, cell] >= 0
+    }
+    two = {
+        (player, *divmod(int(pair), cells)): int(policy.replies_to_two[player, pair])
+        for player in range(2)
+        for pair in np.flatnonzero(policy.replies_to_two[player] >= 0)
+    }
+    return one, two
+
+
+def test_only_the_winner_teaches_replies():
+    policy = LastGoodReply(1, False).with_memory(GAME)
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
+    assert replies(policy) == ({(0, 0): 8, (0, 2): 6}, {})
+    policy.update(None, simulated(GAME, [4, 0, 1, 2, 3, 5], -1.0))
+    assert replies(policy) == ({(0, 0): 8, (0, 2): 6, (1, 4): 0, (1, 1): 2, (1, 3): 5}, {})
+
+
+def test_replies_to_two_moves_need_two_moves():
+    policy = LastGoodReply(2, False).with_memory(GAME)
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
+    assert replies(policy) == ({(0, 0): 8, (0, 2): 6}, {(0, 4, 0): 8, (0, 8, 2): 6})
+    policy.update(None, simulated(GAME, [4, 0, 8, 2], -1.0))
+    assert replies(policy)[1] == {(0, 4, 0): 8, (0, 8, 2): 6, (1, 0, 8): 2}
+
+
+@pytest.mark.parametrize("forgetting", [False, True])
+@pytest.mark.parametrize("order", [1, 2])
+def test_replies_that_lose_are_forgotten(order, forgetting):
+    policy = LastGoodReply(order, forgetting).with_memory(GAME)
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
+    # 8 is a loser's answer now, and 5 in place of 6 is not what is stored.
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 5, 7], -1.0))
+    one, two = replies(policy)
+    assert ((0, 0) in one) != forgetting
+    assert one[0, 2] == 6
+    assert one[1, 4] == 0
+    if order == 2:
+        assert ((0, 4, 0) in two) != forgetting
+        assert two[0, 8, 2] == 6
+
+
+def test_a_draw_teaches_and_forgets_nothing():
+    policy = LastGoodReply(2, True).with_memory(GAME)
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
+    before = replies(policy)
+    policy.update(None, simulated(GAME, [4, 0, 8, 2, 5], 0.0))
+    assert replies(policy) == before
+
+
+def test_the_reply_to_two_moves_comes_first_then_to_one_then_another_policy():
+    other = Last()
+    policy = LastGoodReply(2, True, other).with_memory(GAME)
+    line = [4, 0]
+    state = notation.play(GAME, line)
+    now = simulated(GAME, line, 0.0)
+
+    assert choice(policy, GAME, state, now) == 8  # the last one
+    assert other.asked == 1
+    policy.replies[0, 0] = 6
+    assert choice(policy, GAME, state, now) == 6
+    policy.replies_to_two[0, 4 * 9 + 0] = 2
+    assert choice(policy, GAME, state, now) == 2
+    policy.replies_to_two[0, 4 * 9 + 0] = 4  # taken
+    assert choice(policy, GAME, state, now) == 6
+    policy.replies[0, 0] = 4  # taken
+    assert choice(policy, GAME, state, now) == 8
+    assert other.asked == 2
+    assert choice(policy, GAME, notation.play(GAME, []), simulated(GAME, [], 0.0)) == 8
+
+
+@over_boards
+def test_mast_knows_the_mean_of_every_move(board):
+    found = searched(board, playout=Mast())
+    means = found.variant.playout.means
+    cells = found.game.num_cells()
+    rewards = rewards_by_move(found.log)
+    for player in range(2):
+        for cell in range(cells):
+            got = rewards.get((player, cell), [])
+            expected = [len(got), np.mean(got) if got else 1.0]
+            assert means[player * cells + cell].tolist() == pytest.approx(expected)
+
+
+def test_mast_plays_the_best_mean_or_at_random():
+    state = notation.play(GAME, [4])
+    policy = Mast(epsilon=0.0).with_memory(GAME)
+    policy.means[:, 1] = 0.5
+    policy.means[7, 1] = 0.9  # of the other player
+    policy.means[9 + 3, 1] = 0.8
+    policy.means[9 + 4, 1] = 1.0  # taken
+    assert {choice(policy, GAME, state, seed=seed) for seed in range(20)} == {3}
+    policy = policy._replace(epsilon=0.5)
+    counts = Counter(choice(policy, GAME, state, seed=seed) for seed in range(800))
+    assert counts[3] == pytest.approx(450, abs=60)  # 400 and an eighth of the others; sigma 14
+    assert set(counts) == set(range(9)) - {4}
+
+
+def test_mast_with_a_temperature_plays_in_proportion():
+    state = notation.play(GAME, [0, 1, 2, 3, 4, 5])  # 6, 7 and 8 are left, for black
+    policy = Mast(temperature=0.5).with_memory(GAME)
+    policy.means[6:9, 1] = (0.0, 0.5, 1.0)
+    counts = Counter(choice(policy, GAME, state, seed=seed) for seed in range(2_000))
+    shares = np.exp([0.0, 1.0, 2.0])
+    shares /= shares.sum()
+    assert [counts[cell] / 2_000 for cell in (6, 7, 8)] == pytest.approx(shares, abs=0.045)
+
+
+def test_nst_averages_over_the_sequences_that_a_move_ends():
+    found = searched("tictactoe", playout=NST(least=2), simulations=40)
+    policy = found.variant.playout
+    rewards = defaultdict(list)
+    for simulation in found.log:
+        for ply, player in enumerate(simulation.players):
+            for length in range(1, min(3, ply + 1) + 1):
+                sequence = (player, *simulation.cells[ply + 1 - length : ply + 1])
+                rewards[sequence].append(worth(simulation.result, player))
+    assert policy.means[:, 0].sum() == sum(map(len, rewards.values()))
+    compared = Counter()
+    for simulation in found.log[-10:]:
+        for ply in range(simulation.length):
+            now = simulated(found.game, simulation.cells[:ply], 0.0)
+            player = simulation.players[ply]
+            for cell in set(range(9)) - set(simulation.cells[:ply]):
+                means = []
+                for length in range(1, min(3, ply + 1) + 1):
+                    before = simulation.cells[ply + 1 - length : ply]
+                    got = rewards[(player, *before, cell)]
+                    if length == 1 or len(got) >= 2:
+                        means.append(np.mean(got) if got else 1.0)
+                compared[len(means)] += 1
+                assert policy.worth(now, player, cell) == pytest.approx(np.mean(means))
+    assert min(compared[1], compared[2], compared[3]) > 0
+
+
+@over_boards
+def test_nst_chooses_the_best_worth(board):
+    found = searched(board, playout=NST(epsilon=0.0, least=1), simulations=30)
+    policy, game, state = found.variant.playout, found.game, found.root
+    now = new_simulation(game, True)
+    best = max(policy.worth(now, 0, int(game.cell_of(state, a))) for a in legal(game, state))
+    chosen = choice(policy, game, state)
+    assert policy.worth(now, 0, int(game.cell_of(state, chosen))) == best
+
+
+def legal(game, state):
+    return base.legal_actions(game, state)
+
+
+@pytest.mark.parametrize("length", [0, 4])
+def test_sequences_of_other_lengths_are_refused(length):
+    with pytest.raises(ValueError, match="from 1 to 3 moves"):
+        NST(length).with_memory(GAME)
+
+
+@pytest.mark.parametrize("simulations", [1, 25])
+@pytest.mark.parametrize("board", ["tictactoe", "connect4-4x5", "gomoku-4"])
+def test_playout_policy_adaptation_climbs_the_winners_gradient(board, simulations):
+    alpha = 0.7
+    found = searched(board, playout=PolicyAdaptation(alpha), simulations=simulations, solver="off")
+    logits = np.zeros((2, found.game.num_cells()))
+    for simulation in found.log:
+        gradient = np.zeros_like(logits)
+        for ply, state, action in in_play(board, found, simulation):
+            if ply < simulation.depth:
+                continue
+            player = simulation.players[ply]
+            cells = [int(found.game.cell_of(state, a)) for a in legal(found.game, state)]
+            shares = np.exp(logits[player, cells])
+            gradient[player, cells] -= shares / shares.sum()
+            gradient[player, int(found.game.cell_of(state, action))] += 1
+        if simulation.result != 0:
+            winner = 0 if simulation.result > 0 else 1
+            logits[winner] += alpha * gradient[winner]
+    np.testing.assert_allclose(found.variant.playout.weights, np.exp(logits), rtol=1e-9)
+    assert not found.variant.playout.steps.any()
+    if simulations == 1:
+        assert (found.variant.playout.weights != 1).any(axis=1).sum() <= 1
+
+
+def test_playout_policy_adaptation_plays_in_proportion():
+    state = notation.play(GAME, [0, 1, 2, 3, 4, 5])
+    policy = PolicyAdaptation().with_memory(GAME)
+    policy.weights[0, 6:9] = (1.0, 2.0, 5.0)
+    counts = Counter(choice(policy, GAME, state, seed=seed) for seed in range(2_000))
+    shares = [counts[cell] / 2_000 for cell in (6, 7, 8)]
+    assert shares == pytest.approx([0.125, 0.25, 0.625], abs=0.045)
+
+
+def wins(game, state, player):
+    """The actions with which a player would win if it were the player's turn, by playing them."""
+    found = []
+    for action in legal(game, state):
+        reached = base.clone(game, state)
+        reached.ply += game.to_play(state) != player
+        game.step(reached, action)
+        if reached.winner == player:
+            found.append(action)
+    return found
+
+
+@pytest.mark.parametrize("playout", ["decisive", "decisive+lgrf2+mast"])
+@pytest.mark.parametrize("board", ["tictactoe", "connect4-4x5", "hex-3", "gomoku-4", "gomoku-7x9"])
+def test_playouts_win_at_once_or_else_block(board, playout):
+    found = searched(board, playout=make_playout(playout), simulations=12, plies=1)
+    seen = Counter()
+    for simulation in found.log:
+        for ply, state, action in in_play(board, found, simulation):
+            if ply < simulation.depth:
+                continue
+            player = simulation.players[ply]
+            own, theirs = (wins(found.game, state, who) for who in (player, 1 - player))
+            kind = "win" if own else "block" if theirs else "other"
+            seen[kind] += 1
+            assert action in (own or theirs or legal(found.game, state))
+    assert min(seen["win"], seen["block"], seen["other"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "asks"),
+    [
+        ([0, 3, 1, 4], 2, 0),  # wins, though there is something to block
+        ([0, 4, 1], 2, 0),  # blocks
+        ([0, 4], 8, 1),  # nothing to do: the other policy's choice
+    ],
+)
+def test_decisive_moves_by_hand(line, action, asks):
+    other = Last()
+    assert choice(Decisive(other).with_memory(GAME), GAME, notation.play(GAME, line)) == action
+    assert other.asked == asks
+
+
+# Cells of Hex as row and column; black joins top and bottom and moves first, and the last move is
+# the intrusion.
+BRIDGES = {
+    "between two stones": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 2)], (2, 3)),
+    "between two stones, the other cell": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 3)], (2, 2)),
+    "to the top": ((5, 5), [(1, 2), (0, 2)], (0, 3)),
+    "to the top, the other cell": ((5, 5), [(1, 2), (0, 3)], (0, 2)),
+    "to the bottom": ((5, 5), [(3, 2), (4, 1)], (4, 2)),
+    "to the left": ((5, 5), [(0, 4), (2, 1), (2, 0)], (3, 0)),
+    "to the right": ((5, 5), [(0, 0), (2, 3), (2, 4)], (1, 4)),
+    "to the right of a wide board": ((3, 5), [(0, 0), (1, 3), (1, 4)], (0, 4)),
+}
+
+
+@pytest.mark.parametrize(("size", "line", "reply"), BRIDGES.values(), ids=BRIDGES)
+def test_an_intrusion_into_a_bridge_is_answered(size, line, reply):
+    game = hex.Hex(*size)
+    other = Last()
+    policy = SaveBridge(other).with_memory(game)
+    state = notation.play(game, [row * size[1] + column for row, column in line])
+    chosen = {divmod(choice(policy, game, state, seed=seed), size[1]) for seed in range(12)}
+    assert chosen == {reply}
+    assert other.asked == 0
+
+
+def test_of_two_bridges_either_is_saved():
+    # White at (2, 2) intrudes between (1, 3) and (3, 2), and between (1, 3) and (2, 1).
+    game = hex.Hex(5, 5)
+    line = [(1, 3), (0, 0), (3, 2), (4, 4), (2, 1), (2, 2)]
+    state = notation.play(game, [row * 5 + column for row, column in line])
+    policy = SaveBridge(Last()).with_memory(game)
+    chosen = {divmod(choice(policy, game, state, seed=seed), 5) for seed in range(40)}
+    assert chosen == {(2, 3), (1, 2), (3, 1)}
+
+
+@pytest.mark.parametrize("line", [[], [12], [8, 0, 17, 24], [8, 24, 17, 13, 12], [12, 25]])
+def test_without_an_intrusion_another_policy_is_asked(line):
+    game = hex.Hex(5, 5, swap=25 in line)
+    other = Last()
+    policy = SaveBridge(other).with_memory(game)
+    state = notation.play(game, line)
+    assert choice(policy, game, state) == legal(game, state)[-1]
+    assert other.asked == 1
+
+
+# ---- rewards -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plies", [0, 1, 7])
+@pytest.mark.parametrize("outcome", [1.0, 0.0, -1.0, 0.3])
+@pytest.mark.parametrize("reward", [WinLoss(), Discounted(0.9)], ids=["plain", "discounted"])
+def test_rewards_of_both_players_add_up_to_one(reward, outcome, plies):
+    rewards = [reward.shape(outcome, 0, plies, 9), reward.shape(-outcome, 1, plies, 9)]
+    assert sum(rewards) == pytest.approx(1)
+    assert all(0 <= got <= 1 for got in rewards)
+
+
+def test_a_discount_by_hand():
+    assert Discounted(0.9).shape(1.0, 1, 2, 9) == pytest.approx(0.5 + 0.405)
+    assert Discounted(0.9).shape(-1.0, 1, 2, 9) == pytest.approx(0.5 - 0.405)
+
+
+@over_boards
+def test_the_bonus_is_relative_to_the_winners_games_so_far(board):
+    a, k = 0.3, 1.7
+    found = searched(board, reward=RelativeBonus(a, k), playout=Uniform(), simulations=120)
+    lengths = ([], [])
+    bonuses = 0
+    for simulation in found.log:
+        winner = 0 if simulation.result > 0 else 1
+        before = lengths[winner]
+        bonus = 0.0
+        if simulation.result != 0 and len(before) > 1 and np.std(before, ddof=1) > 0:
+            sooner = (np.mean(before) - simulation.length) / np.std(before, ddof=1)
+            bonus = a * (-1 + 2 / (1 + math.exp(-k * sooner)))
+            bonuses += 1
+        for player, reward in zip(simulation.players, simulation.rewards, strict=False):
+            sign = 2 * worth(simulation.result, player) - 1
+            assert reward == pytest.approx(0.5 + 0.5 * (sign + sign * bonus) / (1 + a))
+        if simulation.result != 0:
+            before.append(simulation.length)
+    assert bonuses > 10
+
+
+@pytest.mark.parametrize(
+    ("outcome", "plies", "score"),
+    [(1.0, 0, 1000.0), (1.0, 1, 1000.0), (1.0, 4, 1 / 4), (-1.0, 1, -1000.0), (-1.0, 5, -1 / 5),
+     (0.0, 1, -1000.0), (0.0, 4, -1 / 4)],
+)  # fmt: skip
+def test_the_score_by_distance_by_hand(outcome, plies, score):
+    for player in range(2):
+        reward = DistanceScore().shape(outcome, player, plies, 9)
+        assert (2 * reward - 1) * 1000 == pytest.approx(score, abs=1e-9)
+
+
+def test_options_of_the_score_by_distance():
+    assert DistanceScore(10.0, 2.0).shape(1.0, 0, 3, 9) == pytest.approx(0.5 + 0.5 / 90)
+    assert DistanceScore(draw=0.0).shape(0.0, 0, 3, 9) == 0.5
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_the_formula_of_the_distance_with_and_without_its_slip(literal):
+    rule = DistanceUCB(1.3, literal, 1000.0)
+    found = searched("tictactoe", rule, reward=DistanceScore(), solver="off", simulations=200)
+    tree = found.tree
+    everything = math.log(tree.visits[ROOT])
+    for node in inner_nodes(tree):
+        prepared = rule.prepare(tree, node)
+        below = children(tree, node)
+        for child in range(below.start, below.stop):
+            visits = int(tree.visits[child])
+            if visits:
+                score = rule.score(tree, child, prepared)
+                mean = (2 * tree.value[child] - 1) * 1000
+                share = math.log(tree.visits[node]) / visits
+                corrected = mean + 1.3 * math.sqrt(share)
+                slip = mean / visits + 1.3 * math.sqrt(everything) / visits
+                assert score == pytest.approx(slip if literal else corrected)
+
+
+def test_evenly_is_even():
+    found = searched("connect4-4x5", Evenly(), simulations=100)
+    for node in inner_nodes(found.tree):
+        visits = found.tree.visits[children(found.tree, node)]
+        assert visits.max() - visits.min() <= 1
+
+
+def test_an_action_of_the_record_is_in_the_tree():
+    found = searched("tictactoe", simulations=20)
+    for simulation in found.log:
+        assert child_by_action(found.tree, ROOT, simulation.cells[0]) == simulation.path[0]
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [connect4_v0, tictactoe_v0])
+@pytest.mark.parametrize("playout", ["bridges", "decisive+bridges+mast"])
+def test_bridges_outside_hex_are_refused(module, playout):
+    env = module.raw_env()
+    env.reset()
+    with pytest.raises(ValueError, match="bridges are a pattern of hex"):
+        make_agent(f"uct:simulations=5,playout={playout}").act(env)
+
+
+@pytest.mark.parametrize("playout", ["decisive", "lgr1+decisive"])
+def test_decisive_moves_over_a_foreign_environment_are_refused(playout):
+    env = hex_v0.env(board_size=3)
+    env.reset()
+    agent = make_agent(f"uct:simulations=5,playout={playout},route=environment")
+    with pytest.raises(ValueError, match="decisive moves need a game with winning_action"):
+        agent.act(env)
+    assert legal_in(env) == list(range(9))
+
+
+@pytest.mark.parametrize("playout", ["", "nonsense", "mast+lgr1", "decisive+", "fast+mast", "LGR1"])
+def test_an_unknown_playout_is_refused(playout):
+    with pytest.raises(ValueError, match="expected a playout of fast, generic, mast, nst, ppa"):
+        make_playout(playout)
+
+
+def test_playouts_nest_in_the_order_of_their_names():
+    policy = make_playout("decisive+lgrf2+mast")
+    assert (type(policy), type(policy.otherwise)) == (Decisive, LastGoodReply)
+    assert (policy.otherwise.order, policy.otherwise.forgetting) == (2, True)
+    assert type(policy.otherwise.otherwise) is Mast
+    assert make_playout("lgr1") == LastGoodReply(1, False, Uniform())
