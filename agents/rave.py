@@ -34,7 +34,7 @@ class RAVE(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         k: float = 3000.0,
-        c: float = 0.0,
+        c: float = 0.05,
         schedule: str = "mse",
         fpu: float = math.inf,
         plain_every: int = 30,

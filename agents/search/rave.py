@@ -106,7 +106,7 @@ class Rave(NamedTuple):
 
     k: float = 3000.0
     """About how many visits make a child's own mean as good as AMAF."""
-    c: float = 0.0
+    c: float = 0.05
     schedule: int = MSE
     fpu: float = math.inf
     plain_every: int = 30
