@@ -1,6 +1,5 @@
 """The command `hexenv accuracy`."""
 
-import csv
 import json
 import os
 from typing import Any
@@ -12,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.accuracy import CHUNK, Accuracy, difference, load_positions, measure, own_sets
+from agents.files import write_csv
 
 
 @click.command()
@@ -56,14 +56,18 @@ def accuracy(
             for name, members in sets.items()
         }
         found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
-        if csv_path:
-            _write_csv(csv_path, found)
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from error
+    rows = [result.as_json() for result in found]
     if as_json:
-        click.echo(json.dumps([result.as_json() for result in found]))
+        click.echo(json.dumps(rows))
     else:
         _print_table(found, agents)
+    if csv_path:
+        try:
+            write_csv(csv_path, rows)
+        except OSError as error:
+            raise click.FileError(csv_path, str(error)) from error
 
 
 def _workers(workers: int | None) -> int:
@@ -94,14 +98,6 @@ def _measure_all(
             for name, members in sets.items()
             for agent in agents
         ]
-
-
-def _write_csv(path: str, found: list[Accuracy]) -> None:
-    rows = [result.as_json() for result in found]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:

@@ -2,16 +2,14 @@
 
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.files import replacing
 from agents.search.mcts import Variant
 from agents.search.tree import NODE_NUMBERS, Tree, new_tree, node_arrays
 from hexenv.games import base, notation
@@ -72,18 +70,8 @@ def save_trees(
         count = int(tree.node_count[0])
         for name, array in node_arrays(tree).items():
             arrays[f"{number}.{name}"] = array[:count]
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:

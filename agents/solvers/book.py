@@ -12,12 +12,10 @@ mirror image once. It is a NumPy archive without pickled objects:
 """
 
 import os
-import tempfile
 import time
 import zipfile
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.files import replacing
 from agents.solvers.connect4 import Connect4Engine, Grid, mirrored, new_grid, position_key
 from agents.solvers.questions import Clock, position_score
 from hexenv.games import base
@@ -81,24 +80,16 @@ def new_book(game: Any, plies: int, scores: dict[int, int], finished: bool) -> B
 
 def save_book(book: Book, path: str | os.PathLike[str]) -> None:
     """Write a book: at `path` there is always the whole old file or the whole new one."""
-    path = Path(path)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(
-                file,
-                format=np.int64(FORMAT),
-                board=np.array([book.rows, book.columns], np.int64),
-                plies=np.int64(book.plies),
-                finished=np.bool_(book.finished),
-                keys=book.keys,
-                scores=book.scores,
-            )
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            format=np.int64(FORMAT),
+            board=np.array([book.rows, book.columns], np.int64),
+            plies=np.int64(book.plies),
+            finished=np.bool_(book.finished),
+            keys=book.keys,
+            scores=book.scores,
+        )
 
 
 def load_book(path: str | os.PathLike[str]) -> Book:

@@ -13,7 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from agents.tournament.report import import_pyplot, print_standings, write_csv, write_plot
+from agents.files import write_csv
+from agents.tournament.report import import_pyplot, print_standings, table_rows, write_plot
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys
 from agents.tournament.standings import Standings
@@ -193,6 +194,6 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
             click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
     with _clear_errors():
         if settings.csv is not None:
-            write_csv(table, settings.csv)
+            write_csv(settings.csv, table_rows(table))
         if settings.plot is not None:
             write_plot(table, settings.plot)

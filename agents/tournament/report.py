@@ -1,16 +1,15 @@
 """The table of a tournament on a terminal, as CSV, and as a plot."""
 
-import csv
 import importlib
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from agents.files import replacing
 from agents.tournament.standings import Standings
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -114,22 +113,15 @@ def remarks(standings: Standings) -> list[str]:
     return found
 
 
-def write_csv(standings: Standings, path: str | os.PathLike[str]) -> None:
-    """Write a line for each agent, the best first.
-
-    Raises:
-        OSError: If the file cannot be written.
-    """
+def table_rows(standings: Standings) -> list[dict[str, Any]]:
+    """A row for each agent, the best first, as for `agents.files.write_csv`."""
     rows: list[dict[str, Any]] = []
     for agent in standings.agents:
         row = asdict(agent)
         row["low"], row["high"] = row.pop("interval")
         row["biased"] = standings.is_biased
         rows.append(row)
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    return rows
 
 
 def import_pyplot() -> Any:
@@ -172,4 +164,5 @@ def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
     biased = ", biased by the early stop" if standings.is_biased else ""
     axes.set_xlabel(f"Elo, 95 % bootstrap interval{biased}")
     axes.set_title(f"{standings.tournament['game']}, {standings.played} games")
-    figure.savefig(path, dpi=150)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)

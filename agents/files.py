@@ -1,0 +1,58 @@
+"""Files that people keep: whole or not there."""
+
+import csv
+import os
+import secrets
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
+    """A file to write in the place of another, which stays as it is until this one is whole.
+
+    What is no regular file, such as a terminal, is written to itself.
+
+    Args:
+        path: Where the file is to be.
+
+    Yields:
+        The path to write to, of another name in the same directory, with the same suffix.
+
+    Raises:
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a table: a line with the columns' names, and one for each row.
+
+    Args:
+        path: Where to.
+        rows: At least one; all have the keys of the first.
+
+    Raises:
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
