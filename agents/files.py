@@ -8,6 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
@@ -56,3 +59,22 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[Any]]:
+    """Read all arrays of an ``npz`` archive. Nothing in it is executed.
+
+    Args:
+        path: The file.
+        what: What it should be, for messages.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no archive, or a damaged one.
+    """
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+        except Exception as error:  # damaged data raise whatever they meet first
+            raise ValueError(f"expected {what}, got a damaged {path}: {error}") from error

@@ -2,16 +2,16 @@
 
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import replacing
+from agents.files import load_arrays, replacing
 from agents.search.mcts import Variant
-from agents.search.tree import NODE_NUMBERS, Tree, new_tree, node_arrays
+from agents.search.tree import NODE_NUMBERS, ROOT, UNPROVEN, Tree, new_tree, node_arrays
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
@@ -29,6 +29,8 @@ class SavedTrees(NamedTuple):
     position: bytes
     """The position, of `hexenv.games.notation.to_bytes`."""
     trees: list[Tree]
+    path: str
+    """The file, for messages."""
 
 
 def describe(part: Any) -> Any:
@@ -81,27 +83,24 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
         OSError: If the file cannot be read.
         ValueError: If it is no such file, damaged, of another version or of another variant.
     """
+    arrays = load_arrays(path, "a saved tree")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays: dict[str, NDArray[Any]] = {name: file[name] for name in file.files}
-            about = json.loads(arrays["about"].tobytes())
-            expect(path, "format", FORMAT, about["format"])
-            expect(path, "format version", VERSION, about["version"])
-            expect(path, "search", describe(variant), about["variant"])
-            trees = [_tree(arrays, number, variant) for number in range(int(about["trees"]))]
-            return SavedTrees(
-                str(about["game"]),
-                dict(about["parameters"]),
-                tuple(map(int, about["actions"])),
-                arrays["position"].tobytes(),
-                trees,
-            )
-    except (KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise ValueError(f"expected a saved tree in {path}, got damaged data: {error}") from None
-    except ValueError as error:
+        about = json.loads(arrays["about"].tobytes())
+        expect(path, "format", FORMAT, about["format"])
+        expect(path, "format version", VERSION, about["version"])
+        expect(path, "search", describe(variant), about["variant"])
+        return SavedTrees(
+            str(about["game"]),
+            dict(about["parameters"]),
+            tuple(map(int, about["actions"])),
+            arrays["position"].tobytes(),
+            [_tree(arrays, number, variant) for number in range(int(about["trees"]))],
+            str(path),
+        )
+    except (KeyError, TypeError, ValueError) as error:
         if str(path) in str(error):
             raise
-        raise ValueError(f"expected a saved tree in {path}, got damaged data: {error}") from None
+        raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
 
 
 def expect(path: Any, what: str, expected: Any, found: Any) -> None:
@@ -124,22 +123,23 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
     for name, array in node_arrays(tree).items():
         found = arrays[f"{number}.{name}"]
-        if found.shape != (count,) or found.dtype != array.dtype:
+        if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
     tree.node_count[0] = count
     firsts, counts = tree.first_child[:count], tree.child_count[:count]
-    inner = counts > 0
-    nodes = np.arange(count)
+    inner = np.flatnonzero(counts)
+    inner = inner[np.argsort(firsts[inner])]
+    ends = np.cumsum(counts[inner], dtype=np.int64) + 1
     sound = (
         count > 0
         and bool((counts >= 0).all())
-        and bool((firsts[inner] > nodes[inner]).all())
-        and bool((firsts[inner].astype(np.int64) + counts[inner] <= count).all())
-        and int(counts.sum()) == count - 1  # each node but the root is the child of one
+        and bool((firsts[inner] > inner).all())
+        and bool((firsts[inner] == ends - counts[inner]).all())  # of each node but the root,
+        and int(ends[-1] if len(ends) else 1) == count  # there is just one parent
         and bool((tree.visits[:count] >= 0).all())
         and bool(np.isfinite(tree.value[:count]).all() and np.isfinite(tree.spread[:count]).all())
-        and bool(np.isin(tree.proof[:count], (-1, 0, 1, 2)).all())
+        and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
     )
     for name, array in node_arrays(tree).items():
         if name in NODE_NUMBERS and name != "first_child":
@@ -148,3 +148,73 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     if not sound:
         raise ValueError("the nodes do not form a tree")
     return tree
+
+
+def check_rules(saved: SavedTrees, game: Any, compiles: bool) -> Any:
+    """Refuse trees that are not of this game, or in which there are moves against its rules.
+
+    Args:
+        saved: What was loaded.
+        game: The game in which it is to be used.
+        compiles: Whether the game is one that compiles.
+
+    Returns:
+        The position over which the trees are.
+
+    Raises:
+        ValueError: Naming the file.
+    """
+    of = (saved.game, saved.parameters)
+    if of != (game.name, base.parameters(game)):
+        raise ValueError(f"{saved.path}: expected a tree of {game}, got one of {of[0]} {of[1]}")
+    try:
+        root = notation.from_bytes(game, saved.position)
+    except ValueError as error:
+        raise ValueError(f"{saved.path}: {error}") from error
+    look = compiled_first_breach if compiles else first_breach
+    for tree in saved.trees:
+        node = look(game, root, base.new_state(game), tree)
+        if node != -1:
+            raise ValueError(
+                f"{saved.path}: expected the legal actions below every node, got others below "
+                f"node {node} (damaged data?)"
+            )
+    return root
+
+
+@kernel
+def first_breach(game: Any, root: Any, state: Any, tree: Tree) -> int:
+    """The first node whose children are not the legal actions of its position; -1 if there is none.
+
+    Args:
+        game: The game.
+        root: The position of the tree.
+        state: A state to work in.
+        tree: The tree, whose nodes form one.
+    """
+    nodes = tree.node_count[0]
+    parents = np.zeros(nodes, np.int32)
+    path = np.empty(nodes, np.int32)
+    legal = np.empty(game.num_actions(), np.int32)
+    for node in range(nodes):
+        first, count = tree.first_child[node], tree.child_count[node]
+        if count == 0:
+            continue
+        depth = 0
+        above = node
+        while above != ROOT:
+            path[depth] = tree.action[above]
+            depth += 1
+            above = parents[above]
+        game.copy(root, state)
+        for i in range(depth - 1, -1, -1):
+            game.step(state, int(path[i]))
+        found = np.sort(tree.action[first : first + count])
+        known = game.legal_actions(state, legal)
+        if known != count or (found != np.sort(legal[:known])).any():
+            return node
+        parents[first : first + count] = node
+    return -1
+
+
+compiled_first_breach: Final = CompiledFunction(first_breach)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
-from agents.saved import SavedTrees, expect, load_trees, save_trees
+from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.graph import Graph
@@ -29,7 +29,7 @@ from agents.search.tree import (
     new_tree,
 )
 from hexenv.compiled import is_compiled
-from hexenv.games import base, notation
+from hexenv.games import base
 
 DEFAULT_SIMULATIONS: Final = 1_000
 FINAL_MOVES: Final = ("visits", "value", "lcb")
@@ -193,6 +193,7 @@ class TreeSearchAgent:
         self.route = route
         self.statistics: Statistics | None = None
         self._book: SavedTrees | None = None
+        self._book_at: Position | None = None
         self._known_code: dict[tuple[type, ...], Callable[..., int]] = {}
         self._start_anew(seed)
 
@@ -333,7 +334,8 @@ class TreeSearchAgent:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read a tree that an agent of the same kind has saved, to begin with it in every game.
 
-        It is used in positions that the tree knows, and left alone elsewhere.
+        It is used in positions that the tree knows, and left alone elsewhere. A tree of another
+        game, or one with moves against the rules, is refused by the first `act`.
 
         Raises:
             OSError: If the file cannot be read.
@@ -341,24 +343,21 @@ class TreeSearchAgent:
         """
         saved = load_trees(path, self.variant)
         expect(path, "number of workers", self.workers, len(saved.trees))
-        self._book = saved
+        self._book, self._book_at = saved, None
 
     def _open_book(self, searcher: Searcher, number: int, view: View) -> None:
         """Begin with the loaded tree, where it knows the position.
 
         Raises:
-            ValueError: If it is of another game.
+            ValueError: If it is of another game, or breaks its rules.
         """
         book = self._book
         if book is None or view.actions is None:
             return
-        of = (book.game, book.parameters)
-        if of != (view.game.name, base.parameters(view.game)):
-            raise ValueError(
-                f"expected the game of the loaded tree, {of[0]} {of[1]}, got {view.game}"
-            )
-        root = notation.from_bytes(view.game, book.position)
-        played = self._played_since(view, Position(view.game, root, book.actions))
+        if self._book_at is None or self._book_at.game != view.game:
+            root = check_rules(book, view.game, view.compiles)
+            self._book_at = Position(view.game, root, book.actions)
+        played = self._played_since(view, self._book_at)
         if played is not None:
             variant = cast("Variant", searcher.variant)
             source = book.trees[number]

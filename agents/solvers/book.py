@@ -13,8 +13,6 @@ mirror image once. It is a NumPy archive without pickled objects:
 
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import replacing
+from agents.files import load_arrays, replacing
 from agents.solvers.connect4 import Connect4Engine, Grid, mirrored, new_grid, position_key
 from agents.solvers.questions import Clock, position_score
 from hexenv.games import base
@@ -99,14 +97,11 @@ def load_book(path: str | os.PathLike[str]) -> Book:
         FileNotFoundError: If there is no such file.
         ValueError: If it is no book, or a damaged one.
     """
+    arrays = load_arrays(path, "an opening book")
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
         return _checked_book(arrays)
-    except (ValueError, KeyError, TypeError, EOFError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"expected an opening book, got {path}: {error}") from error
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, AttributeError) as error:
-        raise ValueError(f"expected an opening book, got a damaged {path}: {error}") from error
 
 
 def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
