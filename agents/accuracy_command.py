@@ -12,6 +12,7 @@ from rich.table import Table
 
 from agents.accuracy import CHUNK, Accuracy, difference, load_positions, measure, own_sets
 from agents.files import write_csv
+from agents.naming import make_agent
 
 
 @click.command()
@@ -82,6 +83,8 @@ def _measure_all(
     workers: int,
     quiet: bool,
 ) -> list[Accuracy]:
+    for agent in agents:
+        make_agent(agent)  # or say what is wrong before any of them has played
     chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
     with Progress(console=Console(stderr=True), disable=quiet) as bar:
         task = bar.add_task("positions", total=chunks)
