@@ -21,7 +21,8 @@ class PolicyAdaptation(NamedTuple):
     at the end.
     """
 
-    alpha: float = 1.0
+    alpha: float = 0.1
+    """The paper has 1; a search of a thousand playouts needs smaller steps."""
     weights: NDArray[np.float64] = np.zeros((2, 1))
     """``(2, num_cells())``: exp(w) for each player and move."""
     steps: NDArray[np.float64] = np.zeros((2, 1))
