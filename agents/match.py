@@ -61,6 +61,7 @@ def play_game(
         moves[number] += 1
         if not is_legal(env, action):
             return _result(first, 1 if number else -1, actions, number, seconds, moves)
+        action = operator.index(action)  # a callable's may be NumPy's, or True
         actions.append(action)
         game.step(played, action)
         if on_move is not None:

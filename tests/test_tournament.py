@@ -298,6 +298,22 @@ def test_a_function_chooses_as_it_is_told():
     assert CallableAgent(competitors.masked).act(env) == 7
 
 
+def test_the_integers_of_numpy_and_truth_values_are_actions(tmp_path):
+    def truth(env):
+        allowed = env.last()[0]["action_mask"]
+        return bool(allowed[1]) if allowed[0] or allowed[1] else int(np.argmax(allowed))
+
+    path = tmp_path / "games.jsonl"
+    agents = [competitors.highest, Entrant("truth", truth)]
+    tournament = Tournament("tictactoe", agents, kind="pair", pairs=2, opening_plies=1)
+    first = table(tournament, results=path)
+    assert first["failed"] == ()
+    assert first["played"] == 4
+    assert table(tournament, results=path) == first
+    for line in game_lines(path):
+        assert all(type(action) is int for action in line["actions"])
+
+
 def test_what_cannot_be_sent_to_a_process_is_named():
     tournament = Tournament("tictactoe", ["random", Entrant("mine", lambda env: 0)], pairs=1)
     with pytest.raises(ValueError, match="the agent 'mine': expected what can be sent"):
