@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.accuracy import CHUNK, Accuracy, difference, load_positions, measure, own_sets
+from agents.doors import clear_errors
 from agents.files import write_csv
 from agents.naming import make_agent
 
@@ -47,7 +48,7 @@ def accuracy(
     Positions in which every move is as good as another are left out. The intervals are of 95 %, by
     a bootstrap over positions.
     """
-    try:
+    with clear_errors():
         sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
         of = {position.game for members in sets.values() for position in members}
         if of != {game}:
@@ -57,18 +58,14 @@ def accuracy(
             for name, members in sets.items()
         }
         found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
-    except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from error
     rows = [result.as_json() for result in found]
     if as_json:
         click.echo(json.dumps(rows))
     else:
         _print_table(found, agents)
     if csv_path:
-        try:
+        with clear_errors():
             write_csv(csv_path, rows)
-        except OSError as error:
-            raise click.FileError(csv_path, str(error)) from error
 
 
 def _workers(workers: int | None) -> int:

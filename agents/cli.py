@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -17,6 +16,7 @@ import hexenv
 from agents.accuracy_command import accuracy
 from agents.agent import Agent
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
+from agents.doors import clear_errors
 from agents.human import HumanPlayer
 from agents.naming import (
     agent_classes,
@@ -29,15 +29,6 @@ from agents.tournament.command import tournament
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells give it."""
-
-
-@contextmanager
-def _clear_errors() -> Generator[None, None, None]:
-    """Show what is wrong with the user's words as one line instead of a traceback."""
-    try:
-        yield
-    except (ValueError, ImportError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 option_of_game = click.option(
@@ -83,7 +74,7 @@ def match(
 
     The agents' chance comes from --seed; their own seeds play no part here.
     """
-    with _clear_errors():
+    with clear_errors():
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
         env.reset(seed=seed)
@@ -187,7 +178,7 @@ def play(
     game: str, agent: str, side: str, moves: str, seed: int | None, options: tuple[str, ...]
 ) -> None:
     """Play GAME against AGENT. Moves are typed as text; 'help' says what else there is."""
-    with _clear_errors():
+    with clear_errors():
         env = make_environment(game, options, render_mode="ansi")
         if not hasattr(env.unwrapped, "game"):
             raise ValueError(f"expected a game of hexenv to play, got {game}")

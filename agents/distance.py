@@ -3,6 +3,7 @@
 import math
 from typing import Unpack
 
+from agents.options import number_within
 from agents.playouts import make_playout
 from agents.search.distance import DistanceScore, DistanceUCB
 from agents.search.mcts import Variant
@@ -41,7 +42,10 @@ class DistanceMCTS(TreeSearchAgent):
     ) -> None:
         if faithful:
             options = {"final_move": "value", "solver": "off", **options}
-        selection = DistanceUCB(float(c), bool(faithful), float(decisive))
-        reward = DistanceScore(float(decisive), float(power), float(draw))
+        decisive = number_within("decisive", decisive, 1)
+        selection = DistanceUCB(number_within("c", c), bool(faithful), decisive)
+        reward = DistanceScore(
+            decisive, number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
+        )
         variant = Variant(selection, make_playout(playout), reward)
         super().__init__(variant, simulations, seconds, **options)

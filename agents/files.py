@@ -28,18 +28,23 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
         OSError: If it cannot be written; what was there is as it was.
     """
     target = Path(path).resolve()
-    if target.exists() and not target.is_file():
-        yield target
-        return
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    is_replaced = target.is_file() or not target.exists()
+    temporary = target
+    if is_replaced:
+        temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, target)
+        if is_replaced:
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
+            os.replace(temporary, target)
+    except OSError as error:
+        error.filename = str(path)  # not the temporary name, or none
+        raise
     finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+        if is_replaced:
+            with suppress(OSError):
+                os.unlink(temporary)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:

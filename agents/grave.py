@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from agents.options import number_within, whole_number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.rave import Grave
@@ -37,6 +38,11 @@ class GRAVE(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = Grave(int(ref), float(bias), float(c), plain_every=int(plain_every))
+        selection = Grave(
+            whole_number_within("ref", ref, 0, 2**31),
+            number_within("bias", bias),
+            number_within("c", c),
+            plain_every=whole_number_within("plain_every", plain_every, 0, 2**31),
+        )
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

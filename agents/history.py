@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from agents.options import number_within
 from agents.playouts import make_playout
 from agents.search.history import ProgressiveHistory
 from agents.search.mcts import Variant
@@ -32,6 +33,6 @@ class HistoryMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = ProgressiveHistory(float(c), float(weight))
+        selection = ProgressiveHistory(number_within("c", c), number_within("weight", weight))
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

@@ -2,12 +2,13 @@
 
 from typing import Unpack
 
+from agents.options import number_within, whole_number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.replies import LastGoodReply
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.tree_search import SearchOptions, TreeSearchAgent, whole_number_within
+from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class LGR(TreeSearchAgent):
@@ -38,5 +39,8 @@ class LGR(TreeSearchAgent):
         order = whole_number_within("order", order, 1, 2)
         replies = LastGoodReply(order, bool(forgetting), make_playout(playout))
         super().__init__(
-            Variant(UCB1(float(c)), replies, WinLoss()), simulations, seconds, **options
+            Variant(UCB1(number_within("c", c)), replies, WinLoss()),
+            simulations,
+            seconds,
+            **options,
         )

@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from agents.options import number_within
 from agents.search.mast import Mast
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
@@ -17,7 +18,8 @@ class MAST(TreeSearchAgent):
         seconds: Seconds a move.
         c: Weight of exploration in the tree.
         epsilon: Share of random moves in the playouts.
-        temperature: Above 0: moves in proportion to exp(mean / temperature), instead of `epsilon`.
+        temperature: From 0.01: moves in proportion to exp(mean / temperature), in the place of
+            `epsilon`; 0: not.
         **options: See `TreeSearchAgent`.
     """
 
@@ -32,7 +34,12 @@ class MAST(TreeSearchAgent):
         temperature: float = 0.0,
         **options: Unpack[SearchOptions],
     ) -> None:
-        playout = Mast(float(epsilon), float(temperature))
+        if temperature != 0.0:  # exp(1 / temperature) has to stay finite
+            temperature = number_within("temperature", temperature, 0.01)
+        playout = Mast(number_within("epsilon", epsilon, 0, 1), temperature)
         super().__init__(
-            Variant(UCB1(float(c)), playout, WinLoss()), simulations, seconds, **options
+            Variant(UCB1(number_within("c", c)), playout, WinLoss()),
+            simulations,
+            seconds,
+            **options,
         )

@@ -21,9 +21,7 @@ Sources:
 """
 
 import math
-import pickle
 import time
-import zlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -31,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
-from agents.tree_search import check_budget, whole_number_within
 from hexenv.compiled import CompiledFunction, compiled, kernel
 
 T = TypeVar("T")
@@ -562,9 +560,9 @@ class NRPA:
         level = whole_number_within("level", either(level, 1, 3), 1, 32)
         if iterations is None:
             iterations = 10 if faithful else fitting_iterations(self.simulations, level)
-        adapt = one_of("adapt", either(adapt, "softmax", "additive"), ADAPTS)
-        mode = one_of("mode", either(mode, "payoff", "cooperative"), MODES)
-        self.final_move = one_of(
+        adapt = expect_one_of("adapt", either(adapt, "softmax", "additive"), ADAPTS)
+        mode = expect_one_of("mode", either(mode, "payoff", "cooperative"), MODES)
+        self.final_move = expect_one_of(
             "final_move", either(final_move, "visits", "sequence"), FINAL_MOVES
         )
         self.form = Form(
@@ -576,9 +574,10 @@ class NRPA:
             learning_mode=MODES.index(mode),
             has_tree=bool(either(tree, True, False)),
             exploration=number_within("c", c, 0.0, 1e6),
-            by_position=one_of("code", either(code, "cell", "position"), CODES) == "position",
-            scores_for_root=one_of("score", either(score, "root", "last"), SCORES) == "root",
-            learns_always=one_of("learn", either(learn, "always", "improvement"), LEARNS)
+            by_position=expect_one_of("code", either(code, "cell", "position"), CODES)
+            == "position",
+            scores_for_root=expect_one_of("score", either(score, "root", "last"), SCORES) == "root",
+            learns_always=expect_one_of("learn", either(learn, "always", "improvement"), LEARNS)
             == "always",
             begins_anew=not either(keep_policy, False, True),
         )
@@ -599,7 +598,7 @@ class NRPA:
         """Search from the environment's position and choose an action; see `Agent.act`."""
         check_in_play(env)
         started = time.perf_counter()
-        view = self._view(env)
+        view = planner_view(env, self.route)
         nest, tree = self._empty_memory(view)
         before_compiling = time.perf_counter()
         run = self._compiled(view, nest, tree)
@@ -615,14 +614,8 @@ class NRPA:
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        view = self._view(env)
-        self._compiled(view, *self._empty_memory(view))
-
-    def _view(self, env: Any) -> View:
         view = planner_view(env, self.route)
-        if self.form.by_position and not hasattr(view.game, "position_hash"):
-            view.game.position_hash = hash_of_observation
-        return view
+        self._compiled(view, *self._empty_memory(view))
 
     def _empty_memory(self, view: View) -> tuple[Nest, Rows]:
         """A nest to begin with, and a tree with room for the budget."""
@@ -676,33 +669,6 @@ def fitting_iterations(simulations: int | None, level: int) -> int:
     if simulations is None:
         return ENDLESS if level == 1 else 100
     return math.ceil(round(simulations ** (1 / level), 9))
-
-
-def one_of(name: str, value: str, known: tuple[str, ...]) -> str:
-    """A parameter that is one of the known names.
-
-    Raises:
-        ValueError: If it is none of them.
-    """
-    if value not in known:
-        raise ValueError(f"expected {name} of {', '.join(known)}, got {value!r}")
-    return value
-
-
-def number_within(name: str, value: float, least: float, most: float) -> float:
-    """A parameter that is a number.
-
-    Raises:
-        ValueError: If it is not from `least` to `most`.
-    """
-    if not least <= value <= most:
-        raise ValueError(f"expected {name} from {least:g} to {most:g}, got {value!r}")
-    return float(value)
-
-
-def hash_of_observation(state: Any) -> int:
-    """What tells the positions of a foreign environment apart: what its first agent sees."""
-    return zlib.crc32(pickle.dumps(state.env.observe(state.env.possible_agents[0])))
 
 
 def root_values(tree: Rows) -> NDArray[np.float64]:

@@ -47,6 +47,8 @@ def make_playout(text: str) -> Playout:
             f"expected a playout of {', '.join(COMPLETE)}, or of {', '.join(PARTIAL)} and another "
             f"behind a plus; got {text!r}"
         )
+    if "decisive" in partial[1:]:
+        raise ValueError(f"expected decisive in front of all other policies, got {text!r}")
     policy = COMPLETE[last]()
     for name in reversed(partial):
         policy = PARTIAL[name](policy)

@@ -2,11 +2,12 @@
 
 from typing import Unpack
 
+from agents.options import expect_one_of, number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.reward import Discounted, RelativeBonus
 from agents.search.selection import UCB1
-from agents.tree_search import SearchOptions, TreeSearchAgent, expect_one_of
+from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class QualityMCTS(TreeSearchAgent):
@@ -40,7 +41,8 @@ class QualityMCTS(TreeSearchAgent):
         **options: Unpack[SearchOptions],
     ) -> None:
         expect_one_of("quality", quality, ("bonus", "discount"))
-        bonus, discount = RelativeBonus(float(a), float(k)), Discounted(float(gamma))
+        bonus = RelativeBonus(number_within("a", a, 0, 1), number_within("k", k, 0, 20))
+        discount = Discounted(number_within("gamma", gamma, 0, 1))
         reward = bonus if quality == "bonus" else discount
-        variant = Variant(UCB1(float(c)), make_playout(playout), reward)
+        variant = Variant(UCB1(number_within("c", c)), make_playout(playout), reward)
         super().__init__(variant, simulations, seconds, **options)

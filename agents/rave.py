@@ -3,11 +3,12 @@
 import math
 from typing import Unpack
 
+from agents.options import expect_one_of, number_within, whole_number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.rave import SCHEDULES, Rave
 from agents.search.reward import WinLoss
-from agents.tree_search import SearchOptions, TreeSearchAgent, expect_one_of
+from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class RAVE(TreeSearchAgent):
@@ -43,7 +44,11 @@ class RAVE(TreeSearchAgent):
     ) -> None:
         expect_one_of("schedule", schedule, SCHEDULES)
         selection = Rave(
-            float(k), float(c), SCHEDULES.index(schedule), float(fpu), int(plain_every)
+            number_within("k", k, 1e-9),
+            number_within("c", c),
+            SCHEDULES.index(schedule),
+            number_within("fpu", fpu, -1e9, math.inf),
+            whole_number_within("plain_every", plain_every, 0, 2**31),
         )
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from agents.files import load_arrays, replacing
 from agents.search.mcts import Variant
-from agents.search.tree import NODE_NUMBERS, ROOT, UNPROVEN, Tree, new_tree, node_arrays
-from hexenv.compiled import CompiledFunction, kernel
+from agents.search.tree import ROOT, UNPROVEN, Tree, copy_nodes, new_tree, node_arrays
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
 VERSION: Final = 1
+MOST_VISITS: Final = 2**30
+"""Of a node in a file: room for as many again."""
 
 
 class SavedTrees(NamedTuple):
@@ -84,11 +86,15 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
         ValueError: If it is no such file, damaged, of another version or of another variant.
     """
     arrays = load_arrays(path, "a saved tree")
+    expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
         about = json.loads(arrays["about"].tobytes())
-        expect(path, "format", FORMAT, about["format"])
-        expect(path, "format version", VERSION, about["version"])
-        expect(path, "search", describe(variant), about["variant"])
+        found = {key: about[key] for key in expected}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
+    for key, value in expected.items():
+        expect(path, key, value, found[key])
+    try:
         return SavedTrees(
             str(about["game"]),
             dict(about["parameters"]),
@@ -97,9 +103,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
             [_tree(arrays, number, variant) for number in range(int(about["trees"]))],
             str(path),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        if str(path) in str(error):
-            raise
+    except (KeyError, TypeError, OverflowError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
 
 
@@ -127,35 +131,44 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
     tree.node_count[0] = count
-    firsts, counts = tree.first_child[:count], tree.child_count[:count]
-    inner = np.flatnonzero(counts)
-    inner = inner[np.argsort(firsts[inner])]
-    ends = np.cumsum(counts[inner], dtype=np.int64) + 1
-    sound = (
-        count > 0
-        and bool((counts >= 0).all())
-        and bool((firsts[inner] > inner).all())
-        and bool((firsts[inner] == ends - counts[inner]).all())  # of each node but the root,
-        and int(ends[-1] if len(ends) else 1) == count  # there is just one parent
-        and bool((tree.visits[:count] >= 0).all())
-        and bool(np.isfinite(tree.value[:count]).all() and np.isfinite(tree.spread[:count]).all())
-        and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
-    )
-    for name, array in node_arrays(tree).items():
-        if name in NODE_NUMBERS and name != "first_child":
-            array[0] = 0
-            sound = sound and bool(((array >= 0) & (array < count)).all())
-    if not sound:
+    if not (count > 0 and is_tree(tree.first_child[:count], tree.child_count[:count])):
         raise ValueError("the nodes do not form a tree")
+    visits, value = tree.visits[:count], tree.value[:count]
+    seen = visits > 0
+    sound = (
+        bool((visits >= (tree.child_count[:count] > 0)).all())
+        and int(visits.max()) <= MOST_VISITS
+        and bool(np.isfinite(value).all())
+        and bool(((value[seen] > -1e-9) & (value[seen] < 1 + 1e-9)).all())
+        and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
+        and all(bool(np.isfinite(array[1:count]).all()) for array in node_arrays(tree).values())
+    )
+    if not sound:
+        raise ValueError("the nodes' statistics are out of range")
+    tree.first_child[:count] *= tree.child_count[:count] > 0
     return tree
 
 
-def check_rules(saved: SavedTrees, game: Any, compiles: bool) -> Any:
-    """Refuse trees that are not of this game, or in which there are moves against its rules.
+def is_tree(firsts: NDArray[np.int32], counts: NDArray[np.int32]) -> bool:
+    """Whether each node but the first is the child of one node before it."""
+    inner = np.flatnonzero(counts)
+    inner = inner[np.argsort(firsts[inner])]
+    ends = np.cumsum(counts[inner], dtype=np.int64) + 1
+    return (
+        bool((counts >= 0).all())
+        and bool((firsts[inner] > inner).all())
+        and bool((firsts[inner] == ends - counts[inner]).all())
+        and int(ends[-1] if len(ends) else 1) == len(counts)
+    )
+
+
+def check_rules(saved: SavedTrees, game: Any, selection: Any, compiles: bool) -> Any:
+    """Refuse trees that are not of this game, or in which something is against its rules.
 
     Args:
         saved: What was loaded.
         game: The game in which it is to be used.
+        selection: The selection rule of the search.
         compiles: Whether the game is one that compiles.
 
     Returns:
@@ -171,26 +184,36 @@ def check_rules(saved: SavedTrees, game: Any, compiles: bool) -> Any:
         root = notation.from_bytes(game, saved.position)
     except ValueError as error:
         raise ValueError(f"{saved.path}: {error}") from error
-    look = compiled_first_breach if compiles else first_breach
+    selection = selection.with_memory(game)
+    look = compiled_first_breach if compiles and is_compiled(selection) else first_breach
     for tree in saved.trees:
-        node = look(game, root, base.new_state(game), tree)
+        count = int(tree.node_count[0])
+        anew = new_tree(count, selection.new_extras(count))
+        copy_nodes(tree, anew)
+        node = look(game, root, base.new_state(game), anew, selection)
+        if node == -1:  # what a rule notes of a node in whole numbers does not change any more
+            for name, array in node_arrays(tree).items():
+                if name.startswith("extras") and array.dtype.kind == "i":
+                    others = np.flatnonzero(array[1:count] != node_arrays(anew)[name][1:count])
+                    node = max(node, int(others[0]) + 1 if len(others) else -1)
         if node != -1:
             raise ValueError(
-                f"{saved.path}: expected the legal actions below every node, got others below "
-                f"node {node} (damaged data?)"
+                f"{saved.path}: expected what the rules of {game.name} allow, got something else "
+                f"at node {node} (damaged data?)"
             )
     return root
 
 
 @kernel
-def first_breach(game: Any, root: Any, state: Any, tree: Tree) -> int:
+def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -> int:
     """The first node whose children are not the legal actions of its position; -1 if there is none.
 
     Args:
         game: The game.
         root: The position of the tree.
         state: A state to work in.
-        tree: The tree, whose nodes form one.
+        tree: The tree, whose nodes form one. Its children are initialised anew on the way.
+        selection: The selection rule of the search.
     """
     nodes = tree.node_count[0]
     parents = np.zeros(nodes, np.int32)
@@ -214,6 +237,7 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree) -> int:
         if known != count or (found != np.sort(legal[:known])).any():
             return node
         parents[first : first + count] = node
+        selection.initialise(game, state, tree, node)
     return -1
 
 

@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from agents.options import number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
@@ -31,5 +32,5 @@ class TranspositionMCTS(TreeSearchAgent):
         **options: Unpack[SearchOptions],
     ) -> None:
         options = {"transpositions": True, **options}
-        variant = Variant(UCB1(float(c)), make_playout(playout), WinLoss())
+        variant = Variant(UCB1(number_within("c", c)), make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

@@ -1,7 +1,6 @@
 """The agent around the search: budgets, trees between moves, the final move, statistics."""
 
 import math
-import operator
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.options import check_budget, expect_one_of, whole_number_within
 from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
@@ -31,7 +31,6 @@ from agents.search.tree import (
 from hexenv.compiled import is_compiled
 from hexenv.games import base
 
-DEFAULT_SIMULATIONS: Final = 1_000
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 CHECKS: Final = 32
 """How often in a search `early_stop` looks whether the choice can still change."""
@@ -74,7 +73,7 @@ class Searcher:
         return go_down(self.tree, played)
 
     def clear(self) -> None:
-        """Forget all that was searched; the memory stays."""
+        """Forget all that was searched; the arrays stay, to be used again."""
         if self.tree is not None:
             self.tree.node_count[0] = 0
         if self.tree is not None and self.graph is not None:
@@ -92,9 +91,12 @@ class Searcher:
             self.tree = larger
 
     def make_graph(self, nodes: int, most: int) -> None:
-        """See that there is a graph with room for so many nodes; else start with an empty one."""
+        """See that there is a graph with room for so many nodes; else start with an empty one.
+
+        Where `most` allows no more, half of it has to be free.
+        """
         used = 0 if self.tree is None else int(self.tree.node_count[0])
-        if self.graph is None or len(self.graph.target) < min(most, used + nodes):
+        if self.graph is None or len(self.graph.target) - used < min(nodes, most // 2):
             self.tree, size = None, min(most, 4 * nodes)
             self.make_room(size, most)
             self.graph = graph.new_graph(size)
@@ -135,17 +137,19 @@ class TreeSearchAgent:
             win comes before all of them, a proven loss after.
         solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
             ``"off"``; see `agents.search.mcts.SOLVERS`.
-        early_stop: Whether to stop once no other action can become the most visited.
+        early_stop: Whether to stop once no other action can become the most visited; for one
+            worker, and `final_move` ``"visits"``.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was
             played. (Over a foreign environment, which does not tell what that was, a reply is tried
             after the other until the position is what is shown; with transpositions not at all.)
         transpositions: Whether positions reached by several move orders share their statistics
-            (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1.
+            (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1,
+            and rewards that count no plies.
         workers: Trees that are searched at the same time, each on a thread of its own with its
             share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
             and van den Herik 2008). The result depends on the seed and the number of workers.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
-            takes 37 bytes, and more in variants that keep more.
+            takes 33 bytes, and more in variants that keep more.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
 
@@ -176,6 +180,11 @@ class TreeSearchAgent:
         expect_one_of("final_move", final_move, FINAL_MOVES)
         expect_one_of("solver", solver, SOLVERS)
         check_route(route)
+        if early_stop and (workers != 1 or final_move != "visits"):
+            raise ValueError(
+                f'expected early_stop with one worker and final_move "visits", got {workers} and '
+                f'"{final_move}"'
+            )
         self.variant = variant._replace(solver=SOLVERS.index(solver))
         self.simulations = simulations
         self.seconds = seconds
@@ -183,12 +192,21 @@ class TreeSearchAgent:
         self.early_stop = early_stop
         self.reuse = reuse
         self.transpositions = transpositions
+        if transpositions and variant.reward.needs_moves():
+            raise ValueError(
+                "expected a reward that counts no plies with transpositions, got "
+                f"{type(variant.reward).__name__}"
+            )
         if transpositions and variant.selection.new_extras(1) != ():
             raise ValueError(
                 "expected a selection rule that keeps nothing of its own with transpositions, got "
                 f"{type(variant.selection).__name__}"
             )
         self.workers = whole_number_within("workers", workers, 1, 1024)
+        if simulations is not None and simulations < self.workers:
+            raise ValueError(
+                f"expected a simulation for each of {self.workers} workers, got {simulations}"
+            )
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.statistics: Statistics | None = None
@@ -228,8 +246,13 @@ class TreeSearchAgent:
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
         trees = [cast("Tree", searcher.tree) for searcher in self._searchers]
+        lines = [
+            principal_variation(tree, None if searcher.graph is None else searcher.graph.target)
+            for tree, searcher in zip(trees, self._searchers, strict=True)
+        ]
+        line, seconds = max(lines, key=len), time.perf_counter() - started
         self.statistics = root_statistics(
-            trees, view.game.num_actions(), simulations, time.perf_counter() - started
+            trees, line, view.game.num_actions(), simulations, seconds
         )
         chosen = choose(trees, self.final_move)
         self._remember(view, chosen)
@@ -254,13 +277,17 @@ class TreeSearchAgent:
         nodes = self.max_nodes
         if self.simulations is not None:
             nodes = 1 + (self.simulations + 1) * (num_actions + self.transpositions)
-        played = self._played_since(view, self._position)
+        position, self._position = self._position, None  # until this search has ended
+        played = self._played_since(view, position)
         key = view.game.position_hash(view.root) if self.transpositions else 0
         for number, searcher in enumerate(self._searchers):
             if not searcher.go_on(played, key):
                 searcher.clear()
                 searcher.variant = with_memory(self.variant, view.game)
                 self._open_book(searcher, number, view)
+            elif played:  # lengths of games are counted from the root
+                reward = self.variant.reward.with_memory(view.game)
+                searcher.variant = cast("Variant", searcher.variant)._replace(reward=reward)
             if self.transpositions:
                 searcher.make_graph(nodes, self.max_nodes)
             else:
@@ -334,13 +361,17 @@ class TreeSearchAgent:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read a tree that an agent of the same kind has saved, to begin with it in every game.
 
-        It is used in positions that the tree knows, and left alone elsewhere. A tree of another
-        game, or one with moves against the rules, is refused by the first `act`.
+        It is used in positions that the tree knows, and left alone elsewhere, as over foreign
+        environments; what a policy has learnt besides the tree is not in the file. A tree of
+        another game, or one with moves against the rules, is refused by the first `act`.
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it is damaged, or of another variant or number of workers.
+            ValueError: If it is damaged, or of another variant or number of workers, or this agent
+                searches graphs.
         """
+        if self.transpositions:
+            raise ValueError("expected an agent without transpositions to load a tree")
         saved = load_trees(path, self.variant)
         expect(path, "number of workers", self.workers, len(saved.trees))
         self._book, self._book_at = saved, None
@@ -355,7 +386,7 @@ class TreeSearchAgent:
         if book is None or view.actions is None:
             return
         if self._book_at is None or self._book_at.game != view.game:
-            root = check_rules(book, view.game, view.compiles)
+            root = check_rules(book, view.game, self.variant.selection, view.compiles)
             self._book_at = Position(view.game, root, book.actions)
         played = self._played_since(view, self._book_at)
         if played is not None:
@@ -452,52 +483,6 @@ class Run(NamedTuple):
     tree: Tree
 
 
-def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
-    """The budget of a move, checked; 1,000 simulations where there is none.
-
-    Raises:
-        ValueError: If one of them is not positive.
-    """
-    if simulations is not None:
-        simulations = _whole_number("simulations", simulations)
-        if simulations < 1:
-            raise ValueError(f"expected at least one simulation, got {simulations}")
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise ValueError(f"expected a positive number of seconds, got {seconds}")
-    if simulations is None and seconds is None:
-        simulations = DEFAULT_SIMULATIONS
-    return simulations, seconds
-
-
-def expect_one_of(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a parameter that is none of the known names.
-
-    Raises:
-        ValueError: Naming them.
-    """
-    if value not in known:
-        raise ValueError(f"expected a {name} of {', '.join(known)}, got {value!r}")
-
-
-def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """An integer parameter.
-
-    Raises:
-        ValueError: If it is none, or not from `least` to `most`.
-    """
-    number = _whole_number(name, value)
-    if not least <= number <= most:
-        raise ValueError(f"expected {name} from {least} to {most}, got {number}")
-    return number
-
-
-def _whole_number(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
-
-
 def go_down(tree: Tree, actions: Sequence[int]) -> bool:
     """Make the node that some actions lead to the root, if the tree has it and has visited it."""
     node: int | None = ROOT
@@ -513,9 +498,13 @@ def go_down(tree: Tree, actions: Sequence[int]) -> bool:
 
 
 def is_decided(tree: Tree, simulations: int) -> bool:
-    """Whether the most visited action stays so, whatever so many simulations bring."""
-    visits = np.sort(tree.visits[children(tree, ROOT)])
-    return len(visits) == 1 or bool(visits[-1] - visits[-2] > simulations)
+    """Whether the most visited action stays so, whatever so many simulations bring.
+
+    Proven losses are not played, as long as there is something else.
+    """
+    below = children(tree, ROOT)
+    visits = np.sort(tree.visits[below][tree.proof[below] != -1])
+    return len(visits) < 2 or bool(visits[-1] - visits[-2] > simulations)
 
 
 # ---- what the trees say --------------------------------------------------------------------------
@@ -552,9 +541,9 @@ def root_actions(trees: Sequence[Tree]) -> RootActions:
 
 
 def root_statistics(
-    trees: Sequence[Tree], num_actions: int, simulations: int, seconds: float
+    trees: Sequence[Tree], line: list[int], num_actions: int, simulations: int, seconds: float
 ) -> Statistics:
-    """What the trees say of the root's actions, and of the best line from there."""
+    """What the trees say of the root's actions, beside the best line from there."""
     root = root_actions(trees)
     visits = np.zeros(num_actions, np.int64)
     values = np.zeros(num_actions, np.float64)
@@ -565,12 +554,16 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    longest = max((principal_variation(tree) for tree in trees), key=len)
-    return Statistics(visits, values, longest, simulations, seconds, proven)
+    return Statistics(visits, values, line, simulations, seconds, proven)
 
 
-def principal_variation(tree: Tree) -> list[int]:
-    """The line of the most visited actions from the root."""
+def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
+    """The line of the most visited actions from the root.
+
+    Args:
+        tree: The tree.
+        target: Of a graph: where each edge leads, `agents.search.graph.Graph.target`.
+    """
     line: list[int] = []
     node = ROOT
     while tree.child_count[node] > 0:
@@ -585,6 +578,10 @@ def principal_variation(tree: Tree) -> list[int]:
         if tree.visits[node] == 0:
             break
         line.append(int(tree.action[node]))
+        if target is not None:
+            node = int(target[node])
+            if node == graph.NOWHERE:
+                break
     return line
 
 
@@ -597,7 +594,7 @@ def choose(trees: Sequence[Tree], final_move: str) -> int:
 def best_of(root: RootActions, final_move: str) -> int:
     """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
 
-    Among proven losses only, the one that took most visits to refute is played.
+    Among proven losses only, the same rule chooses: by visits, the one that was hardest to refute.
     """
     if final_move == "value":
         merit = np.where(root.visits > 0, root.value, -1.0)

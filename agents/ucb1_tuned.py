@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from agents.options import number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
@@ -32,6 +33,6 @@ class UCB1TunedMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = UCB1Tuned(float(c), float(variance_cap))
+        selection = UCB1Tuned(number_within("c", c), number_within("variance_cap", variance_cap))
         variant = Variant(selection, make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

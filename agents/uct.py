@@ -3,6 +3,7 @@
 import math
 from typing import Unpack
 
+from agents.options import number_within
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
@@ -33,5 +34,9 @@ class UCT(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        variant = Variant(UCB1(float(c), float(fpu)), make_playout(playout), WinLoss())
+        variant = Variant(
+            UCB1(number_within("c", c), number_within("fpu", fpu, -1e9, math.inf)),
+            make_playout(playout),
+            WinLoss(),
+        )
         super().__init__(variant, simulations, seconds, **options)

@@ -16,8 +16,9 @@ from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_actio
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import GameResult, MatchSummary, play_game, play_match, summarise
+from agents.options import DEFAULT_SIMULATIONS
 from agents.search.foreign import action_mask
-from agents.tree_search import DEFAULT_SIMULATIONS, wilson_interval
+from agents.tree_search import wilson_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 JIT = not numba.config.DISABLE_JIT
@@ -386,7 +387,7 @@ def test_the_shortest_time_is_enough_for_one_simulation():
         ({"seconds": -1.5}, "expected a positive number of seconds, got -1.5"),
         ({"seconds": math.nan}, "expected a positive number of seconds, got nan"),
         ({"seconds": math.inf}, "expected a positive number of seconds, got inf"),
-        ({"final_move": "best"}, "expected a final_move of visits, value, lcb, got 'best'"),
+        ({"final_move": "best"}, "expected final_move of visits, value, lcb, got 'best'"),
         ({"playout": "slow"}, "expected a playout of fast, generic, .*got 'slow'"),
         ({"max_nodes": 1}, "expected max_nodes from 2 to 2147483647, got 1"),
         ({"max_nodes": 2**31}, "expected max_nodes from 2 to 2147483647, got 2147483648"),

@@ -217,7 +217,7 @@ BAD_INPUT = [
     (("match", "hex", "uct:seconds=inf", "random"), "uct: expected seconds as a number, got 'inf'"),
     (("match", "hex", "uct:c=.", "random"), "uct: expected c as a number, got '.'"),
     (("match", "hex", "uct:c=1.2.3", "random"), "uct: expected c as a number, got '1.2.3'"),
-    (("match", "hex", "uct:final_move=x", "random"), "uct: expected a final_move of visits, value"),
+    (("match", "hex", "uct:final_move=x", "random"), "uct: expected final_move of visits, value"),
     (("match", "hex", "uct:route=x", "random"), "expected a route of auto, compiled, interpreted"),
     (
         ("match", "hex", "uct:max_nodes=9", "random"),

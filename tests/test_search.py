@@ -23,7 +23,13 @@ from agents.search.tree import (
     node_arrays,
     record_visit,
 )
-from agents.tree_search import FINAL_MOVES, choose, root_statistics, wilson_interval
+from agents.tree_search import (
+    FINAL_MOVES,
+    choose,
+    principal_variation,
+    root_statistics,
+    wilson_interval,
+)
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
@@ -589,7 +595,7 @@ def test_an_action_that_was_never_tried_is_not_chosen(final_move):
 
 def test_statistics_of_a_tree_made_by_hand():
     tree = tree_with_children([1.0, 0.0, 1.0, 1.0], [], [0.0], actions=[4, 1, 0])
-    statistics = root_statistics([tree], 6, 5, 0.25)
+    statistics = root_statistics([tree], principal_variation(tree), 6, 5, 0.25)
     assert statistics.visits.tolist() == [1, 0, 0, 0, 4, 0]
     assert statistics.values.tolist() == [-1, 0, 0, 0, 0.5, 0]
     assert statistics.principal_variation == [4]

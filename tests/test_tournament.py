@@ -65,6 +65,17 @@ def test_a_description_makes_the_same_tournament():
     assert Tournament.from_description(description).description() == description
 
 
+def test_the_same_test_in_other_words_is_the_same_tournament():
+    said = [
+        "0,50",
+        {"elo0": 0, "elo1": 50},
+        Sprt(0, 50),
+        {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05},
+    ]
+    one = [Tournament("hex", [UCT, "random"], kind="pair", sprt=sprt) for sprt in said]
+    assert len({json.dumps(tournament.description()) for tournament in one}) == 1
+
+
 def test_equal_agents_are_told_apart():
     assert Tournament("hex", ["random"] * 3).labels == ("random", "random (2)", "random (3)")
     assert Tournament("hex", [UCT, "x=random"]).labels == (UCT, "x")

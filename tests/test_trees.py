@@ -384,6 +384,13 @@ def test_a_graph_goes_on_after_a_move():
     assert tree_of(agent).visits[ROOT] == visits + agent.statistics.simulations
 
 
+@pytest.mark.parametrize("spec", ["quality", "quality:quality=discount", "distance"])
+def test_rewards_that_count_plies_have_no_graph(spec):
+    separator = "," if ":" in spec else ":"
+    with pytest.raises(ValueError, match="expected a reward that counts no plies"):
+        make_agent(f"{spec}{separator}transpositions=on")
+
+
 def test_rules_that_keep_something_have_no_graph():
     for spec in ("rave", "grave", "history"):
         with pytest.raises(ValueError, match="expected a selection rule that keeps nothing"):
@@ -485,7 +492,7 @@ def saved_tree(tmp_path_factory):
     ids=["c", "fpu", "solver", "playout", "rave", "distance"],
 )
 def test_a_tree_of_another_search_is_refused(saved_tree, other):
-    with pytest.raises(ValueError, match=r"tree.npz: expected the search .*, got "):
+    with pytest.raises(ValueError, match=r"tree\.npz: expected the variant .*, got "):
         other.load(saved_tree)
 
 
@@ -563,7 +570,7 @@ def test_a_tree_that_breaks_the_rules_is_named_before_it_is_used(saved_tree, tmp
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"version": VERSION + 1}, f"expected the format version {VERSION}, got {VERSION + 1}"),
+        ({"version": VERSION + 1}, f"expected the version {VERSION}, got {VERSION + 1}"),
         ({"format": "something"}, "expected the format hexenv-tree, got something"),
     ],
 )
@@ -661,6 +668,25 @@ def test_a_choice_is_decided_when_nothing_can_overtake_it(visits, left, decided)
     tree.first_child[ROOT], tree.child_count[ROOT] = 1, len(visits)
     tree.visits[1 : 1 + len(visits)] = visits
     assert is_decided(tree, left) is decided
+
+
+def test_a_proven_loss_decides_nothing():
+    tree = new_tree(5)
+    tree.first_child[ROOT], tree.child_count[ROOT] = 1, 4
+    tree.visits[1:5] = (500, 101, 100, 99)
+    tree.proof[1:5] = (-1, UNPROVEN, UNPROVEN, UNPROVEN)
+    assert not is_decided(tree, 300)
+    assert is_decided(tree, 0)
+    tree.proof[1:5] = -1
+    assert is_decided(tree, 300)
+
+
+@pytest.mark.parametrize(
+    "options", [{"workers": 2}, {"final_move": "value"}, {"final_move": "lcb"}]
+)
+def test_an_early_stop_is_for_the_visits_of_one_tree(options):
+    with pytest.raises(ValueError, match="expected early_stop with one worker and final_move"):
+        UCT(early_stop=True, **options)
 
 
 @pytest.mark.parametrize("moves", [0, 4, 7, 10])

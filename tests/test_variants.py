@@ -958,7 +958,7 @@ def test_bridges_outside_hex_are_refused(module, playout):
         make_agent(f"uct:simulations=5,playout={playout}").act(env)
 
 
-@pytest.mark.parametrize("playout", ["decisive", "lgr1+decisive"])
+@pytest.mark.parametrize("playout", ["decisive", "decisive+lgr1"])
 def test_decisive_moves_over_a_foreign_environment_are_refused(playout):
     env = hex_v0.env(board_size=3)
     env.reset()
@@ -980,3 +980,27 @@ def test_playouts_nest_in_the_order_of_their_names():
     assert (policy.otherwise.order, policy.otherwise.forgetting) == (2, True)
     assert type(policy.otherwise.otherwise) is Mast
     assert make_playout("lgr1") == LastGoodReply(1, False, Uniform())
+
+
+def test_decisive_moves_are_asked_first():
+    with pytest.raises(ValueError, match="expected decisive in front of all other policies"):
+        make_playout("lgrf1+decisive")
+    env = make("gomoku-9")
+    env.reset()
+    with pytest.raises(ValueError, match="expected decisive moves in front of all other"):
+        make_agent("lgr:playout=decisive,simulations=10").act(env)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "uct:c=-1", "ucb1-tuned:variance_cap=-1", "rave:k=0",
+        "rave:plain_every=-3", "grave:ref=-3", "grave:bias=-1", "history:weight=-5", "lgr:c=1e10",
+        "mast:epsilon=5", "mast:temperature=-1", "mast:temperature=0.001", "quality:a=-1",
+        "quality:k=1000", "quality:gamma=-2", "distance:decisive=0", "transposition:c=-1",
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_named(spec):
+    name = spec.partition(":")[2].partition("=")[0]
+    with pytest.raises(ValueError, match=f"expected {name} from "):
+        make_agent(spec)

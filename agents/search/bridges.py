@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.playout import Uniform, play_out
+from agents.search.playout import Uniform, memory_behind, play_out
 from agents.search.replies import pick_of_cell
 from agents.search.simulation import Simulation
 from hexenv.compiled import compiled
@@ -33,7 +33,7 @@ class SaveBridge(NamedTuple):
     def with_memory(self, game: Any) -> "SaveBridge":
         if getattr(game, "name", None) != "hex":
             raise ValueError(f"bridges are a pattern of hex, got {game}")
-        return self._replace(otherwise=self.otherwise.with_memory(game))
+        return self._replace(otherwise=memory_behind(self.otherwise, game))
 
     def choose(
         self,

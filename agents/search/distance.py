@@ -19,7 +19,10 @@ from hexenv.compiled import compiled
 
 @compiled
 class DistanceScore(NamedTuple):
-    """The score, between -`decisive` and `decisive`, scaled to [0, 1]."""
+    """The score, between -`decisive` and `decisive`, scaled to [0, 1].
+
+    To a node whose outcome is proven the distance is that of an end.
+    """
 
     decisive: float = 1000.0
     """The worth of a win at the next ply."""

@@ -27,7 +27,7 @@ class Mast(NamedTuple):
 
     With probability `epsilon` a random move; otherwise the one with the best mean reward of the
     simulations in which the player made it (Tak, Winands and Bjornsson 2012 found this the better
-    form). With `temperature` above 0 instead: moves in proportion to exp(mean / temperature).
+    form). With `temperature`, 0.01 or more: moves in proportion to exp(mean / temperature).
     """
 
     epsilon: float = 0.4

@@ -51,10 +51,13 @@ def select_child(tree: Tree, node: int, variant: Any) -> int:
     first = tree.first_child[node]
     count = tree.child_count[node]
     selection = variant.selection
-    if selection.tries_all_first():
-        visited = tree.visits[node] - 1  # all but the simulation that first reached the node
-        if visited < count:
-            return first + visited
+    if selection.tries_all_first() and tree.spread[first + count - 1] == 0.0:
+        # The children are visited in order: so many as the node, but for the simulation that first
+        # reached it. It has more visits if the tree was full when it should have been expanded.
+        child = first + min(tree.visits[node] - 1, count - 1)
+        while child > first and tree.visits[child - 1] == 0:
+            child -= 1
+        return child
     prepared = selection.prepare(tree, node)
     best = first
     best_score = -np.inf

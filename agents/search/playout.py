@@ -144,7 +144,7 @@ class Decisive(NamedTuple):
     """Win at once where possible, else take the cell where the opponent would (Teytaud 2010).
 
     Both together: decisive moves alone weaken the search, as a side that overlooks every threat
-    makes too many winners. For games with `winning_action`.
+    makes too many winners. For games with `winning_action`; in front of all other policies.
     """
 
     otherwise: Any = Uniform()
@@ -157,7 +157,7 @@ class Decisive(NamedTuple):
     def with_memory(self, game: Any) -> "Decisive":
         if not hasattr(game, "winning_action"):
             raise ValueError(f"decisive moves need a game with winning_action, got {game}")
-        return self._replace(otherwise=self.otherwise.with_memory(game))
+        return self._replace(otherwise=memory_behind(self.otherwise, game))
 
     def choose(
         self,
@@ -186,3 +186,14 @@ class Decisive(NamedTuple):
 
     def update(self, tree: Any, simulation: Simulation) -> None:
         self.otherwise.update(tree, simulation)
+
+
+def memory_behind(otherwise: Any, game: Any) -> Any:
+    """The policy that another one asks, with its memory for a game.
+
+    Raises:
+        ValueError: If it cannot be asked now and then only.
+    """
+    if isinstance(otherwise, Decisive):  # it relies on having seen every ply before
+        raise ValueError("expected decisive moves in front of all other policies of a playout")
+    return otherwise.with_memory(game)

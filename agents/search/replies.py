@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.playout import Uniform, play_out
+from agents.search.playout import Uniform, memory_behind, play_out
 from agents.search.simulation import Simulation, all_moves
 from hexenv.compiled import compiled, kernel
 
@@ -45,7 +45,7 @@ class LastGoodReply(NamedTuple):
         cells = game.num_cells()
         pairs = cells * cells if self.order > 1 else 1
         return self._replace(
-            otherwise=self.otherwise.with_memory(game),
+            otherwise=memory_behind(self.otherwise, game),
             replies=np.full((2, cells), -1, np.int32),
             replies_to_two=np.full((2, pairs), -1, np.int32),
         )

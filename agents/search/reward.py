@@ -78,9 +78,9 @@ NO_LENGTHS = np.zeros((2, 3))
 class RelativeBonus(NamedTuple):
     """A bonus for wins sooner than the winner's average (Pepels, Tak, Lanctot, Winands 2014).
 
-    With d plies from the root to the end, of which the winner's games have had the mean D and the
-    standard deviation s so far: r + sign(r) * a * b((D - d) / s), b(x) = -1 + 2 / (1 + exp(-k x)),
-    for r = -1, 0, 1; scaled to [0, 1].
+    With d plies from the root to the end, or to a proven node, of which the winner's games have had
+    the mean D and the standard deviation s so far: r + sign(r) * a * b((D - d) / s), where r is -1,
+    0 or 1 and b(x) = -1 + 2 / (1 + exp(-k x)); scaled to [0, 1].
     """
 
     a: float = 0.25

@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, cast
@@ -13,8 +12,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from agents.doors import clear_errors
 from agents.files import write_csv
-from agents.tournament.report import import_pyplot, print_standings, table_rows, write_plot
+from agents.tournament.report import check_plot_format, print_standings, table_rows, write_plot
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys
 from agents.tournament.standings import Standings
@@ -61,7 +61,7 @@ class Settings:
             ):
                 raise ValueError(f"expected {key} to be a file that can be written, got {path}")
         if self.plot is not None:
-            import_pyplot()
+            check_plot_format(self.plot)
 
 
 def read_description(path: str) -> dict[str, Any]:
@@ -91,17 +91,6 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     expect_keys("a tournament", given, [*about, *settings])
     tournament = Tournament.from_description({k: given[k] for k in given if k in about})
     return tournament, Settings(**{k: given[k] for k in given if k in settings})
-
-
-@contextmanager
-def _clear_errors(prefix: str = "") -> Generator[None, None, None]:
-    """Show what is wrong with the user's words, or with a file, as one line."""
-    try:
-        yield
-    except (ValueError, ImportError) as error:
-        raise click.UsageError(f"{prefix}{error}") from error
-    except OSError as error:
-        raise click.ClickException(f"{prefix}{error.strerror or error}") from error
 
 
 @click.command()
@@ -141,11 +130,11 @@ def tournament(
     """
     flags |= {"game": game, "agents": list(agents), "options": list(flags["options"])}
     given = {key: value for key, value in flags.items() if value not in (None, [])}
-    with _clear_errors():
+    with clear_errors():
         described = {} if spec is None else read_description(spec)
-    with _clear_errors("" if spec is None else f"{spec}: "):
+    with clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
-    with _clear_errors():
+    with clear_errors():
         run = TournamentRun(
             found,
             settings.results,
@@ -170,7 +159,7 @@ def _play(run: TournamentRun, show_progress: bool) -> bool:
     games = iter(run)
     try:
         with (
-            _clear_errors(),
+            clear_errors(),
             Progress(console=Console(stderr=True), disable=not show_progress) as bar,
         ):
             task = bar.add_task("games", total=run.count_missing())
@@ -192,7 +181,7 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
         print_standings(table)
         if interrupted:
             click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
-    with _clear_errors():
+    with clear_errors():
         if settings.csv is not None:
             write_csv(settings.csv, table_rows(table))
         if settings.plot is not None:

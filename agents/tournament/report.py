@@ -3,6 +3,7 @@
 import importlib
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 from rich import box
@@ -139,6 +140,18 @@ def import_pyplot() -> Any:
         ) from error
 
 
+def check_plot_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a file for a plot whose name does not end with a format.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+        ValueError: If it knows no such format.
+    """
+    known = import_pyplot().Figure().canvas.get_supported_filetypes()
+    if Path(path).suffix[1:].lower() not in known:
+        raise ValueError(f"expected plot to end with one of .{', .'.join(known)}, got {path}")
+
+
 def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
     """Draw the ratings with their intervals, in the format that the file's name ends with.
 
@@ -147,6 +160,7 @@ def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
         ValueError: If it knows no such format.
         OSError: If the file cannot be written.
     """
+    check_plot_format(path)
     agents = standings.agents[::-1]
     heights = range(len(agents))
     elo = [agent.elo for agent in agents]

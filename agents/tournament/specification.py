@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 Kind = Literal["round-robin", "gauntlet", "pair"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+MOST_PAIRS: Final = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Sprt:
             raise ValueError(f"expected sprt elo0 below elo1, got {self.elo0} and {self.elo1}")
         for key in ("alpha", "beta"):
             _number(f"sprt {key}", getattr(self, key), 1e-6, 0.4999)
+        for key in ("elo0", "elo1", "alpha", "beta"):  # 0 and 0.0 are the same test
+            object.__setattr__(self, key, float(getattr(self, key)))
 
     @classmethod
     def of(cls, value: Any) -> "Sprt":
@@ -147,6 +150,8 @@ class Tournament:
         if self.kind not in KINDS:
             raise ValueError(f"expected a kind of {', '.join(KINDS)}, got {self.kind!r}")
         _whole_number("pairs", self.pairs, 1)
+        if self.pairs > MOST_PAIRS:
+            raise ValueError(f"expected pairs up to {MOST_PAIRS}, got {self.pairs}")
         _whole_number("opening_plies", self.opening_plies, 0)
         _whole_number("seed", self.seed, 0)
         self._check_agents()

@@ -1,0 +1,25 @@
+"""What the commands of the command line share: a mistake of the user's is a line, no traceback."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def clear_errors(prefix: str = "") -> Generator[None]:
+    """Show what is wrong with the user's words, or with a file, as one line.
+
+    Args:
+        prefix: What to say before it.
+
+    Raises:
+        click.ClickException: In the place of the errors it stands for.
+    """
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        raise click.UsageError(f"{prefix}{error}") from error
+    except OSError as error:
+        file = "" if error.filename is None else f"{error.filename}: "
+        raise click.ClickException(f"{prefix}{file}{error.strerror or error}") from error
