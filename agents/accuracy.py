@@ -8,10 +8,12 @@ the value; its *loss* is the best value less its own, 0 to 2.
 
 import json
 import multiprocessing
+import operator
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from importlib import resources
 from math import comb
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.naming import make_agent, make_environment
+from agents.tournament.processes import end_with_parent
 from hexenv.games.tictactoe import HAS_LINE
 
 CHUNK: Final = 25
@@ -88,17 +91,23 @@ class Accuracy:
         }
 
 
-def interval(found: NDArray[Any], draws: int = 4_000) -> tuple[float, float]:
+def interval(found: NDArray[Any], least: float = 0.0, draws: int = 4_000) -> tuple[float, float]:
     """95 % interval of a mean over positions, each counted with its mean over the seeds.
 
     A bootstrap over positions: runs with other seeds share them, so they are no new evidence of how
-    the agent does on others. Where all are alike, Wilson's interval for as many positions.
+    the agent does on others. Where all are alike, it is as wide as Wilson's for as many positions
+    that are all right, or all wrong.
+
+    Args:
+        found: ``(seeds, positions)``: from `least` to 1.
+        least: 0 for shares, -1 for differences of shares.
+        draws: How often the positions are resampled.
     """
     means = found.mean(axis=0)
     count = len(means)
-    if means.min() == means.max() and means[0] in (0.0, 1.0):
+    if means.min() == means.max():
         side = 1.96**2 / (count + 1.96**2)
-        return (0.0, side) if means[0] == 0.0 else (1.0 - side, 1.0)
+        return max(least, float(means[0]) - side), min(1.0, float(means[0]) + side)
     rng = np.random.default_rng(0)
     drawn = np.array([means[rng.integers(0, count, count)].mean() for _ in range(draws)])
     low, high = np.quantile(drawn, (0.025, 0.975))
@@ -117,7 +126,7 @@ def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, floa
     worse = int(np.sum(~one.kept[0] & other.kept[0]))
     unequal = better + worse
     tail = sum(comb(unequal, k) for k in range(min(better, worse) + 1)) / 2**unequal
-    return float(gain.mean()), interval(gain[None, :]), min(1.0, 2.0 * tail)
+    return float(gain.mean()), interval(gain[None, :], least=-1.0), min(1.0, 2.0 * tail)
 
 
 # ---- sets ----------------------------------------------------------------------------------------
@@ -149,7 +158,11 @@ def load_positions(path: str | Path) -> list[SolvedPosition]:
         OSError: If the file cannot be read.
         ValueError: If it is of no known kind, or a line is not: named with its number.
     """
-    return read_positions(Path(path).read_text(encoding="utf-8"), str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected a text, got {error}") from None
+    return read_positions(text, str(path))
 
 
 def read_positions(text: str, name: str) -> list[SolvedPosition]:
@@ -160,7 +173,7 @@ def read_positions(text: str, name: str) -> list[SolvedPosition]:
             if not solved:
                 raise ValueError("an empty file")
             return [_tictactoe(board, solved) for board in solved]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{name}: expected solved boards of tictactoe, got {error!r}"
             ) from None
@@ -197,10 +210,12 @@ def _tictactoe(board: str, solved: dict[str, Any]) -> SolvedPosition:
 def _json_line(line: str) -> SolvedPosition:
     row = json.loads(line)
     if "scores" in row:
-        return _connect4(row["moves"], row["scores"])
+        return _connect4(_columns(row["moves"]), row["scores"])
     size, winning = int(row["size"]), set(row["winning"])
     taken = set(row["moves"])
     cells = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size)]
+    if not isinstance(row["moves"], list) or not taken | winning <= set(cells) or taken & winning:
+        raise ValueError("expected a list of moves, and winning moves among the free cells")
     values = {
         action: 1 if cell in winning else -1
         for action, cell in enumerate(cells)
@@ -212,9 +227,17 @@ def _json_line(line: str) -> SolvedPosition:
 
 def _scored_line(line: str) -> SolvedPosition:
     moves, *scores = line.split()
-    if len(scores) not in (7, 8) or not re.fullmatch("[1-7]+", moves):
-        raise ValueError("expected columns from 1 to 7 and seven scores")
-    return _connect4(moves, [None if score == "x" else int(score) for score in scores[-7:]])
+    if len(scores) not in (7, 8):
+        raise ValueError("expected columns and seven scores")
+    return _connect4(
+        _columns(moves), [None if score == "x" else int(score) for score in scores[-7:]]
+    )
+
+
+def _columns(moves: str) -> str:
+    if not re.fullmatch("[1-7]*", moves):
+        raise ValueError(f"expected columns from 1 to 7, got {moves!r}")
+    return moves
 
 
 def _connect4(moves: str, by_column: Sequence[int | None]) -> SolvedPosition:
@@ -248,7 +271,8 @@ def measure(
         on_chunk: Called as pieces of the work are done.
 
     Raises:
-        ValueError: If no position is left, or the agent or the environment cannot be made.
+        ValueError: If no position is left, or the agent or the environment cannot be made, or the
+            agent fails; naming it.
     """
     played = [position for position in positions if position.mistake_possible]
     if not played:
@@ -289,8 +313,11 @@ def _in_processes(tasks: list[Task], workers: int) -> Iterator[list[tuple[int, f
         yield from map(_play, tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(_play, tasks)
+    with ProcessPoolExecutor(workers, context, initializer=end_with_parent) as pool:
+        try:
+            yield from pool.map(_play, tasks)
+        except BrokenProcessPool as error:
+            raise ValueError(f"{tasks[0][0]}: a process in which it played has ended") from error
 
 
 _made: dict[tuple[str, str, tuple[str, ...]], tuple[Any, Any]] = {}
@@ -313,6 +340,9 @@ def _play(task: Task) -> list[tuple[int, float]]:
             agent.prepare(env)
         agent.reset(int(np.random.SeedSequence([seed, run, number]).generate_state(1)[0]))
         started = time.perf_counter()
-        action = int(agent.act(env))
+        try:
+            action = operator.index(agent.act(env))
+        except Exception as error:
+            raise ValueError(f"{text}: in {position.start}: {error!r}") from error
         chosen.append((action, time.perf_counter() - started))
     return chosen

@@ -1,7 +1,6 @@
 """The command `hexenv accuracy`."""
 
 import json
-import os
 from typing import Any
 
 import click
@@ -10,10 +9,19 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from agents.accuracy import CHUNK, Accuracy, difference, load_positions, measure, own_sets
+from agents.accuracy import (
+    CHUNK,
+    Accuracy,
+    SolvedPosition,
+    difference,
+    load_positions,
+    measure,
+    own_sets,
+)
 from agents.doors import clear_errors
 from agents.files import write_csv
 from agents.naming import make_agent
+from agents.tournament.processes import available_cpus
 
 
 @click.command()
@@ -23,7 +31,7 @@ from agents.naming import make_agent
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the game.")
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many positions of a set.")
+@click.option("--limit", type=click.IntRange(1), help="So many of a set, evenly spread.")
 @click.option(
     "--workers", type=click.IntRange(0), help="Processes; by default one a processor, 0: none."
 )
@@ -49,12 +57,14 @@ def accuracy(
     a bootstrap over positions.
     """
     with clear_errors():
+        if positions and options:
+            raise ValueError("expected no --option beside --positions, whose positions have theirs")
         sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
         of = {position.game for members in sets.values() for position in members}
         if of != {game}:
             raise ValueError(f"expected positions of {game}, got some of {', '.join(sorted(of))}")
         sets = {
-            name: [position for position in members if position.mistake_possible][:limit]
+            name: _spread([position for position in members if position.mistake_possible], limit)
             for name, members in sets.items()
         }
         found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
@@ -65,11 +75,27 @@ def accuracy(
         _print_table(found, agents)
     if csv_path:
         with clear_errors():
-            write_csv(csv_path, rows)
+            write_csv(csv_path, [_split_intervals(row) for row in rows])
+
+
+def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a table: each interval as two numbers."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        is_interval = isinstance(value, tuple)
+        flat |= {f"{key}_low": value[0], f"{key}_high": value[1]} if is_interval else {key: value}
+    return flat
+
+
+def _spread(members: list[SolvedPosition], limit: int | None) -> list[SolvedPosition]:
+    """So many of a list, from all over it."""
+    if limit is None or limit >= len(members):
+        return members
+    return [members[number * len(members) // limit] for number in range(limit)]
 
 
 def _workers(workers: int | None) -> int:
-    return (os.cpu_count() or 1) if workers is None else workers
+    return available_cpus() if workers is None else workers
 
 
 def _measure_all(

@@ -103,6 +103,8 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+    if isinstance(failure, OSError):  # such as a solver's limit of time
+        raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure
     if interrupted:

@@ -34,12 +34,14 @@ def agent_classes() -> dict[str, type[Any]]:
     return dict(sorted(found.items()))
 
 
-def make_agent(text: str, seed: int | None = None) -> Agent:
+def make_agent(text: str, seed: int | None = None, or_function: bool = False) -> Agent:
     """The agent that a text names.
 
     Args:
         text: ``name`` or ``name:parameter=value,parameter=value``.
         seed: For an agent that takes one and is not given one in the text.
+        or_function: Whether what can be called will do as well; `agents.arena.CallableAgent` makes
+            an agent of it.
 
     Raises:
         ValueError: If there is no such agent, it has no such parameter, or refuses a value.
@@ -55,9 +57,13 @@ def make_agent(text: str, seed: int | None = None) -> Agent:
     if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
-        return agent_class(**options)
+        agent: Any = agent_class(**options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
+    is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
+    if not (is_agent or (or_function and callable(agent))):
+        raise ValueError(f"{name}: expected an agent, which has act and reset, got {agent!r}")
+    return agent
 
 
 def environment_makers() -> dict[str, Callable[..., Any]]:
@@ -94,9 +100,12 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
         raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
     arguments = {**parse_options(maker, options, name), **view}
     try:
-        return maker(**arguments)
+        env = maker(**arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
+    if not (hasattr(env, "step") and hasattr(env, "reset")):
+        raise ValueError(f"{name}: expected an environment, which has step and reset, got {env!r}")
+    return env
 
 
 def _import(module: str, attribute: str) -> Any:

@@ -134,6 +134,19 @@ def test_the_interval_counts_a_position_once_however_many_seeds():
     assert interval(np.ones((3, 100), bool)) == (pytest.approx(0.963, abs=1e-3), 1.0)
 
 
+@pytest.mark.parametrize("gain", [-1, 0, 1])
+def test_the_interval_of_equal_differences_is_symmetric(gain):
+    def all_of(kept):
+        kept = np.full((1, 100), kept)
+        return Accuracy("a", "s", kept, kept, 1 - kept.astype(int), 0.0)
+
+    found, (low, high), _ = difference(all_of(gain == 1), all_of(gain == -1))
+    assert found == gain
+    side = pytest.approx(0.037, abs=1e-3)
+    assert gain - low == (0 if gain == -1 else side)
+    assert high - gain == (0 if gain == 1 else side)
+
+
 def test_mcnemar():
     def with_kept(kept):
         kept = np.array([kept], bool)
@@ -167,6 +180,9 @@ def test_public_sets_are_read(tmp_path):
         ("a.jsonl", '{"moves": "1"}\n', "a.jsonl:1: expected"),
         ("a.jsonl", '{"moves": "1", "scores": [1, 2', "a.jsonl:1: expected"),
         ("a.jsonl", "", "expected solved positions, got an empty file"),
+        ("a.jsonl", '{"size": 3, "moves": "a1", "winning": []}', "a.jsonl:1: expected"),
+        ("a.jsonl", '{"size": 3, "moves": ["a1"], "winning": ["z9"]}', "a.jsonl:1: expected"),
+        ("a.json", '{"X": {"to_move": "O", "value": 0, "optimal": []}}', "a.json: expected solved"),
         ("a.json", "[]", "a.json: expected solved boards of tictactoe"),
         ("a.json", "{", "a.json: expected solved boards of tictactoe"),
     ],
@@ -202,9 +218,16 @@ def test_the_command_prints_json(tmp_path):
         ("accuracy hex random --option board_size=9", "expected a game with a set"),
         ("accuracy hex foo --workers 0", "expected an agent of"),
         ("accuracy hex random --positions missing.txt", "missing.txt"),
+        ("accuracy hex random --positions missing.txt --option a=1", "no --option beside"),
+        ("accuracy hex competitors.Unreliable:way=raise --workers 0", "ValueError('no idea')"),
+        (
+            "accuracy hex competitors.Unreliable:way=crash --workers 1",
+            "a process in which it played",
+        ),
     ],
 )
 def test_mistakes_are_explained(words, message):
     result = CliRunner().invoke(main, words.split())
-    assert result.exit_code == 2
+    assert result.exit_code != 0
+    assert "Traceback" not in result.output
     assert message in result.output

@@ -181,7 +181,7 @@ def test_without_games_nothing_is_likelier():
 
 
 def test_bounds_are_walds():
-    state = state_of_test(Sprt(0, 50, alpha=0.05, beta=0.1), [])
+    state = state_of_test(Sprt(0, 50, alpha=0.05, beta=0.1), [0] * 5)
     assert state.bounds == pytest.approx((math.log(0.1 / 0.95), math.log(0.9 / 0.05)))
     assert state.accepted is None
 
@@ -190,9 +190,9 @@ def test_a_clean_sweep_is_decided_after_a_known_number_of_pairs():
     """Under a mean of s a sweep of n pairs has likelihood s^n at most."""
     needed = math.ceil(math.log(19) / math.log(expected_score(50) / 0.5))
     assert needed == 23
-    assert state_of_test(Sprt(), [1.0] * (needed - 1)).accepted is None
-    assert state_of_test(Sprt(), [1.0] * needed).accepted == "elo1"
-    assert state_of_test(Sprt(), [0.0] * needed).accepted == "elo0"
+    assert state_of_test(Sprt(), [0, 0, 0, 0, needed - 1]).accepted is None
+    assert state_of_test(Sprt(), [0, 0, 0, 0, needed]).accepted == "elo1"
+    assert state_of_test(Sprt(), [needed, 0, 0, 0, 0]).accepted == "elo0"
 
 
 def test_mirrored_matches_give_mirrored_ratios():
@@ -218,8 +218,9 @@ def test_errors_are_as_rare_as_promised():
     sprt = Sprt(0, 100, alpha=0.1, beta=0.1)
     accepted = []
     for _ in range(100):
-        scores = rng.choice([0, 0.5, 1], 150, p=[0.25, 0.5, 0.25])
-        states = (state_of_test(sprt, scores[:n].tolist()) for n in range(4, 151, 4))
+        places = rng.choice([0, 2, 4], 150, p=[0.25, 0.5, 0.25])
+        counts = (np.bincount(places[:n], minlength=5) for n in range(4, 151, 4))
+        states = (state_of_test(sprt, count) for count in counts)
         accepted.append(next((s.accepted for s in states if s.accepted is not None), None))
     assert accepted.count("elo1") <= 18
     assert accepted.count("elo0") >= 75

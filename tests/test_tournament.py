@@ -309,6 +309,13 @@ def test_a_function_chooses_as_it_is_told():
     assert CallableAgent(competitors.masked).act(env) == 7
 
 
+def test_openings_by_other_move_orders_are_no_new_ones():
+    run = Schedule(Tournament("tictactoe", ["random", "random"], opening_plies=3, pairs=150))
+    openings = {run[number].opening for number in range(len(run))}
+    positions = {(frozenset(line[::2]), frozenset(line[1::2])) for line in openings}
+    assert len(positions) == len(openings) > 50
+
+
 def test_the_integers_of_numpy_and_truth_values_are_actions(tmp_path):
     def truth(env):
         allowed = env.last()[0]["action_mask"]
@@ -348,6 +355,35 @@ def test_only_games_for_two():
 
     with pytest.raises(ValueError, match="expected an environment of two agents"):
         TournamentRun(Tournament(env, ["random", "random"]), workers=0)
+
+
+def test_a_file_for_each_purpose(tmp_path):
+    one = str(tmp_path / "one")
+    words = ["tournament", "tictactoe", "random", "greedy", "--pairs", "1", "--workers", "0"]
+    result = CliRunner().invoke(main, [*words, "--results", one, "--csv", one])
+    assert result.exit_code == 2
+    assert f"expected {one} for one of spec, results, csv and plot, got two" in result.output
+    spec = tmp_path / "spec.json"
+    described = {"game": "tictactoe", "agents": ["random", "greedy"], "csv": str(spec)}
+    spec.write_text(json.dumps(described), encoding="utf-8")
+    result = CliRunner().invoke(main, ["tournament", "--spec", str(spec)])
+    assert result.exit_code == 2
+    assert json.loads(spec.read_text(encoding="utf-8")) == described
+
+
+def test_what_makes_no_agent_or_environment_is_named():
+    with pytest.raises(ValueError, match=r"os\.getcwd: expected an agent, which has act and reset"):
+        run_tournament(Tournament("tictactoe", ["os.getcwd", "random"], pairs=1), workers=0)
+    with pytest.raises(ValueError, match="os:getcwd: expected an environment, which has step"):
+        run_tournament(Tournament("os:getcwd", ["random", "random"], pairs=1), workers=0)
+
+
+def test_the_beginning_of_a_header_is_named(tmp_path):
+    path = tmp_path / "games.jsonl"
+    run_tournament(Tournament(**TWO), path, workers=0)
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(ResultsError, match=r"games\.jsonl:1: expected a header, got the beginning"):
+        run_tournament(Tournament(**TWO), path, workers=0)
 
 
 # ---- agents that fail ----------------------------------------------------------------------------
@@ -508,6 +544,21 @@ def test_the_test_waits_for_the_pairs_before():
     state = monitor.follow(records)
     assert (state.accepted, state.pairs) == ("elo1", 23)
     assert monitor.pairs == 24  # the failed one was passed over
+
+
+def test_the_monitor_counts_as_the_table_does():
+    """Repeated games count once, until the two agents turn out to leave something to chance."""
+    for chance in (False, True):
+        records = {}
+        for number in range(60):
+            opening = (number // 2 % 7,)
+            actions = (opening[0], number if chance and number > 40 else 9)
+            about = Game(number, 0, number // 2, (0, 1), number % 2, opening)
+            records[number] = PlayedGame(about, number % 3 - 1, actions, None, (0, 0), (1, 1))
+        monitor = SprtMonitor(Sprt(0, 1), 30)
+        repeated = repeated_games(records.values())
+        counted = [n for n in range(0, 60, 2) if not {n, n + 1} <= repeated]
+        assert monitor.follow(records).pairs == len(counted) == (30 if chance else 7)
 
 
 # ---- the file ------------------------------------------------------------------------------------

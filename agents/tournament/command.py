@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, cast
@@ -45,7 +46,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_running(self.engine, self.workers, None)
-        if self.timeout != 0:
+        if isinstance(self.timeout, bool) or self.timeout != 0:
             check_running(self.engine, self.workers, self.timeout)
         for key in ("results", "csv", "plot"):
             path = getattr(self, key)
@@ -60,8 +61,22 @@ class Settings:
                 path if Path(path).exists() else folder, os.W_OK
             ):
                 raise ValueError(f"expected {key} to be a file that can be written, got {path}")
+        self.check_distinct(self.results, self.csv, self.plot)
         if self.plot is not None:
             check_plot_format(self.plot)
+
+    @staticmethod
+    def check_distinct(*paths: str | None) -> None:
+        """Refuse a file that would take the place of another one of the tournament.
+
+        Raises:
+            ValueError: Naming it.
+        """
+        seen: set[Path] = set()
+        for path in (Path(path) for path in paths if path is not None):
+            if path.resolve() in seen:
+                raise ValueError(f"expected {path} for one of spec, results, csv and plot, got two")
+            seen.add(path.resolve())
 
 
 def read_description(path: str) -> dict[str, Any]:
@@ -134,6 +149,7 @@ def tournament(
         described = {} if spec is None else read_description(spec)
     with clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
+        settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
     with clear_errors():
         run = TournamentRun(
             found,
@@ -160,6 +176,7 @@ def _play(run: TournamentRun, show_progress: bool) -> bool:
     try:
         with (
             clear_errors(),
+            redirect_stdout(sys.stderr),  # what agents, or Ray, print is no part of the table
             Progress(console=Console(stderr=True), disable=not show_progress) as bar,
         ):
             task = bar.add_task("games", total=run.count_missing())

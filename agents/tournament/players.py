@@ -81,7 +81,7 @@ def new_agent(entrant: Entrant) -> Agent:
     """
     agent: Any = entrant.agent
     if isinstance(agent, str):
-        agent = _function_named(agent) or make_agent(agent)
+        agent = _function_named(agent) or make_agent(agent, or_function=True)
     elif hasattr(agent, "act"):
         agent = copy.deepcopy(agent)
     return agent if hasattr(agent, "act") else CallableAgent(agent)

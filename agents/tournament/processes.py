@@ -4,6 +4,7 @@ Each process has a pipe of its own, so that one that crashes or hangs takes no o
 game has failed, a new process takes its place, and the rest go on.
 """
 
+import ctypes
 import math
 import os
 import signal
@@ -12,7 +13,7 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from agents.tournament.players import PREPARE_SECONDS, Players
@@ -20,6 +21,8 @@ from agents.tournament.records import FailedGame, Record
 from agents.tournament.schedule import Game
 from agents.tournament.specification import Tournament
 
+PR_SET_PDEATHSIG: Final = 1
+"""Of prctl(2) on Linux."""
 READY: Final = "ready"
 """What a process says when it waits for its first game."""
 STARTED: Final = "started"
@@ -83,7 +86,7 @@ def play_in_processes(
 def _serve(pipe: Any, tournament: Tournament) -> None:
     """Play the games that come through the pipe until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
-    _end_with_parent()
+    end_with_parent()
     with suppress(OSError, ValueError):
         os.dup2(sys.stderr.fileno(), 1)  # what agents print is no part of the result
     players = Players(tournament)
@@ -94,8 +97,10 @@ def _serve(pipe: Any, tournament: Tournament) -> None:
             pipe.send(players.play(game, lambda: pipe.send(STARTED)))
 
 
-def _end_with_parent() -> None:
-    """Leave nothing behind when the parent is killed."""
+def end_with_parent() -> None:
+    """Leave nothing behind when the parent of this process is killed."""
+    if sys.platform == "linux":  # the kernel sees to it, even if no Python runs any more here
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = parent_process()
     assert parent is not None
     sentinel = parent.sentinel
@@ -115,6 +120,7 @@ def _quiet_start() -> Generator[None, None, None]:
     """Start processes with one thread each, and deaf to Ctrl-C from their first moment."""
     before = {key: os.environ.get(key) for key in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    resource_tracker.ensure_running()  # which would undo the mask
     has_masks = hasattr(signal, "pthread_sigmask")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if has_masks else set[Any]()
     try:

@@ -52,13 +52,14 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
     order = [standings.labels.index(agent.agent) for agent in standings.agents]
     for place, agent in enumerate(standings.agents):
         los = ""
-        if place + 1 < len(order):
+        after = standings.agents[place + 1 :]
+        if after and agent.games and after[0].games:
             los = f"{100 * standings.superiority[order[place]][order[place + 1]]:.0f} %"
-        low, high = agent.interval
+        low, high = agent.interval or (0.0, 0.0)
         table.add_row(
             names[agent.agent],
-            f"{agent.elo:.0f}",
-            f"{low:.0f} to {high:.0f}",
+            f"{agent.elo:.0f}" if agent.interval else "-",
+            f"{low:.0f} to {high:.0f}" if agent.interval else "-",
             los,
             f"{agent.points:g}/{agent.games}",
             str(agent.wins),
@@ -119,7 +120,7 @@ def table_rows(standings: Standings) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for agent in standings.agents:
         row = asdict(agent)
-        row["low"], row["high"] = row.pop("interval")
+        row["low"], row["high"] = row.pop("interval") or (None, None)
         row["biased"] = standings.is_biased
         rows.append(row)
     return rows
@@ -161,12 +162,13 @@ def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
         OSError: If the file cannot be written.
     """
     check_plot_format(path)
-    agents = standings.agents[::-1]
+    agents = [agent for agent in standings.agents[::-1] if agent.interval is not None]
     heights = range(len(agents))
     elo = [agent.elo for agent in agents]
+    intervals = [agent.interval or (agent.elo, agent.elo) for agent in agents]
     errors = [
-        [agent.elo - agent.interval[0] for agent in agents],
-        [agent.interval[1] - agent.elo for agent in agents],
+        [agent.elo - low for agent, (low, _) in zip(agents, intervals, strict=True)],
+        [high - agent.elo for agent, (_, high) in zip(agents, intervals, strict=True)],
     ]
     figure = import_pyplot().Figure(figsize=(8, 1.2 + 0.4 * len(agents)), layout="constrained")
     axes = figure.subplots()

@@ -69,6 +69,11 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
             elif set(fields) != {"torn"}:
                 _add(fields, tournament, schedule, records, failed)
         except ValueError as error:
+            if number == 1 and is_last and not last_is_whole:
+                raise ResultsError(
+                    f"{path}:1: expected a header, got the beginning of one: no game is lost if "
+                    "you delete the file"
+                ) from None
             if number > 1 and is_last and not last_is_whole:
                 return Contents([*failed, *records.values()], number, False, False)
             if number > 1 and not is_last and _marks_torn(lines[number], number):

@@ -134,8 +134,7 @@ class TournamentRun:
 
     def _follow(self) -> None:
         if self._monitor is not None:
-            known = {n: r for n, r in self.records.items() if n not in self._is_again}
-            self._monitor.follow(known)
+            self._monitor.follow(self.records, without=self._is_again)
 
     def _is_decided(self) -> bool:
         return self._monitor is not None and self._monitor.state.accepted is not None

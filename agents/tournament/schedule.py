@@ -99,7 +99,7 @@ class Schedule:
 
 
 class Openings:
-    """The openings of a pairing: random legal actions, different ones as long as there are any.
+    """The openings of a pairing: random legal actions, to other positions as long as there are any.
 
     After an opening the game is not over, and the player to move cannot win at once. When no new
     one turns up any more, the known ones are used again in turn.
@@ -114,6 +114,7 @@ class Openings:
     def __init__(self, view: View | None, plies: int, seed: int, pairing: int) -> None:
         self._view, self._plies, self._seed, self._pairing = view, plies, seed, pairing
         self._found: list[tuple[int, ...]] = [] if plies else [()]
+        self._positions: set[int] = set()
         self._all_found = plies == 0 or view is None
 
     def __getitem__(self, pair: int) -> tuple[int, ...]:
@@ -134,7 +135,7 @@ class Openings:
         for _ in range(draws):
             opening = random_opening(self._view, self._plies, rng)
             usable += opening is not None
-            if opening is not None and opening not in self._found:
+            if opening is not None and self._is_new(opening):
                 return opening
             if usable >= DRAWS_FOR_A_NEW_ONE:
                 break
@@ -144,6 +145,18 @@ class Openings:
                 "won at once, found none"
             )
         return None
+
+    def _is_new(self, opening: tuple[int, ...]) -> bool:
+        """Whether no opening before led to the same position."""
+        assert self._view is not None
+        game, state = self._view.game, new_state_of(self._view)
+        game.copy(self._view.root, state)
+        for action in opening:
+            game.step(state, action)
+        key = int(game.position_hash(state))
+        is_new = key not in self._positions
+        self._positions.add(key)
+        return is_new
 
 
 def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:

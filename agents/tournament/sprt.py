@@ -78,11 +78,10 @@ def _most_likely(share: NDArray[np.float64], mean: float) -> NDArray[np.float64]
     return share / (1 + (low + high) / 2 * away)
 
 
-def state_of_test(sprt: Sprt, pair_scores: Sequence[float]) -> SprtState:
-    """What a test says to the scores of the first agent in pairs of games, 0 to 1 each."""
-    counts = np.bincount([round(4 * score) for score in pair_scores], minlength=5)
+def state_of_test(sprt: Sprt, counts: Sequence[int] | NDArray[Any]) -> SprtState:
+    """What a test says to how many pairs of games had each of `PAIR_SCORES`."""
     llr = log_likelihood_ratio(counts, sprt.elo0, sprt.elo1)
     lower = math.log(sprt.beta / (1 - sprt.alpha))
     upper = math.log((1 - sprt.beta) / sprt.alpha)
     accepted = "elo1" if llr >= upper else "elo0" if llr <= lower else None
-    return SprtState(len(pair_scores), llr, (lower, upper), accepted)
+    return SprtState(int(np.sum(counts)), llr, (lower, upper), accepted)

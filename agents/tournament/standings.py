@@ -1,6 +1,6 @@
 """What the games of a tournament add up to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from agents.tournament.ratings import (
 from agents.tournament.records import FailedGame, PlayedGame, Record
 from agents.tournament.schedule import stream_seed
 from agents.tournament.specification import Sprt, Tournament
-from agents.tournament.sprt import SprtState, state_of_test
+from agents.tournament.sprt import PAIR_SCORES, SprtState, state_of_test
 
 SAMPLES: Final = 1000
 """How often the pairs of games are resampled."""
@@ -33,7 +33,7 @@ class AgentStanding:
     Attributes:
         agent: Its label.
         elo: Its rating by `agents.tournament.ratings.bradley_terry`; the mean of all is 0.
-        interval: 95 % bootstrap interval of `elo`.
+        interval: 95 % bootstrap interval of `elo`; None without a game.
         points: A win counts 1, a draw 1/2.
         games: Games counted, as `wins`, `draws` and `losses`.
         wins: Games won.
@@ -45,7 +45,7 @@ class AgentStanding:
 
     agent: str
     elo: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     points: float
     games: int
     wins: int
@@ -180,35 +180,47 @@ class SprtMonitor:
 
     def __init__(self, sprt: Sprt, pairs: int) -> None:
         self._sprt, self._all = sprt, pairs
-        self._games: list[PlayedGame] = []
-        self.state = state_of_test(sprt, [])
+        self._seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._has_varied = False
+        self._counts, self._counts_once = np.zeros((2, len(PAIR_SCORES)), np.int64)
+        self.state = state_of_test(sprt, self._counts)
         self.pairs = 0
 
-    def follow(self, records: Mapping[int, Record]) -> SprtState:
+    def follow(
+        self, records: Mapping[int, Record], without: Container[int] = frozenset()
+    ) -> SprtState:
         """Look at the pairs that are complete by now; after a decision nothing changes.
 
         Args:
             records: What came of the games, by number. A pair with a failed game is passed over.
+            without: Games that are played again: their records are no more.
         """
         while self.state.accepted is None and self.pairs < self._all:
-            both = [records.get(2 * self.pairs + side) for side in (0, 1)]
-            if None in both:
+            numbers = (2 * self.pairs, 2 * self.pairs + 1)
+            if any(number in without or number not in records for number in numbers):
                 break
             self.pairs += 1
-            played = [record for record in both if isinstance(record, PlayedGame)]
-            if len(played) == 2:
-                self._games += played
-                self.state = state_of_test(self._sprt, self._scores())
+            played = [records[number] for number in numbers]
+            games = [record for record in played if isinstance(record, PlayedGame)]
+            if len(games) == len(numbers):
+                self._count(games)
         return self.state
 
-    def _scores(self) -> list[float]:
-        repeated = repeated_games(self._games)
-        pairs = zip(self._games[::2], self._games[1::2], strict=True)
-        return [
-            (2 + one.outcome + other.outcome) / 4
-            for one, other in pairs
-            if not {one.game.number, other.game.number} <= repeated
-        ]
+    def _count(self, games: Sequence[PlayedGame]) -> None:
+        """Count a pair; as `repeated_games` has it, but without looking at all games again."""
+        repeated = [self._is_repeated(game) for game in games]
+        place = sum(1 + game.outcome for game in games)
+        self._counts[place] += 1
+        self._counts_once[place] += not all(repeated)
+        counts = self._counts if self._has_varied else self._counts_once
+        self.state = state_of_test(self._sprt, counts)
+
+    def _is_repeated(self, game: PlayedGame) -> bool:
+        start = (game.game.first, game.game.opening)
+        went = (game.actions, game.illegal)
+        is_known = start in self._seen
+        self._has_varied |= self._seen.setdefault(start, went) != went
+        return is_known
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -299,7 +311,7 @@ def _agents(
             AgentStanding(
                 agent=label,
                 elo=float(ratings[number]),
-                interval=(float(low[number]), float(high[number])),
+                interval=(float(low[number]), float(high[number])) if outcomes else None,
                 points=outcomes.count(1) + outcomes.count(0) / 2,
                 games=len(outcomes),
                 wins=outcomes.count(1),
