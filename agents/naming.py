@@ -11,7 +11,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, Unpack, cast, get_args, get_origin, get_type_hints
 
 import agents
 import hexenv
@@ -63,7 +63,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
     is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
     if not (is_agent or (or_function and callable(agent))):
         raise ValueError(f"{name}: expected an agent, which has act and reset, got {agent!r}")
-    return agent
+    return cast("Agent", agent)
 
 
 def environment_makers() -> dict[str, Callable[..., Any]]:
