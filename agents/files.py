@@ -3,6 +3,7 @@
 import csv
 import os
 import secrets
+import zipfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -78,6 +79,9 @@ def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[An
         ValueError: If it is no archive, or a damaged one.
     """
     with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ValueError(f"expected {what}, got {path}, which is no whole npz archive")
+        file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}

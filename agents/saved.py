@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
     for key, value in expected.items():
-        expect(path, key, value, found[key])
+        expect(path, *first_difference(key, value, found[key]))
     try:
         return SavedTrees(
             str(about["game"]),
@@ -105,6 +105,17 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
         )
     except (KeyError, TypeError, OverflowError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
+
+
+def first_difference(name: str, expected: Any, found: Any) -> tuple[str, Any, Any]:
+    """Where two descriptions differ first: its name, and what each has there."""
+    if not (isinstance(expected, dict) and isinstance(found, dict)):
+        return name, expected, found
+    one, other = cast("dict[str, Any]", expected), cast("dict[str, Any]", found)
+    for key in one | other:
+        if one.get(key) != other.get(key):
+            return first_difference(f"{name}.{key}", one.get(key), other.get(key))
+    return name, one, other
 
 
 def expect(path: Any, what: str, expected: Any, found: Any) -> None:

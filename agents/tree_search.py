@@ -351,6 +351,8 @@ class TreeSearchAgent:
             ValueError: If there is no tree, or it is over a foreign environment, or a graph.
         """
         trees = [searcher.tree for searcher in self._searchers]
+        if self.statistics is None:
+            raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or self.transpositions or any(tree is None for tree in trees):
             raise ValueError(
                 "expected a tree of a search over a game of hexenv, without transpositions, to save"
