@@ -9,6 +9,7 @@
 """
 
 from agents.agent import Agent, GreedyAgent, RandomAgent, Statistics
+from agents.alphabeta import AlphaBeta
 from agents.distance import DistanceMCTS
 from agents.flat import FlatMonteCarlo
 from agents.grave import GRAVE
@@ -18,6 +19,7 @@ from agents.mast import MAST
 from agents.nrpa import NRPA
 from agents.quality import QualityMCTS
 from agents.rave import RAVE
+from agents.solver import Solver
 from agents.transposition import TranspositionMCTS
 from agents.tree_search import TreeSearchAgent
 from agents.ucb1_tuned import UCB1TunedMCTS
@@ -31,12 +33,14 @@ __all__ = [
     "RAVE",
     "UCT",
     "Agent",
+    "AlphaBeta",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "GreedyAgent",
     "HistoryMCTS",
     "QualityMCTS",
     "RandomAgent",
+    "Solver",
     "Statistics",
     "TranspositionMCTS",
     "TreeSearchAgent",

@@ -109,7 +109,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
 
 def first_difference(name: str, expected: Any, found: Any) -> tuple[str, Any, Any]:
     """Where two descriptions differ first: its name, and what each has there."""
-    if not (isinstance(expected, dict) and isinstance(found, dict)):
+    if {type(expected), type(found)} != {dict}:
         return name, expected, found
     one, other = cast("dict[str, Any]", expected), cast("dict[str, Any]", found)
     for key in one | other:
