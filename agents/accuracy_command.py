@@ -1,6 +1,7 @@
 """The command `hexenv accuracy`."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -60,6 +61,8 @@ def accuracy(
     95 %, by a bootstrap over positions.
     """
     with clear_errors():
+        if csv_path and not Path(csv_path).parent.is_dir():
+            raise ValueError(f"expected csv in a folder that exists, got {csv_path}")
         if positions and options:
             raise ValueError("expected no --option beside --positions, whose positions have theirs")
         sets = {positions: load_positions(positions)} if positions else own_sets(game, options)

@@ -218,6 +218,7 @@ def test_the_command_prints_json(tmp_path):
         ("accuracy hex random --option board_size=9", "expected a game with a set"),
         ("accuracy hex foo --workers 0", "expected an agent of"),
         ("accuracy hex random --positions missing.txt", "missing.txt"),
+        ("accuracy hex random --csv no/where.csv", "expected csv in a folder that exists"),
         ("accuracy hex random --positions missing.txt --option a=1", "no --option beside"),
         ("accuracy hex competitors.Unreliable:way=raise --workers 0", "ValueError('no idea')"),
         (
