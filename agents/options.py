@@ -1,9 +1,10 @@
 """The parameters of agents, checked as they are given."""
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any, Final
+
+from hexenv.games.base import whole_number
 
 DEFAULT_SIMULATIONS: Final = 1_000
 
@@ -46,18 +47,6 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
     if not least <= number <= most:
         raise ValueError(f"expected {name} from {least} to {most}, got {number}")
     return number
-
-
-def whole_number(name: str, value: Any) -> int:
-    """An integer parameter, of any size.
-
-    Raises:
-        ValueError: If it is none.
-    """
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
 
 
 def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
