@@ -762,7 +762,7 @@ def test_a_killed_tournament_goes_on_where_it_stopped(tmp_path):
     process = start(*arguments)
     wait_for(lambda: path.exists() and len(path.read_bytes().splitlines()) > 8)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=180)
     kept = len(game_lines(path))
     assert 8 <= kept < 48
     workers = [int(file.name) for file in folder.iterdir()]
@@ -787,7 +787,7 @@ def test_ctrl_c_shows_what_was_played(tmp_path):
     )
     wait_for(lambda: path.exists() and len(path.read_bytes().splitlines()) > 2)
     process.send_signal(signal.SIGINT)
-    printed, errors = process.communicate(timeout=30)
+    printed, errors = process.communicate(timeout=180)
     assert process.returncode == INTERRUPTED
     assert "of 1000 games played" in printed
     assert "interrupted after" in errors
