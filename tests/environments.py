@@ -1,4 +1,7 @@
-"""What the tests of the environments share: boards, random games, and all that an env shows."""
+"""What the tests share: boards, random games, all that an env shows, processes to interrupt."""
+
+import signal
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -109,3 +112,16 @@ def whole_game(env, rng, illegal_at=None):
         else:
             yield random_action(env, rng)
         ply += 1
+
+
+@contextmanager
+def hearing_interrupts():
+    """Start processes here that Ctrl-C reaches.
+
+    In the background of a shell interrupts are ignored, and a new process would inherit that.
+    """
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from environments import hearing_interrupts
 
 import hexenv
 from agents.cli import INTERRUPTED, main
@@ -706,9 +707,7 @@ def interrupted(tmp_path, program, *options):
     (tmp_path / "module_of_a_user.py").write_text(WAITING)
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     agents = ("module_of_a_user.Teller", "random")
-    # In the background of a shell interrupts are ignored, and a new process would inherit that.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with hearing_interrupts():
         process = subprocess.Popen(
             [*program, "match", "tictactoe", *agents, "--games", "1000000000", *options],
             stdout=subprocess.PIPE,
@@ -716,8 +715,6 @@ def interrupted(tmp_path, program, *options):
             text=True,
             env={**os.environ, "PYTHONPATH": path},
         )
-    finally:
-        signal.signal(signal.SIGINT, handler)
     try:
         for line in process.stderr:
             if "three games are over" in line:

@@ -15,6 +15,7 @@ import competitors
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from environments import hearing_interrupts
 
 from agents import RandomAgent
 from agents.arena import (
@@ -726,13 +727,14 @@ def test_a_disk_that_fills_up_keeps_earlier_results(tmp_path):
 def start(*arguments, **environment):
     """Start the command in a process of its own."""
     paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-m", "agents.cli", "tournament", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": paths, **environment},
-    )
+    with hearing_interrupts():
+        return subprocess.Popen(
+            [sys.executable, "-m", "agents.cli", "tournament", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths, **environment},
+        )
 
 
 def wait_for(condition, seconds=60):
