@@ -1,7 +1,7 @@
 """The parameters of agents, checked as they are given."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, Final
 
 from hexenv.games.base import whole_number
@@ -26,7 +26,7 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
     return simulations, seconds
 
 
-def expect_one_of(name: str, value: str, known: Sequence[str]) -> str:
+def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
     """A parameter that is one of the known names.
 
     Raises:

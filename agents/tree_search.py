@@ -17,7 +17,8 @@ from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.graph import Graph
-from agents.search.mcts import SOLVERS, Variant, compiled_search, search, with_memory
+from agents.search.mcts import Variant, compiled_search, search, with_memory
+from agents.search.solver import SOLVERS
 from agents.search.tree import (
     ROOT,
     UNPROVEN,
@@ -136,7 +137,7 @@ class TreeSearchAgent:
             mean; ``"lcb"``: the one with the highest lower confidence bound on the mean. A proven
             win comes before all of them, a proven loss after.
         solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
-            ``"off"``; see `agents.search.mcts.SOLVERS`.
+            ``"off"``; see `agents.search.solver.SOLVERS`.
         early_stop: Whether to stop once no other action can become the most visited; for one
             worker, and `final_move` ``"visits"``.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was
@@ -185,7 +186,7 @@ class TreeSearchAgent:
                 f'expected early_stop with one worker and final_move "visits", got {workers} and '
                 f'"{final_move}"'
             )
-        self.variant = variant._replace(solver=SOLVERS.index(solver))
+        self.variant = variant._replace(solver=SOLVERS[solver])
         self.simulations = simulations
         self.seconds = seconds
         self.final_move = final_move

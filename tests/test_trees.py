@@ -489,7 +489,7 @@ def saved_tree(tmp_path_factory):
 OTHERS = {
     "uct:c=0.5": "variant.selection.c 0.5, got 1.0",
     "uct:fpu=1.0": "variant.selection.fpu 1.0, got inf",
-    "uct:solver=hard": "variant.solver 2, got 1",
+    "uct:solver=hard": "variant.solver.part HardSolver, got SoftSolver",
     "uct:playout=generic": "variant.playout.fast False, got True",
     "rave": "variant.selection.part Rave, got UCB1",
     "distance": "variant.selection.part DistanceUCB, got UCB1",

@@ -18,7 +18,7 @@ from agents.search.bridges import SaveBridge
 from agents.search.distance import DistanceScore, DistanceUCB
 from agents.search.history import ProgressiveHistory
 from agents.search.mast import NST, Mast
-from agents.search.mcts import SOLVERS, Variant, search, with_memory
+from agents.search.mcts import Variant, search, with_memory
 from agents.search.playout import Decisive, Uniform
 from agents.search.puct import PUCT, Assessed, Assessment, Indifferent
 from agents.search.rave import HAND, MSE, TEXT, Grave, Rave, amaf_weight
@@ -26,6 +26,7 @@ from agents.search.replies import LastGoodReply
 from agents.search.reward import Discounted, RelativeBonus, WinLoss
 from agents.search.selection import UCB1, Evenly, UCB1Tuned
 from agents.search.simulation import new_simulation
+from agents.search.solver import SOLVERS
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tree, node_arrays
 from agents.tree_search import TreeSearchAgent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
@@ -211,7 +212,7 @@ def searched(
         env.step(random_action(env, rng))
     variant = Variant(
         selection or UCB1(), playout or Uniform(), Recorder(reward or WinLoss()),
-        SOLVERS.index(solver),
+        SOLVERS[solver],
     )  # fmt: skip
     variant = with_memory(variant, env.game)
     nodes = 1 + (simulations + 1) * env.game.num_actions()

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import OFF, Variant, select_child
+from agents.search.mcts import Variant, select_child
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, kernel
@@ -132,10 +132,10 @@ def read_targets(tree: Tree, graph: Graph, position: int) -> int:
 
 
 @kernel
-def refresh(tree: Tree, graph: Graph, position: int, solver: int) -> None:
+def refresh(tree: Tree, graph: Graph, position: int, solver: Any) -> None:
     """Compute a position's mean and proof from its edges."""
     proof = read_targets(tree, graph, position)
-    if solver != OFF and proof != UNPROVEN and tree.proof[position] == UNPROVEN:
+    if solver.proves() and proof != UNPROVEN and tree.proof[position] == UNPROVEN:
         tree.proof[position] = proof if graph.mover[position] == 0 else -proof
     for player in range(2):
         total = graph.own[position, player]
@@ -164,7 +164,7 @@ def descend(
     position = ROOT
     depth = 0
     while depth < min(simulation.path.size, variant.max_depth):
-        if variant.solver != OFF and tree.proof[position] != UNPROVEN:
+        if variant.solver.proves() and tree.proof[position] != UNPROVEN:
             break
         if tree.child_count[position] == 0:
             is_new = tree.visits[position] == 0
@@ -208,9 +208,9 @@ def finish(
     """Find the outcome of a simulation: it is over, or proven, or it is played out."""
     if game.is_terminal(state):
         simulation.result[0] = game.outcome(state, 0)
-        if variant.solver != OFF and leaf != NOWHERE:
+        if variant.solver.proves() and leaf != NOWHERE:
             tree.proof[leaf] = game.outcome(state, 0)
-    elif variant.solver != OFF and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:
+    elif variant.solver.proves() and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:
         simulation.result[0] = tree.proof[leaf]
     else:
         simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
@@ -259,7 +259,7 @@ def search_graph(
         position_of(game, root, tree, graph)
         tree.visits[ROOT] = 1
     for done in range(simulations):
-        if variant.solver != OFF and tree.proof[ROOT] != UNPROVEN:
+        if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
         leaf = descend(game, state, tree, graph, variant, rng, buffer, simulation)

@@ -22,14 +22,9 @@ from agents.search.playout import Playout
 from agents.search.reward import Reward
 from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
+from agents.search.solver import NoSolver, Solver, back_up_proof, proof_by_children
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-
-SOLVERS: Final = ("off", "soft", "hard")
-"""What is done with proven outcomes, by number. Off: nothing, nothing is proven. Soft: a simulation
-that reaches a proven node ends there with the outcome. Hard: besides, proven losses are not
-selected."""
-OFF, SOFT, HARD = range(3)
 
 
 @compiled
@@ -39,8 +34,8 @@ class Variant(NamedTuple):
     selection: Selection
     playout: Playout
     reward: Reward
-    solver: int = OFF
-    """One of `SOLVERS` by number."""
+    solver: Solver = NoSolver()
+    """What is done with proven outcomes: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
     """How deep the tree may grow."""
 
@@ -62,7 +57,7 @@ def select_child(tree: Tree, node: int, variant: Any) -> int:
     best = first
     best_score = -np.inf
     for child in range(first, first + count):
-        if variant.solver == HARD and tree.proof[child] == -1:
+        if variant.solver.skips(tree, child):
             continue
         score = selection.score(tree, child, prepared)
         if score > best_score:
@@ -111,7 +106,7 @@ def descend(
             simulation.cells[depth] = game.cell_of(state, action)
         depth += 1
         game.step(state, action)
-        if variant.solver != OFF and tree.proof[node] != UNPROVEN:
+        if variant.solver.proves() and tree.proof[node] != UNPROVEN:
             break
     simulation.depth[0] = depth
     simulation.length[0] = depth
@@ -133,42 +128,14 @@ def finish(
     depth = simulation.depth[0]
     if game.is_terminal(state):
         simulation.result[0] = game.outcome(state, 0)
-        if variant.solver != OFF and tree.proof[leaf] == UNPROVEN and depth > 0:
+        if variant.solver.proves() and tree.proof[leaf] == UNPROVEN and depth > 0:
             tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
             back_up_proof(tree, simulation)
-    elif variant.solver != OFF and tree.proof[leaf] != UNPROVEN and depth > 0:
+    elif variant.solver.proves() and tree.proof[leaf] != UNPROVEN and depth > 0:
         proof = tree.proof[leaf]
         simulation.result[0] = proof if simulation.players[depth - 1] == 0 else -proof
     else:
         simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
-
-
-@kernel
-def back_up_proof(tree: Tree, simulation: Simulation) -> None:
-    """Prove the nodes on the path that the proof of the last one decides."""
-    for ply in range(simulation.depth[0] - 1, -1, -1):
-        node = ROOT if ply == 0 else simulation.path[ply - 1]
-        outcome = proof_by_children(tree, node)
-        if outcome == UNPROVEN:
-            return
-        mover = simulation.players[ply]
-        chooser = 1 - mover if ply == 0 else simulation.players[ply - 1]
-        tree.proof[node] = outcome if mover == chooser else -outcome
-
-
-@kernel
-def proof_by_children(tree: Tree, node: int) -> int:
-    """The outcome of a node for the player to move there, or `UNPROVEN`.
-
-    One winning child is enough; otherwise the best of the children counts, if all are proven.
-    """
-    best = -1 if tree.child_count[node] > 0 else UNPROVEN
-    for child in range(tree.first_child[node], tree.first_child[node] + tree.child_count[node]):
-        proof = int(tree.proof[child])
-        if proof == 1:
-            return 1
-        best = max(best, proof)
-    return best
 
 
 @inlined_kernel
@@ -217,11 +184,13 @@ def search(
         add_node(tree, -1, 1)
     if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, buffer, rng):
         selection.initialise(game, root, tree, ROOT)
-    if variant.solver != OFF and tree.proof[ROOT] == UNPROVEN:  # a child of the last root, perhaps
+    if (
+        variant.solver.proves() and tree.proof[ROOT] == UNPROVEN
+    ):  # a child of the last root, perhaps
         outcome = proof_by_children(tree, ROOT)
         tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
     for done in range(simulations):
-        if variant.solver != OFF and tree.proof[ROOT] != UNPROVEN:
+        if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
         leaf = descend(game, state, tree, variant, rng, buffer, simulation)

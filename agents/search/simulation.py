@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, inlined_kernel, kernel
 
 
 @compiled
@@ -33,7 +33,7 @@ class Simulation(NamedTuple):
     """``(1,)``: of the game for player 0: 1 won, 0 drawn, -1 lost; an estimate lies between."""
 
 
-@kernel
+@inlined_kernel
 def new_simulation(game: Any, recorded: bool) -> Simulation:
     """An empty record for a game."""
     plies = game.max_plies()
