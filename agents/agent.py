@@ -14,7 +14,8 @@ from agents.search.foreign import (
     new_state_of,
     planner_view,
 )
-from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled import CompiledFunction
+from hexenv.policies import greedy_action
 
 
 @dataclass(frozen=True)
@@ -96,46 +97,6 @@ class RandomAgent:
         check_in_play(env)
         actions = legal_actions(env)
         return int(actions[int(self._rng.random() * len(actions))])
-
-
-@kernel
-def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: np.random.Generator) -> int:
-    """A winning action, else a random one that does not lose at once or to a reply, else any.
-
-    Args:
-        game: The game.
-        root: The position; not changed.
-        state: A state to work in.
-        reply: Another.
-        rng: The stream of random numbers.
-    """
-    player = game.to_play(root)
-    actions = np.empty(game.num_actions(), np.int32)
-    replies = np.empty(game.num_actions(), np.int32)
-    count = game.legal_actions(root, actions)
-    for i in range(count):
-        game.copy(root, state)
-        game.step(state, int(actions[i]))
-        if game.is_terminal(state) and game.outcome(state, player) > 0:
-            return int(actions[i])
-    first = int(actions[int(rng.random() * count)])
-    while count > 0:
-        pick = int(rng.random() * count)
-        action = int(actions[pick])
-        game.copy(root, state)
-        game.step(state, action)
-        is_safe = not (game.is_terminal(state) and game.outcome(state, player) < 0)
-        for j in range(game.legal_actions(state, replies)):
-            game.copy(state, reply)
-            game.step(reply, int(replies[j]))
-            if game.is_terminal(reply) and game.outcome(reply, player) < 0:
-                is_safe = False
-                break
-        if is_safe:
-            return action
-        count -= 1
-        actions[pick] = actions[count]
-    return first
 
 
 compiled_greedy_action: Final = CompiledFunction(greedy_action)

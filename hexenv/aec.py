@@ -106,16 +106,16 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             "planes": self.planes,
         }
         self.possible_agents = list(AGENTS)
-        self._channels_first = channels_first
-        self._dtype = np.dtype(dtype)
-        self._mask_in = mask_in
-        self._shape = (game.rows, game.columns, len(self.planes))
-        self._initial = _Start.of(game, new_state(game))
+        self.channels_first = channels_first
+        self.dtype = np.dtype(dtype)
+        self.mask_in = mask_in
+        self.board_shape = (game.rows, game.columns, len(self.planes))
+        self._initial = Start.of(game, new_state(game))
         self._bytes = self._initial.record.copy()
         self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
         self._states = self._bytes.view(self._record_dtype)
         self._mask = np.zeros(game.num_actions(), np.int8)
-        self._extra_planes = extra_codes(game, self.planes)
+        self.extra_planes = extra_codes(game, self.planes)
         self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
         self._spaces = self._make_spaces()
         self._owns_spaces = True
@@ -127,12 +127,12 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def _make_spaces(self) -> dict[str, tuple[spaces.Space[Any], spaces.Discrete]]:
         size = self.game.num_actions()
-        rows, columns, planes = self._shape
-        shape = (planes, rows, columns) if self._channels_first else self._shape
+        rows, columns, planes = self.board_shape
+        shape = (planes, rows, columns) if self.channels_first else self.board_shape
 
         def observation_space() -> spaces.Space[Any]:
-            board = spaces.Box(0, 1, shape, self._dtype.type)
-            if self._mask_in == "info":
+            board = spaces.Box(0, 1, shape, self.dtype.type)
+            if self.mask_in == "info":
                 return board
             mask = spaces.Box(0, 1, (size,), np.int8)
             # From pairs, because a plain dict would be sorted by key: the order is part of the API.
@@ -169,7 +169,19 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         Raises:
             ValueError: If the position cannot be read, or cannot come about.
         """
-        start, self.actions = self._starting_position(options or {})
+        self._begin(*self.starting_position(options or {}))
+
+    def begin_at(self, state: State, actions: Iterable[int]) -> None:
+        """Start from a position of this very game, unchecked; for whoever keeps the positions.
+
+        Args:
+            state: The position; it is copied.
+            actions: What has been played up to it, as far as it is known.
+        """
+        self._begin(Start.of(self.game, state), list(actions))
+
+    def _begin(self, start: "Start", actions: list[int]) -> None:
+        self.actions = actions
         self._bytes[:] = start.record
         self._mask[:] = start.mask
         self.agents = list(AGENTS)
@@ -183,7 +195,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if self.render_mode == "human":
             self.render()
 
-    def _starting_position(self, options: dict[str, Any]) -> tuple["_Start", list[int]]:
+    def starting_position(self, options: dict[str, Any]) -> tuple["Start", list[int]]:
         """Where to start, and the actions that led there."""
         given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
         if len(given) > 1:
@@ -193,14 +205,14 @@ class BoardEnv(AECEnv[str, Observation, Any]):
                 raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
         if "moves" in given:
             actions = notation.parse_moves(self.game, options["moves"])
-            return _Start.of(self.game, notation.play(self.game, actions)), actions
+            return Start.of(self.game, notation.play(self.game, actions)), actions
         if "board" in given:
             board, to_play = options["board"], options.get("to_play")
             if to_play not in (None, 0, 1):
                 raise ValueError(f"expected to_play of 0 or 1, got {to_play!r}")
-            return _Start.of(self.game, notation.parse_board(self.game, board, to_play)), []
+            return Start.of(self.game, notation.parse_board(self.game, board, to_play)), []
         if "state" in given:
-            return _Start.of(self.game, self._restored(options["state"])), []
+            return Start.of(self.game, self._restored(options["state"])), []
         return self._initial, []
 
     def _restored(self, state: Any) -> State:
@@ -225,9 +237,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             game, states = self.game, self._states
             self._advance, self._show = advance, show
             if is_compiled(game):
-                out = np.zeros(self._shape, np.int8)
+                out = np.zeros(self.board_shape, np.int8)
                 self._advance = compiled_advance.specialise(game, states, 0, self._mask)
-                self._show = compiled_show.specialise(game, states, 0, self._extra_planes, out)
+                self._show = compiled_show.specialise(game, states, 0, self.extra_planes, out)
 
     def step(self, action: int | None) -> None:
         """Play an action for the agent to move; None for an agent whose game is over.
@@ -287,7 +299,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._refresh_infos()
 
     def _refresh_infos(self) -> None:
-        if self._mask_in == "observation":
+        if self.mask_in == "observation":
             self.infos = {agent: {} for agent in self.agents}
         else:
             self.infos = {agent: {"action_mask": self._mask_of(agent)} for agent in self.agents}
@@ -300,14 +312,14 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
-        out = np.empty(self._shape, np.int8)
+        out = np.empty(self.board_shape, np.int8)
         assert self._show is not None
-        self._show(self.game, self._states, PLAYER[agent], self._extra_planes, out)
-        if self._channels_first:
+        self._show(self.game, self._states, PLAYER[agent], self.extra_planes, out)
+        if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))
-        if self._dtype != np.int8:
-            out = out.astype(self._dtype)
-        if self._mask_in == "info":
+        if self.dtype != np.int8:
+            out = out.astype(self.dtype)
+        if self.mask_in == "info":
             return out
         return {"observation": out, "action_mask": self._mask_of(agent)}
 
@@ -391,7 +403,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self._window = None
 
 
-class _Start(NamedTuple):
+class Start(NamedTuple):
     """A position to start from, with what `reset` needs to know of it."""
 
     record: NDArray[np.uint8]
@@ -400,11 +412,11 @@ class _Start(NamedTuple):
     to_play: int
 
     @staticmethod
-    def of(game: Game, state: State) -> "_Start":
+    def of(game: Game, state: State) -> "Start":
         mask = np.zeros(game.num_actions(), np.int8)
         game.legal_mask(state, mask)
         record = np.frombuffer(state.tobytes(), np.uint8)
-        return _Start(record, mask, int(state.winner), int(game.to_play(state)))
+        return Start(record, mask, int(state.winner), int(game.to_play(state)))
 
 
 def _check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:

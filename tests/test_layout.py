@@ -1,6 +1,8 @@
 """Who may import whom, and what lies where."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,8 +53,9 @@ def modules_below(*packages):
 LAYERS = {
     "compiled": ["hexenv.compiled"],
     "games": modules_below("hexenv.games"),
-    "shown": ["hexenv.observation", *modules_below("hexenv.render")],
+    "shown": ["hexenv.observation", "hexenv.policies", *modules_below("hexenv.render")],
     "environments": ["hexenv.aec", "hexenv.wrapper"],
+    "learners": ["hexenv.boards", "hexenv.opponents", "hexenv.single", "hexenv.vector"],
     "versions": [module for module in SOURCES if module.rpartition("_v")[2].isdecimal()],
     "package": ["hexenv", "hexenv.testing"],
 }
@@ -98,8 +101,13 @@ def test_what_no_module_imports(module):
 
 
 @pytest.mark.parametrize("module", modules_below("hexenv"))
-def test_environments_know_no_agents(module):
-    assert "agents" not in tops_of(module)
+def test_one_module_reaches_for_agents(module):
+    assert ("agents" in tops_of(module)) == (module == "hexenv.opponents")
+
+
+def test_agents_are_imported_only_when_one_is_asked_for():
+    code = "import sys, hexenv.vector; assert not {'agents', 'torch'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,6 @@ class Connect4(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     winning_action = base.winning_action
-    observe = base.observe
     planes = base.stone_planes
 
     def num_actions(self) -> int:
@@ -116,6 +115,15 @@ class Connect4(NamedTuple):
         if (state.stones[1] >> bit) & 1:
             return 1
         return EMPTY
+
+    def observe(self, state: State, player: int, out: Cells) -> None:
+        own, opponent = int(state.stones[player]), int(state.stones[1 - player])
+        for column in range(self.columns):
+            bottom = column * (self.rows + 1)
+            for row in range(self.rows):
+                bit = bottom + self.rows - 1 - row
+                out[row, column, 0] = (own >> bit) & 1
+                out[row, column, 1] = (opponent >> bit) & 1
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, kernel
 from hexenv.games import base
-from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, State
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 from hexenv.games.lines import runs
 
 MAX_SIZE: Final = 20
@@ -72,7 +72,6 @@ class Gomoku(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
-    observe = base.observe
     planes = base.stone_planes
     last_cell = base.last_cell
     cell_of = base.cell_of
@@ -182,6 +181,13 @@ class Gomoku(NamedTuple):
             return 1
         return EMPTY
 
+    def observe(self, state: State, player: int, out: Cells) -> None:
+        for row in range(self.rows):
+            own, opponent = int(state.lines[player, row]), int(state.lines[1 - player, row])
+            for column in range(self.columns):
+                out[row, column, 0] = (own >> column) & 1
+                out[row, column, 1] = (opponent >> column) & 1
+
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
             return 0
@@ -195,13 +201,11 @@ class Gomoku(NamedTuple):
         return count
 
     def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        in_play = state.winner == IN_PLAY
-        cell = 0
+        in_play = int(state.winner == IN_PLAY)
         for row in range(self.rows):
-            taken = int(state.lines[0, row] | state.lines[1, row])
+            free = ~int(state.lines[0, row] | state.lines[1, row])
             for column in range(self.columns):
-                out[cell] = in_play and not (taken >> column) & 1
-                cell += 1
+                out[row * self.columns + column] = (free >> column) & in_play
 
     def position_hash(self, state: State) -> int:
         return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)

@@ -195,17 +195,23 @@ class Hex(NamedTuple):
         return base.drop_played(self, state, actions, count, played)
 
     def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        cell = 0
-        for row in range(1, self.rows + 1):
-            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
-                out[cell] = state.owners[place] == EMPTY and state.winner == IN_PLAY
-                cell += 1
+        owners, in_play = state.owners, state.winner == IN_PLAY
+        for row in range(self.rows):
+            first, start = row * self.columns, (row + 1) * WIDTH + 1
+            for column in range(self.columns):
+                out[first + column] = in_play & (owners[start + column] == EMPTY)
         if self.swap:
-            out[cell] = self.can_swap(state)
+            out[self.rows * self.columns] = self.can_swap(state)
 
     def observe(self, state: State, player: int, out: Cells) -> None:
-        base.observe(self, state, player, out)
-        out[:, :, 2] = 1 - (state.ply & 1)
+        owners, first_to_play = state.owners, 1 - (state.ply & 1)
+        for row in range(self.rows):
+            start = (row + 1) * WIDTH + 1
+            for column in range(self.columns):
+                owner = owners[start + column]
+                out[row, column, 0] = owner == player
+                out[row, column, 1] = owner == 1 - player
+                out[row, column, 2] = first_to_play
         if self.swap:
             out[:, :, 3] = self.can_swap(state)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import compiled
 from hexenv.games import base
-from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, State
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 
 LINES: Final = (
     (0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6),
@@ -44,7 +44,6 @@ class TicTacToe(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     winning_action = base.winning_action
-    observe = base.observe
     planes = base.stone_planes
     last_cell = base.last_cell
     cell_of = base.cell_of
@@ -91,6 +90,12 @@ class TicTacToe(NamedTuple):
         if (state.stones[1] >> cell) & 1:
             return 1
         return EMPTY
+
+    def observe(self, state: State, player: int, out: Cells) -> None:
+        own, opponent = int(state.stones[player]), int(state.stones[1 - player])
+        for cell in range(9):
+            out[cell // 3, cell % 3, 0] = (own >> cell) & 1
+            out[cell // 3, cell % 3, 1] = (opponent >> cell) & 1
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:

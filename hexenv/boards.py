@@ -1,0 +1,509 @@
+"""Many boards of one game, stepped together by compiled code.
+
+What the single-agent and the vector environments share: a learner plays one side of every board,
+and something else (`hexenv.opponents`) the other side.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.aec import BoardEnv, Start
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.games import notation
+from hexenv.games.base import IN_PLAY, whole_number
+from hexenv.games.notation import IllegalActionError
+from hexenv.observation import write_planes
+from hexenv.policies import Stream, new_seed
+
+Which = NDArray[np.int64]
+"""Numbers of boards."""
+
+ILLEGAL: Final = ("terminate", "raise", "penalise")
+MOST_STARTS: Final = 1000
+"""How often a start is tried again if the opponent's first answer ends the game."""
+SIDES: Final = ("first", "second", "random")
+FIRST, SECOND, RANDOM, BOTH = range(4)
+"""The learner's side by number of `SIDES`; `BOTH` where it plays for whoever is to move."""
+
+
+# ---- compiled -----------------------------------------------------------------------------------
+
+
+@kernel
+def start_boards(
+    game: Any,
+    initial: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    chosen: NDArray[np.int32],
+    seeds: NDArray[np.uint64],
+    which: Which,
+    side: int,
+    opponents: int,
+    first_opponent: int,
+) -> None:
+    """Put boards in the starting position, and draw the learner's side and the opponent."""
+    for i in range(which.size):
+        board = which[i]
+        game.copy(initial[0], states[board])
+        players[board] = game.to_play(states[board])
+        if side in (FIRST, SECOND):
+            players[board] = side
+        elif side == RANDOM:
+            players[board] = int(Stream(seeds, board).random() * 2.0)
+        chosen[board] = first_opponent
+        if opponents > 1:
+            chosen[board] += int(Stream(seeds, board).random() * opponents)
+
+
+@kernel
+def play_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    side: int,
+    actions: NDArray[np.int64],
+    masks: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    illegal: NDArray[np.bool_],
+) -> int:
+    """Play the learner's actions, but for the illegal ones, on all boards that are not idle.
+
+    Returns:
+        How many actions were illegal.
+    """
+    found = 0
+    for board in range(states.size):
+        illegal[board] = False
+        if idle[board]:
+            continue
+        action = actions[board]
+        if action < 0 or action >= masks.shape[1] or masks[board, action] == 0:
+            illegal[board] = True
+            found += 1
+            continue
+        if side == BOTH:
+            players[board] = game.to_play(states[board])
+        game.step(states[board], int(action))
+    return found
+
+
+@kernel
+def play_given(game: Any, states: Any, which: Which, actions: NDArray[np.int64]) -> None:
+    """Play a legal action on each of some boards."""
+    for i in range(which.size):
+        game.step(states[which[i]], int(actions[i]))
+
+
+@kernel
+def answer_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    seeds: NDArray[np.uint64],
+    which: Which,
+    policy: Any,
+) -> None:
+    """Let a policy play on some boards until it is the learner's turn or the game is over."""
+    for i in range(which.size):
+        board = which[i]
+        state = states[board]
+        while not game.is_terminal(state) and game.to_play(state) != players[board]:
+            action = policy.answer(game, state, Stream(seeds, board))
+            game.step(state, action)
+
+
+@kernel
+def find_waiting(
+    game: Any, states: Any, players: NDArray[np.int8], waiting: NDArray[np.bool_]
+) -> None:
+    """Mark the boards on which it is the opponent's turn."""
+    for board in range(states.size):
+        state = states[board]
+        turn = not game.is_terminal(state) and game.to_play(state) != players[board]
+        waiting[board] = turn
+
+
+@kernel
+def judge_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    rewards: NDArray[np.float64],
+    over: NDArray[np.bool_],
+) -> None:
+    """Write the learner's rewards, and which games are over; idle boards get 0 and False."""
+    for board in range(states.size):
+        rewards[board] = 0.0
+        over[board] = False
+        if not idle[board] and game.is_terminal(states[board]):
+            rewards[board] = game.outcome(states[board], players[board])
+            over[board] = True
+
+
+@kernel
+def show_boards(
+    game: Any,
+    states: Any,
+    viewers: NDArray[np.int8],
+    to_play: bool,
+    which: Which,
+    extra: NDArray[np.int8],
+    out: Any,
+    masks: NDArray[np.int8],
+) -> None:
+    """Write what is seen on some boards: planes, and masks that are all 1 where a game is over."""
+    for i in range(which.size):
+        state = states[which[i]]
+        viewer = game.to_play(state) if to_play else int(viewers[which[i]])
+        write_planes(game, state, viewer, extra, out[i])
+        if game.is_terminal(state):
+            masks[i, :] = 1
+        else:
+            game.legal_mask(state, masks[i])
+
+
+COMPILED: Final = {
+    function: CompiledFunction(function)
+    for function in (
+        start_boards,
+        play_boards,
+        play_given,
+        answer_boards,
+        find_waiting,
+        judge_boards,
+        show_boards,
+    )
+}
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+
+class Opponent(Protocol):
+    """Whatever plays the other side of boards. `hexenv.opponents` has the kinds."""
+
+    name: str
+    needs_moves: bool
+    """Whether it reads `Boards.moves`."""
+    is_compiled: bool
+    """Whether it plays in compiled code, and so in several threads at once."""
+
+    def begin(self, boards: "Boards", which: Which) -> None:
+        """Games start on some boards."""
+        ...
+
+    def answer(self, boards: "Boards", which: Which) -> None:
+        """Play on some boards until it is the learner's turn or the game is over.
+
+        There may be boards among them on which it is not the opponent's turn.
+
+        Raises:
+            ValueError: Naming the opponent and the position, if it has no legal answer.
+        """
+        ...
+
+
+class LearnerOptions(TypedDict, total=False):
+    """The options that the single-agent and the vector environments share.
+
+    Attributes:
+        side: The learner's: ``"first"`` to move, ``"second"``, or (default) ``"random"``, drawn
+            from the seed for every episode.
+        illegal: What an illegal action does. ``"terminate"`` (default): the episode ends, with
+            reward -1. ``"raise"``: `hexenv.IllegalActionError`, and nothing has changed.
+            ``"penalise"``: the reward is `penalty`, the learner is to move again, and the
+            `max_illegal`-th of an episode truncates it.
+        penalty: Reward of an illegal action with ``"penalise"``; -0.1 by default.
+        max_illegal: 10 by default.
+    """
+
+    side: Literal["first", "second", "random"]
+    illegal: Literal["terminate", "raise", "penalise"]
+    penalty: float
+    max_illegal: int
+
+
+class Outcome(NamedTuple):
+    """What a step brought, an entry for each board."""
+
+    rewards: NDArray[np.float64]
+    terminations: NDArray[np.bool_]
+    truncations: NDArray[np.bool_]
+
+
+# ---- the boards ---------------------------------------------------------------------------------
+
+
+class Boards:
+    """Boards of one game with a learner on one side, or (without opponents) on both.
+
+    Args:
+        env: Tells the game and how it is shown.
+        count: How many boards.
+        side: See `LearnerOptions`, as for all that follows.
+        illegal: See `LearnerOptions`.
+        penalty: See `LearnerOptions`.
+        max_illegal: See `LearnerOptions`.
+
+    Attributes:
+        states: ``(count,)`` positions.
+        players: ``(count,) int8``: the learner's side; without opponents, who has moved last.
+        seeds: ``(count,) uint64``: where the random streams have come to.
+        idle: ``(count,) bool``: boards whose episode is over.
+        moves: The actions of each episode; None unless an opponent needs them.
+        illegal_actions: How many illegal actions the learner has chosen so far.
+    """
+
+    def __init__(
+        self,
+        env: BoardEnv,
+        count: int,
+        side: Literal["first", "second", "random"] = "random",
+        illegal: Literal["terminate", "raise", "penalise"] = "terminate",
+        penalty: float = -0.1,
+        max_illegal: int = 10,
+    ) -> None:
+        if side not in SIDES:
+            raise ValueError(f"expected a side of {', '.join(SIDES)}, got {side!r}")
+        if illegal not in ILLEGAL:
+            raise ValueError(f"expected illegal of {', '.join(ILLEGAL)}, got {illegal!r}")
+        if whole_number("max_illegal", max_illegal) < 1:
+            raise ValueError(f"expected max_illegal of at least 1, got {max_illegal}")
+        self.env = env
+        self.game = env.game
+        self.count = count
+        self.illegal_actions = 0
+        self.moves: list[list[int]] | None = None
+        self._drawn_side = SIDES.index(side)
+        self._illegal = illegal
+        self._penalty = float(penalty)
+        self._max_illegal = int(max_illegal)
+        self._opponents: list[Opponent] = []
+        self._pool: list[Opponent] = []
+        self._all: Which = np.arange(count)
+        self._record_dtype = np.dtype((np.record, self.game.state_dtype))
+        self.start(*env.starting_position({}))
+        self.states: Any = np.zeros(count, self._record_dtype)
+        self.players = np.zeros(count, np.int8)
+        self.seeds = np.ones(count, np.uint64)
+        self.idle = np.ones(count, np.bool_)
+        self.masks = np.ones((count, self.game.num_actions()), np.int8)
+        self._chosen = np.zeros(count, np.int32)
+        self._found_illegal = np.zeros(count, np.bool_)
+        self._illegal_in_episode = np.zeros(count, np.int64)
+        self._waiting = np.zeros(count, np.bool_)
+        self._specialised: dict[Any, Callable[..., Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_specialised": {}}  # machine code cannot be copied
+
+    # ---- opponents ------------------------------------------------------------------------------
+
+    @property
+    def side(self) -> int:
+        """`FIRST`, `SECOND` or `RANDOM`; `BOTH` without opponents."""
+        return self._drawn_side if self._pool else BOTH
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a step is compiled code alone."""
+        return all(opponent.is_compiled for opponent in self._opponents)
+
+    def set_opponents(self, pool: Sequence[Opponent]) -> None:
+        """Who plays the other side in the episodes to come, drawn anew for each; none: nobody.
+
+        Episodes under way keep their opponent.
+        """
+        in_play = np.unique(self._chosen[~self.idle]) if self._opponents else np.zeros(0, int)
+        places = np.zeros(len(self._opponents) + 1, np.int32)
+        places[in_play] = np.arange(len(in_play))
+        self._chosen = places[self._chosen]
+        self._pool = list(pool)
+        self._opponents = [self._opponents[number] for number in in_play] + self._pool
+        if self.moves is None and any(opponent.needs_moves for opponent in self._opponents):
+            self.moves = [list[int]() for _ in range(self.count)]
+
+    def opponent_of(self, board: int) -> Opponent | None:
+        """Who plays the other side of a board."""
+        return self._opponents[int(self._chosen[board])] if self._opponents else None
+
+    def _answer(self, which: Which) -> None:
+        """Let the opponents play on some boards."""
+        if len(self._opponents) == 1:
+            self._opponents[0].answer(self, which)
+            return
+        for number, opponent in enumerate(self._opponents):
+            its_own = which[self._chosen[which] == number]
+            if its_own.size:
+                opponent.answer(self, its_own)
+
+    # ---- episodes -------------------------------------------------------------------------------
+
+    def start(self, start: Start, actions: list[int]) -> None:
+        """Where the episodes to come begin.
+
+        Raises:
+            ValueError: If the game is over there.
+        """
+        if start.winner != IN_PLAY:
+            raise ValueError("expected a position in play to start from, got one that is over")
+        self._initial = start.record.copy().view(self._record_dtype)
+        self._first_moves = actions
+
+    def seed(self, board: int, rng: np.random.Generator) -> None:
+        """Give a board's stream its beginning."""
+        self.seeds[board] = new_seed(rng)
+
+    def restart(self, which: Which) -> None:
+        """Begin new episodes, up to the learner's first turn."""
+        if which.size == 0:
+            return
+        old = len(self._opponents) - len(self._pool)
+        for _ in range(MOST_STARTS):
+            self._run(
+                start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
+                which, self.side, len(self._pool), old,
+            )  # fmt: skip
+            if self.moves is not None:
+                for board in which.tolist():
+                    self.moves[board] = self._first_moves.copy()
+            for number, opponent in enumerate(self._opponents):
+                opponent.begin(self, which[self._chosen[which] == number])
+            self._answer(which)
+            self.idle[which] = False
+            self._illegal_in_episode[which] = 0
+            which = which[self.states["winner"][which] != IN_PLAY]
+            if which.size == 0:
+                return
+        raise ValueError("expected a start from which the learner gets a turn: it never did")
+
+    def play(self, actions: NDArray[np.int64]) -> Outcome:
+        """Play the learner's actions and the opponents' answers on all boards that are not idle.
+
+        Args:
+            actions: ``(count,)``; those of idle boards are ignored.
+        """
+        found = self._run(
+            play_boards, self.states, self.players, self.side, actions, self.masks, self.idle,
+            self._found_illegal,
+        )  # fmt: skip
+        if self.moves is not None:
+            for board in np.flatnonzero(~(self.idle | self._found_illegal)).tolist():
+                self.moves[board].append(int(actions[board]))
+        if self._opponents:
+            self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
+        rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
+        self._run(judge_boards, self.states, self.players, self.idle, rewards, over)
+        outcome = Outcome(rewards, over, np.zeros(self.count, np.bool_))
+        if found:
+            self._punish(outcome)
+        return outcome
+
+    def refuse_illegal(self, actions: NDArray[np.int64]) -> None:
+        """With ``illegal="raise"``, look at actions before they are played.
+
+        Raises:
+            IllegalActionError: If one is not legal.
+        """
+        if self._illegal != "raise":
+            return
+        size = self.masks.shape[1]
+        legal = self.masks[self._all, np.clip(actions, 0, size - 1)] != 0
+        wrong = np.flatnonzero(~(legal & (actions >= 0) & (actions < size)) & ~self.idle)
+        if wrong.size:
+            self.check_action(int(wrong[0]), int(actions[wrong[0]]))
+
+    def check_action(self, board: int, action: object) -> int:
+        """The action as an integer.
+
+        Raises:
+            IllegalActionError: If it is not legal on the board; of several boards, it is named.
+        """
+        try:
+            return notation.check_action(self.game, self.states[board], action)
+        except IllegalActionError as error:
+            where = f", board {board}" if self.count > 1 else ""
+            raise IllegalActionError(f"{error}{where}") from None
+
+    def _punish(self, outcome: Outcome) -> None:
+        """What the learner gets for illegal actions."""
+        illegal = self._found_illegal
+        self.illegal_actions += int(illegal.sum())
+        self._illegal_in_episode += illegal
+        if self._illegal == "terminate":
+            outcome.rewards[illegal] = -1.0
+            outcome.terminations[illegal] = True
+        else:
+            outcome.rewards[illegal] = self._penalty
+            too_many = self._illegal_in_episode >= self._max_illegal
+            outcome.truncations[illegal & too_many] = True
+
+    # ---- what opponents use ----------------------------------------------------------------------
+
+    def waiting(self, which: Which) -> Which:
+        """Those boards of some on which it is the opponent's turn."""
+        self._run(find_waiting, self.states, self.players, self._waiting)
+        return which[self._waiting[which]]
+
+    def answer_by(self, policy: Any, which: Which) -> None:
+        """Let a compiled policy play on some boards until it is the learner's turn."""
+        self._run(answer_boards, self.states, self.players, self.seeds, which, policy)
+
+    def answer_with(self, which: Which, actions: NDArray[np.int64]) -> None:
+        """Play the opponent's actions, checked before, on the boards that wait for them."""
+        self._run(play_given, self.states, which, actions)
+        if self.moves is not None:
+            for board, action in zip(which.tolist(), actions.tolist(), strict=True):
+                self.moves[board].append(action)
+
+    def draw(self, board: int) -> int:
+        """A seed from a board's stream."""
+        return int(Stream(self.seeds, board).random() * 2**32)
+
+    # ---- what is seen ----------------------------------------------------------------------------
+
+    def new_planes(self, count: int) -> NDArray[Any]:
+        """Room for what is seen on so many boards, as the environment shows it."""
+        rows, columns, planes = self.env.board_shape
+        shape = (planes, rows, columns) if self.env.channels_first else self.env.board_shape
+        return np.empty((count, *shape), self.env.dtype)
+
+    def show(
+        self,
+        which: Which | None = None,
+        planes: NDArray[Any] | None = None,
+        to_play: bool = False,
+    ) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """Planes and masks, fresh arrays with an entry for each board of `which` (all).
+
+        Args:
+            which: The boards; all of them by default.
+            planes: Where to write the planes, in place of a fresh array.
+            to_play: As the player to move sees them, not the learner.
+        """
+        everything = which is None
+        which = self._all if which is None else which
+        planes = self.new_planes(len(which)) if planes is None else planes
+        masks = self.masks if everything else np.empty((len(which), self.masks.shape[1]), np.int8)
+        out = planes.transpose(0, 2, 3, 1) if self.env.channels_first else planes
+        self._run(
+            show_boards, self.states, self.players, to_play or self.side == BOTH, which,
+            self.env.extra_planes, out, masks,
+        )  # fmt: skip
+        return planes, masks.copy() if everything else masks
+
+    def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a kernel of this module, compiled if the game is."""
+        key = (function, *map(type, arguments))
+        run = self._specialised.get(key)
+        if run is None:
+            run = function
+            if is_compiled(self.game):
+                run = COMPILED[function].specialise(self.game, *arguments)
+            self._specialised[key] = run
+        return run(self.game, *arguments)

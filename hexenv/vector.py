@@ -1,0 +1,378 @@
+"""The games as Gymnasium vector environments: many boards stepped by compiled code.
+
+>>> import gymnasium, hexenv
+>>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=1024, board_size=5)
+>>> observations, infos = envs.reset(seed=1)
+>>> observations["action_mask"].shape
+(1024, 25)
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Literal, NamedTuple, cast
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from hexenv.aec import AGENTS, BoardEnv, Observation
+from hexenv.boards import Boards, LearnerOptions, Outcome
+from hexenv.games.base import whole_number
+from hexenv.opponents import resolve_opponents, with_mask
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import render_rgb
+from hexenv.single import action_array, make_raw_env, split_options
+
+CELLS_PER_THREAD: Final = 40_000
+"""Cells of all boards that make a step long enough to be worth a thread of its own."""
+
+Infos = dict[str, Any]
+Masks = NDArray[np.int8]
+
+
+class Part(NamedTuple):
+    """The boards that one thread steps, and where among all they are."""
+
+    boards: Boards
+    place: slice
+
+
+class Ended(NamedTuple):
+    """What was seen at the ends of episodes, before the next ones began."""
+
+    numbers: NDArray[np.int64]
+    planes: NDArray[Any]
+    masks: Masks
+
+
+class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
+    """Many boards of one game, each like a `hexenv.single.SingleEnv`, in compiled code.
+
+    With ``opponent=None`` there is no other side: every step plays for whoever is to move. The
+    observation is then from the view of the player to move, and the reward is for the player who
+    has just moved.
+
+    Arrays are fresh at each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
+    `SingleEnv` after ``reset(seed=s + i)``.
+
+    Args:
+        game: A function that makes the PettingZoo environment, or its name.
+        num_envs: How many boards.
+        opponent: As of a `SingleEnv`, but that a function is called for many boards at once,
+            ``f(observations, masks) -> actions`` with arrays over the boards on which it is to
+            move; or None.
+        autoreset_mode: A finished episode is followed by the next one with the next step, whose
+            action is ignored (default); in the same step, with the last observation in
+            ``infos["final_obs"]``; or (``AutoresetMode.DISABLED``) once
+            ``reset(options={"reset_mask": mask})`` says so.
+        threads: In how many threads; by default as many as pay. With opponents that are not
+            compiled it is one.
+        max_episode_steps: Unused: games end.
+        **options: Those of `hexenv.boards.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
+
+    Raises:
+        ValueError: If an option is unknown or out of its range.
+    """
+
+    def __init__(
+        self,
+        game: str | Callable[..., BoardEnv],
+        num_envs: int = 1,
+        opponent: Any = "random",
+        autoreset_mode: AutoresetMode | Literal["NextStep", "SameStep", "Disabled"] = "NextStep",
+        threads: int | None = None,
+        max_episode_steps: int | None = None,
+        **options: Any,
+    ) -> None:
+        if whole_number("num_envs", num_envs) < 1:
+            raise ValueError(f"expected num_envs of at least 1, got {num_envs}")
+        self.num_envs = num_envs
+        self._mode = AutoresetMode(autoreset_mode)
+        of_learner, of_game = split_options(options)
+        self._learner = cast("LearnerOptions", of_learner)
+        self._env = make_raw_env(game, of_game)
+        self._plays_both = opponent is None
+        if self._plays_both and "side" in of_learner:
+            raise ValueError("expected no side without an opponent: the learner plays both")
+        self.render_mode = self._env.render_mode
+        if self.render_mode == "human":
+            raise ValueError('expected a render_mode of ansi, rgb_array or None, got "human"')
+        self.metadata = {
+            "render_modes": ["ansi", "rgb_array"],
+            "render_fps": 2,
+            "autoreset_mode": self._mode,
+        }
+        self.single_observation_space: spaces.Space[Any] = self._env.observation_space(AGENTS[0])
+        self.single_action_space = self._env.action_space(AGENTS[0])
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._masks = np.ones((num_envs, self._env.game.num_actions()), np.int8)
+        self._over = np.zeros(num_envs, np.bool_)
+        self._generators: list[np.random.Generator] | None = None
+        self._seeds: list[int] = []
+        self._parts = self._divided(opponent, threads)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def _divided(self, opponent: Any, threads: int | None) -> list[Part]:
+        """The boards in parts of about one size, one for each thread."""
+        game = self._env.game
+        if threads is None:
+            worth = self.num_envs * game.rows * game.columns // CELLS_PER_THREAD
+            threads = max(1, min(os.cpu_count() or 1, worth))
+        elif whole_number("threads", threads) < 1:
+            raise ValueError(f"expected threads of at least 1, got {threads}")
+        opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
+        if not all(one.is_compiled for one in opponents):
+            threads = 1
+        borders = np.linspace(0, self.num_envs, min(threads, self.num_envs) + 1).astype(int)
+        parts: list[Part] = []
+        for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+            boards = Boards(self._env, stop - start, **self._learner)
+            boards.set_opponents(opponents)
+            parts.append(Part(boards, slice(start, stop)))
+        return parts
+
+    # ---- opponents -------------------------------------------------------------------------------
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Who plays the other side in the episodes to come; those under way keep theirs.
+
+        Raises:
+            ValueError: If one is given to a learner that plays both sides, or taken away.
+        """
+        if (opponent is None) != self._plays_both:
+            raise ValueError(
+                f"expected {'no opponent' if self._plays_both else 'an opponent'} in an "
+                f"environment made with{'out' if self._plays_both else ''} one, got {opponent!r}"
+            )
+        if opponent is not None:
+            opponents = resolve_opponents(opponent, batched=True)
+            for part in self._parts:
+                part.boards.set_opponents(opponents)
+
+    @property
+    def opponents(self) -> tuple[str, ...]:
+        """The name of the opponent on each board; empty where there is none."""
+        found = [p.boards.opponent_of(i) for p in self._parts for i in range(p.boards.count)]
+        return tuple(one.name if one is not None else "" for one in found)
+
+    # ---- the games -------------------------------------------------------------------------------
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, Infos]:
+        """Begin episodes on all boards, or on those that ``options["reset_mask"]`` names.
+
+        Args:
+            seed: A number for the first board, whose successors the other boards get, or a list.
+            options: ``"reset_mask"``, ``(num_envs,) bool``; and where to start, see
+                `hexenv.aec.BoardEnv.reset`.
+
+        Raises:
+            ValueError: If the seeds or the mask are not for so many boards, or the position cannot
+                be read.
+        """
+        options = dict(options or {})
+        which = self._named_in(options.pop("reset_mask", None))
+        seeds = self._seeds_of(seed)
+        start = self._env.starting_position(options)
+        for part in self._parts:
+            part.boards.start(*start)
+        self._seed(which, seeds)
+        self._over[which] = False
+        for part in self._parts:
+            part.boards.restart(np.flatnonzero(which[part.place]))
+        planes = self._parts[0].boards.new_planes(self.num_envs)
+        for part in self._parts:
+            self._show(part, planes)
+        return self._seen(planes, which)
+
+    def _named_in(self, mask: Any) -> NDArray[np.bool_]:
+        if mask is None:
+            return np.ones(self.num_envs, np.bool_)
+        if getattr(mask, "dtype", None) != np.bool_:
+            raise TypeError(f"expected reset_mask as an array of bool, got {mask!r}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"expected reset_mask of shape ({self.num_envs},) with a True in it, got {mask!r}"
+            )
+        if self._generators is None and not mask.all():
+            raise ValueError("expected a reset of all boards first, got one of some of them")
+        return mask
+
+    def _seeds_of(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + number for number in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"expected a seed or {self.num_envs} of them, got {len(seed)}")
+        return list(seed)
+
+    def _seed(self, which: NDArray[np.bool_], seeds: list[int | None]) -> None:
+        """Start streams anew, as a single environment does."""
+        is_first = self._generators is None
+        if self._generators is None:
+            made = [seeding.np_random(one) for one in seeds]
+            self._generators, self._seeds = [one for one, _ in made], [one for _, one in made]
+        for part in self._parts:
+            for number in range(part.place.start, part.place.stop):
+                if not which[number] or (seeds[number] is None and not is_first):
+                    continue
+                if not is_first:
+                    self._generators[number], self._seeds[number] = seeding.np_random(seeds[number])
+                part.boards.seed(number - part.place.start, self._generators[number])
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generators from which the boards' streams were started."""
+        return tuple(self._generators or ())
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds of the boards."""
+        return tuple(self._seeds)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observation, NDArray[Any], NDArray[Any], NDArray[Any], Infos]:
+        """Play an action on every board.
+
+        Args:
+            actions: ``(num_envs,)`` integers.
+
+        Returns:
+            Observations, rewards ``(num_envs,) float64``, terminations and truncations
+            ``(num_envs,) bool``, and infos.
+
+        Raises:
+            IllegalActionError: With ``illegal="raise"``; nothing has changed then.
+            ValueError: If the actions are no integers, or of another shape; before the first reset;
+                or if an episode is over and its board has not been reset (autoreset disabled).
+        """
+        actions = action_array(actions, (self.num_envs,))
+        if self._generators is None:
+            raise ValueError("expected reset before the first step")
+        if self._mode == AutoresetMode.DISABLED and self._over.any():
+            over = np.flatnonzero(self._over).tolist()
+            raise ValueError(f"expected a reset of the boards that are over, {over}, got step")
+        for part in self._parts:  # before any of them plays
+            part.boards.refuse_illegal(actions[part.place])
+        planes = self._parts[0].boards.new_planes(self.num_envs)
+        if len(self._parts) == 1:
+            found = [self._step(self._parts[0], actions, planes)]
+        else:
+            self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
+            rest = [self._pool.submit(self._step, p, actions, planes) for p in self._parts[1:]]
+            found = [self._step(self._parts[0], actions, planes)] + [one.result() for one in rest]
+        outcomes = [outcome for outcome, _ in found]
+        rewards, terminations, truncations = (
+            np.concatenate(arrays) if len(outcomes) > 1 else arrays[0]
+            for arrays in zip(*outcomes, strict=True)
+        )
+        self._over = terminations | truncations
+        observations, infos = self._seen(planes)
+        self._add_final(infos, [ended for _, ended in found if ended is not None])
+        return observations, rewards, terminations, truncations, infos
+
+    def _step(
+        self, part: Part, actions: NDArray[np.int64], planes: NDArray[Any]
+    ) -> tuple[Outcome, Ended | None]:
+        """Step the boards of a part, and write what is seen afterwards."""
+        boards, ended = part.boards, None
+        begin = np.flatnonzero(boards.idle)
+        outcome = boards.play(actions[part.place])
+        over = outcome.terminations | outcome.truncations
+        if self._mode == AutoresetMode.SAME_STEP:
+            begin = np.flatnonzero(over)
+            if begin.size:
+                ended = Ended(begin + part.place.start, *boards.show(begin))
+        if self._mode != AutoresetMode.SAME_STEP:
+            boards.idle |= over
+        if self._mode != AutoresetMode.DISABLED:
+            boards.restart(begin)
+        self._show(part, planes)
+        return outcome, ended
+
+    # ---- what is seen ----------------------------------------------------------------------------
+
+    def _show(self, part: Part, planes: NDArray[Any]) -> None:
+        _, self._masks[part.place] = part.boards.show(planes=planes[part.place])
+
+    def _seen(
+        self, planes: NDArray[Any], which: NDArray[np.bool_] | None = None
+    ) -> tuple[Observation, Infos]:
+        """The observations and the infos of some boards, all by default."""
+        infos: Infos = {}
+        if self._env.mask_in != "observation":
+            masks = self._masks.copy()
+            if which is None:
+                which = np.ones(self.num_envs, np.bool_)
+            else:
+                masks[~which] = 0  # as Gymnasium leaves what nobody has written
+            infos = {"action_mask": masks, "_action_mask": which.copy()}
+        return with_mask(self._env, planes, self._masks.copy()), infos
+
+    def _add_final(self, infos: Infos, parts: list[Ended]) -> None:
+        """Add the last observations and infos, in the form that Gymnasium gives them."""
+        if not parts:
+            return
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        masks = np.zeros_like(self._masks)
+        has_ended = np.zeros(self.num_envs, np.bool_)
+        for ended in parts:
+            for number, *seen in zip(ended.numbers, ended.planes, ended.masks, strict=True):
+                final_obs[number] = with_mask(self._env, *seen)
+            masks[ended.numbers] = ended.masks
+            has_ended[ended.numbers] = True
+        final_info: Infos = {}
+        if self._env.mask_in != "observation":
+            final_info = {"action_mask": masks, "_action_mask": has_ended.copy()}
+        infos |= {
+            "final_obs": final_obs,
+            "_final_obs": has_ended,
+            "final_info": final_info,
+            "_final_info": has_ended.copy(),
+        }
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """``(num_envs, num_actions)``: what is legal; all True on boards that are over."""
+        return self._masks.astype(np.bool_)
+
+    @property
+    def states(self) -> NDArray[Any]:
+        """``(num_envs,)`` positions, a copy."""
+        return np.concatenate([part.boards.states for part in self._parts])
+
+    @property
+    def sides(self) -> NDArray[np.int8]:
+        """``(num_envs,)``: the learner's player, 0 or 1; without an opponent, who is to move."""
+        if self._plays_both:
+            game = self._env.game
+            return np.array([game.to_play(state) for state in self.states], np.int8)
+        return np.concatenate([part.boards.players for part in self._parts])
+
+    @property
+    def illegal_actions(self) -> int:
+        """How many illegal actions the learner has chosen since the environment was made."""
+        return sum(part.boards.illegal_actions for part in self._parts)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The picture of each board, as `render_mode` says: strings or RGB frames."""
+        if self.render_mode is None:
+            return None
+        draw = render_text if self.render_mode == "ansi" else render_rgb
+        return tuple(draw(self._env.game, state) for state in self.states)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
