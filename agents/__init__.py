@@ -17,6 +17,8 @@ from agents.history import HistoryMCTS
 from agents.lgr import LGR
 from agents.mast import MAST
 from agents.nrpa import NRPA
+from agents.policy import PolicyAgent
+from agents.puct import PUCTSearch
 from agents.quality import QualityMCTS
 from agents.rave import RAVE
 from agents.solver import Solver
@@ -38,6 +40,8 @@ __all__ = [
     "FlatMonteCarlo",
     "GreedyAgent",
     "HistoryMCTS",
+    "PUCTSearch",
+    "PolicyAgent",
     "QualityMCTS",
     "RandomAgent",
     "Solver",

@@ -458,8 +458,8 @@ class Boards:
         """Play the opponent's actions, checked before, on the boards that wait for them."""
         self._run(play_given, self.states, which, actions)
         if self.moves is not None:
-            for board, action in zip(which.tolist(), actions.tolist(), strict=True):
-                self.moves[board].append(action)
+            for board, action in zip(which, actions, strict=True):
+                self.moves[int(board)].append(int(action))
 
     def draw(self, board: int) -> int:
         """A seed from a board's stream."""

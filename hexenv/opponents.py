@@ -95,13 +95,14 @@ class FunctionOpponent:
     def answer(self, boards: Boards, which: Which) -> None:
         """See `Opponent.answer`."""
         while (which := boards.waiting(which)).size:
-            planes, masks = boards.show(which, to_play=True)
+            planes, legal = boards.show(which, to_play=True)
+            masks = legal.copy()  # a function may write on what it is given
             observations = with_mask(boards.env, planes, masks)
             if self._batched:
                 answers = np.asarray(self._function(observations, masks))
             else:
                 answers = np.asarray([self._function(entry(observations, 0), masks[0])])
-            play_checked(self.name, boards, which, answers, masks)
+            play_checked(self.name, boards, which, answers, legal)
 
 
 class AgentOpponent:
@@ -136,7 +137,7 @@ class AgentOpponent:
         if self._env is None or self._env.game is not boards.game:
             self._env = BoardEnv(boards.game, boards.env.metadata["name"])
         while (which := boards.waiting(which)).size:
-            for board in which.tolist():
+            for board in map(int, which):
                 self._env.begin_at(boards.states[board], boards.moves[board])
                 action = self.agent_of(boards, board).act(self._env)
                 play_checked(self.name, boards, np.array([board]), np.asarray([action]))

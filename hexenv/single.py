@@ -80,7 +80,6 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self.render_mode = self._env.render_mode
         self.observation_space = self._env.observation_space(AGENTS[0])
         self.action_space = self._env.action_space(AGENTS[0])
-        self._mask = np.ones(self._boards.masks.shape[1], np.int8)
         self._has_reset = False
         self.set_opponent(opponent)
 
@@ -138,7 +137,6 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     def _shown(self) -> tuple[Observation, dict[str, Any]]:
         planes, masks = self._boards.show()
-        self._mask = masks[0]
         if self.render_mode == "human":
             self.render()
         info = {} if self._env.mask_in == "observation" else {"action_mask": masks[0].copy()}
@@ -146,7 +144,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_actions,)``: which actions are legal; all True at the end of an episode."""
-        return self._mask.astype(np.bool_)
+        return self._boards.masks[0].astype(np.bool_)
 
     @property
     def state(self) -> State:

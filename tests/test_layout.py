@@ -55,7 +55,13 @@ LAYERS = {
     "games": modules_below("hexenv.games"),
     "shown": ["hexenv.observation", "hexenv.policies", *modules_below("hexenv.render")],
     "environments": ["hexenv.aec", "hexenv.wrapper"],
-    "learners": ["hexenv.boards", "hexenv.opponents", "hexenv.single", "hexenv.vector"],
+    "learners": [
+        "hexenv.boards",
+        "hexenv.opponents",
+        "hexenv.single",
+        "hexenv.vector",
+        *modules_below("hexenv.wrappers"),
+    ],
     "versions": [module for module in SOURCES if module.rpartition("_v")[2].isdecimal()],
     "package": ["hexenv", "hexenv.testing"],
 }

@@ -1,0 +1,129 @@
+"""Models of learning libraries as policies. A library is imported when its model is given."""
+
+import io
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Judgement = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+"""Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
+Policy = Callable[[NDArray[Any], NDArray[np.int8]], Judgement]
+"""Called with planes ``(N, rows, columns, K)`` and masks ``(N, num_actions)``."""
+
+
+class PolicyError(ValueError):
+    """A policy's answer that cannot be played; `row` is the board of the batch."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Planes ``(N, rows, columns, K)`` in the shape of a model's observation.
+
+    Raises:
+        PolicyError: If they cannot be brought into it.
+    """
+    seen = planes.shape[1:]
+    if seen == shape:
+        return planes
+    if seen[-1:] + seen[:-1] == shape:
+        return np.moveaxis(planes, -1, 1)
+    if shape == (int(np.prod(seen)),):
+        return planes.reshape(len(planes), -1)
+    raise PolicyError(
+        f"expected a position to be seen as {shape}, as in training, got {seen}: "
+        "another board, or other planes?",
+        0,
+    )
+
+
+def load_sb3(path: str | os.PathLike[str], algorithm: str) -> Any:
+    """Read a model's file.
+
+    Raises:
+        ValueError: If the library has no such algorithm.
+    """
+    for library in map(import_module, ("sb3_contrib", "stable_baselines3")):
+        if hasattr(library, algorithm):
+            return getattr(library, algorithm).load(path, device="cpu")
+    raise ValueError(f"expected an algorithm of Stable-Baselines3, got {algorithm!r}")
+
+
+def copy_of_sb3(model: Any) -> Any:
+    """A copy of a model's policy; what it has last computed keeps `copy.deepcopy` from it."""
+    network: Any = getattr(model, "policy", model)
+    written = io.BytesIO()
+    network.save(written)
+    written.seek(0)
+    network_class: Any = type(network)
+    return network_class.load(written, device=network.device)
+
+
+def sb3_policy(model: Any) -> Policy:
+    """The policy of a model: an actor-critic's distribution and value, or a Q-network.
+
+    Args:
+        model: An algorithm, or its policy.
+    """
+    torch: Any = import_module("torch")
+    network = getattr(model, "policy", model)
+    space = model.observation_space
+    boards = space["observation"] if "observation" in getattr(space, "spaces", {}) else space
+
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        seen = fitted(planes, boards.shape).astype(boards.dtype)
+        observation: Any = seen
+        if boards is not space:
+            observation = {"observation": seen, "action_mask": masks}
+        with torch.no_grad():
+            tensors, _ = network.obs_to_tensor(observation)
+            if hasattr(network, "q_net"):
+                values = network.q_net(tensors)
+                return values.cpu().numpy(), None
+            logits = network.get_distribution(tensors).distribution.logits
+            values = network.predict_values(tensors)
+        return logits.cpu().numpy(), values.cpu().numpy()
+
+    return policy
+
+
+def torch_policy(module: Any, channels_first: bool) -> Policy:
+    """The policy of a PyTorch module; see `PolicyAgent.from_torch`."""
+    torch: Any = import_module("torch")
+
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        if channels_first:
+            planes = np.moveaxis(planes, -1, 1)
+        with torch.no_grad():
+            found = module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
+        logits, values = cast("Any", found if isinstance(found, tuple) else (found, None))
+        return logits.cpu().numpy(), None if values is None else values.cpu().numpy()
+
+    return policy
+
+
+def rllib_policy(checkpoint: str | os.PathLike[str]) -> Policy:
+    """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`."""
+    torch: Any = import_module("torch")
+    rl_module: Any = import_module("ray.rllib.core.rl_module.rl_module")
+
+    folder = Path(checkpoint).absolute()
+    inner = folder / "learner_group" / "learner" / "rl_module" / "default_policy"
+    module = rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder)
+    shape = module.observation_space["observations"].shape
+
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        seen = torch.as_tensor(fitted(planes, shape).astype(np.float32))
+        ones = torch.ones(masks.shape)  # the mask is applied by who asks
+        with torch.no_grad():
+            found = module.forward_inference({"obs": {"observations": seen, "action_mask": ones}})
+        return found["action_dist_inputs"].cpu().numpy(), None
+
+    return policy

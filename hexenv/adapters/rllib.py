@@ -1,0 +1,93 @@
+"""RLlib, new API stack: the keys it reads, and its module that applies masks (extra `rllib`).
+
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.tune.registry import register_env
+    from hexenv.adapters.rllib import make_env, masked_module
+
+    register_env("connect4", lambda config: make_env("hexenv/Connect4-v0", **config))
+    config = PPOConfig().environment("connect4", env_config={"opponent": "random"})
+    config = config.rl_module(rl_module_spec=masked_module(hidden=[256, 256]))
+
+RLlib's masking module wants a dictionary of ``"observations"`` (with an s), flat, and
+``"action_mask"``, both of float32.
+"""
+
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownParameterType=false
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
+
+
+def rllib_space(space: spaces.Space[Any]) -> spaces.Dict:
+    """The space of `rllib_observation` of the observations of a space of ours.
+
+    Raises:
+        ValueError: If it holds no mask.
+    """
+    if not (isinstance(space, spaces.Dict) and "action_mask" in space.spaces):
+        raise ValueError(
+            f'expected observations with a mask (mask_in "both" or "observation"), got {space}'
+        )
+    sizes = {name: int(np.prod(space[name].shape or ())) for name in space.spaces}
+    return spaces.Dict(
+        {
+            "observations": spaces.Box(0.0, 1.0, (sizes["observation"],), np.float32),
+            "action_mask": spaces.Box(0.0, 1.0, (sizes["action_mask"],), np.float32),
+        }
+    )
+
+
+def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
+    """An observation of ours as RLlib's masking module reads it."""
+    return {
+        "observations": observation["observation"].reshape(-1).astype(np.float32),
+        "action_mask": observation["action_mask"].astype(np.float32),
+    }
+
+
+class RLlibObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """A single-agent environment as RLlib's masking module reads it."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.observation_space = rllib_space(env.observation_space)
+
+    def observation(self, observation: Any) -> dict[str, NDArray[np.float32]]:
+        """See `rllib_observation`."""
+        return rllib_observation(observation)
+
+
+def make_env(id: str, **options: Any) -> RLlibObservation:
+    """A single-agent environment for RLlib.
+
+    Args:
+        id: Of the environment, such as ``"hexenv/Hex-v0"``.
+        **options: See `hexenv.single.SingleEnv`.
+    """
+    return RLlibObservation(gymnasium.make(id, **options))
+
+
+def masked_module(hidden: Sequence[int] = (256, 256)) -> Any:
+    """The specification of RLlib's own module that applies masks (for PPO).
+
+    Args:
+        hidden: Widths of the layers.
+    """
+    from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+
+    return RLModuleSpec(
+        module_class=ActionMaskingTorchRLModule,
+        model_config=DefaultModelConfig(
+            fcnet_hiddens=list(hidden), fcnet_activation="relu", vf_share_layers=False
+        ),
+    )

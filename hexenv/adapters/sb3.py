@@ -1,0 +1,139 @@
+"""Stable-Baselines3 and sb3-contrib: the native vector environment as a `VecEnv` (extra `sb3`).
+
+    from sb3_contrib import MaskablePPO
+    from hexenv.adapters.sb3 import BoardVecEnv
+
+    envs = BoardVecEnv("hexenv/Connect4-v0", num_envs=64, opponent="random", mask_in="info")
+    model = MaskablePPO("MlpPolicy", envs)
+
+`MaskablePPO` asks for the masks by `action_masks`, so the observation need not have them
+(``mask_in="info"``). A single environment of `gymnasium.make` needs no adapter.
+"""
+
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUntypedBaseClass=false, reportUnknownVariableType=false
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
+from hexenv.aec import Observation
+from hexenv.vector import BoardVectorEnv
+
+
+class BoardVecEnv(VecEnv):
+    """Many boards for Stable-Baselines3, stepped by compiled code.
+
+    The same as a `DummyVecEnv` of single environments, board by board, but for its speed.
+
+    Args:
+        env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
+        num_envs: How many boards, where `env` is an id.
+        **options: Those of the environment, where `env` is an id; see `BoardVectorEnv`.
+
+    Raises:
+        ValueError: If the environment resets in another way than Stable-Baselines3 expects.
+    """
+
+    def __init__(self, env: str | BoardVectorEnv, num_envs: int = 1, **options: Any) -> None:
+        if isinstance(env, str):
+            options = {"autoreset_mode": AutoresetMode.SAME_STEP, **options}
+            made = gymnasium.make_vec(env, num_envs=num_envs, **options)
+            env = cast("BoardVectorEnv", made.unwrapped)
+        if env.metadata["autoreset_mode"] != AutoresetMode.SAME_STEP:
+            raise ValueError(
+                "expected an environment with autoreset_mode SameStep, got "
+                f"{env.metadata['autoreset_mode'].value}"
+            )
+        self.envs = env
+        self.render_mode = env.render_mode
+        self._actions: Any = None
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+
+    # ---- the games -------------------------------------------------------------------------------
+
+    def reset(self) -> Observation:
+        """Begin episodes on all boards, with what `seed` and `set_options` have said."""
+        options, seeds = cast("list[dict[str, Any]]", self._options), cast("Any", self._seeds)
+        if any(other != options[0] for other in options):
+            raise ValueError("expected the same options for all boards")
+        observations, _ = self.envs.reset(seed=list(seeds), options=options[0])
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(
+        self,
+    ) -> tuple[Observation, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play them; the last observation of an episode is in its board's info."""
+        step = self.envs.step(self._actions)
+        observations, rewards, terminations, truncations, found = step
+        infos: list[dict[str, Any]] = [
+            {"TimeLimit.truncated": bool(cut)} for cut in truncations & ~terminations
+        ]
+        over = terminations | truncations
+        for board in np.flatnonzero(over).tolist():
+            infos[board]["terminal_observation"] = found["final_obs"][board]
+        return observations, rewards.astype(np.float32), over, infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """``(num_envs, num_actions)``: what is legal on each board."""
+        return self.envs.action_masks()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.envs.close()
+
+    # ---- what a VecEnv hands on to its environments ----------------------------------------------
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the vector environment, once for all boards.
+
+        Returns:
+            What it returned for each of the boards asked for, if it is an array over boards, else
+            the same for each.
+        """
+        found = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return self._by_board(found, indices)
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of the vector environment, for each of the boards asked for."""
+        return self._by_board(getattr(self.envs, attr_name), indices)
+
+    def _by_board(self, found: Any, indices: Any) -> list[Any]:
+        boards = cast("Iterable[int]", self._get_indices(indices))
+        if isinstance(found, (np.ndarray, tuple)):
+            of_boards = cast("Sequence[Any]", found)
+            if len(of_boards) == self.num_envs:
+                return [of_boards[board] for board in boards]
+        return [found for _ in boards]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the vector environment, for all boards.
+
+        Raises:
+            ValueError: If it is asked for on some boards only.
+        """
+        if indices is not None:
+            raise ValueError("expected an attribute to set for all boards, got some of them")
+        setattr(self.envs, attr_name, value)
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Boards are not wrapped."""
+        return [False for _ in cast("Iterable[int]", self._get_indices(indices))]
+
+    def get_images(self) -> Sequence[Any]:
+        """A picture of each board."""
+        return self.envs.render() or [None] * self.num_envs

@@ -1,0 +1,277 @@
+"""Native vector environments in plies a second: ``python tests/benchmarks/vector.py``.
+
+Every row times us and the peer in turn, several times, each in a process of its own, and quotes the
+median of the ratios. Both are given legal random actions recorded before, write observations and
+masks at every step, and reset boards by themselves. We are called from Python once a step; Pgx runs
+all steps in one compiled ``lax.scan``, its own best form. With one thread it is processor time,
+both on the same core; with two it is wall time. Needs ``pgx``, which no extra installs.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import hexenv  # noqa: F401  (registers the environments)
+
+SECONDS = 0.25
+"""About how long a timing takes."""
+SIZES = [1, 64, 1024, 4096]
+TARGET_SIZE = 1024
+GAMES = [  # environment, its options, Pgx's name for it, the ratio to reach, plies of a long game
+    ("Hex", {"board_size": 11}, "hex", 5.0, 121),
+    ("Connect4", {}, "connect_four", 2.0, 42),
+    ("TicTacToe", {}, "tic_tac_toe", 2.0, 9),
+    ("Gomoku", {"board_size": 15}, None, None, 225),
+]
+LEARNERS, SYNC_LEARNERS, LEARNER_TARGET = 1024, 64, 30.0
+
+
+class Rate(NamedTuple):
+    """Plies or steps a second, by two clocks."""
+
+    processor: float
+    wall: float
+
+
+def timed(run: Callable[[], Any], count: int) -> Rate:
+    """The rate of a run that does something so many times."""
+    processor, wall = time.process_time(), time.perf_counter()
+    run()
+    return Rate(count / (time.process_time() - processor), count / (time.perf_counter() - wall))
+
+
+def length_for(run: Callable[[int], Rate], first: int, boards: int, least: int = 1) -> int:
+    """How many steps take about `SECONDS`, by a run of so many `first`."""
+    return max(least, int(SECONDS * run(first).wall / boards))
+
+
+# ---- in processes of their own -------------------------------------------------------------------
+
+
+def begin_process(threads: int) -> None:
+    """Before anything of JAX is imported: one thread on the first core, or all that there are."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    if threads == 1:
+        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        os.environ["XLA_FLAGS"] = flags
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def record(envs: Any, steps: int) -> tuple[np.ndarray, int]:
+    """Legal random actions ``(steps, boards)``, and how many of them are played.
+
+    A board whose game is over ignores the action of the next step.
+    """
+    rng = np.random.default_rng(1)
+    observations, _ = envs.reset(seed=1)
+    played = 0
+    over = np.zeros(envs.num_envs, np.bool_)
+    actions = np.empty((steps, envs.num_envs), np.int64)
+    for number in range(steps):
+        masks = observations["action_mask"]
+        actions[number] = np.argmax(rng.random(masks.shape, np.float32) * masks, axis=1)
+        played += int((~over).sum())
+        observations, _, terminations, truncations, _ = envs.step(actions[number])
+        over = terminations | truncations
+    return actions, played
+
+
+def play(envs: Any, actions: np.ndarray) -> None:
+    """Step through recorded actions."""
+    for row in actions:
+        envs.step(row)
+
+
+def replay(envs: Any, actions: np.ndarray, played: int) -> Rate:
+    """The rate at which recorded actions are played."""
+    envs.reset(seed=1)
+    return timed(lambda: play(envs, actions), played)
+
+
+def recorded(envs: Any, plies: int) -> Callable[[], Rate]:
+    """A timing of at least two long games, and of about `SECONDS`."""
+    play(envs, record(envs, 2)[0])  # compiles
+    steps = length_for(lambda n: replay(envs, *record(envs, n)), plies, envs.num_envs, 2 * plies)
+    actions, played = record(envs, steps)
+    return lambda: replay(envs, actions, played)
+
+
+@cache
+def our_boards(name: str, boards: int, threads: int) -> Callable[[], Rate]:
+    """Plies a second of our boards, both sides of which are played from outside."""
+    options, plies = next((game[1], game[4]) for game in GAMES if game[0] == name)
+    made = partial(gymnasium.make_vec, f"hexenv/{name}-v0", num_envs=boards)
+    return recorded(made(opponent=None, threads=threads, **options), plies)
+
+
+@cache
+def our_learners(name: str, boards: int, mode: str | None) -> Callable[[], Rate]:
+    """Steps a second of learners against a random opponent."""
+    options, plies = next((game[1], game[4]) for game in GAMES if game[0] == name)
+    more = {"threads": 1} if mode is None else {"vectorization_mode": mode}
+    envs = gymnasium.make_vec(f"hexenv/{name}-v0", num_envs=boards, **more, **options)
+    return recorded(envs, plies // 2)
+
+
+@cache
+def pgx_boards(name: str, boards: int, unused_threads: int) -> Callable[[], Rate]:
+    """Plies a second of Pgx, all steps in one compiled scan.
+
+    One random key serves all boards, as ours draw nothing either. The last state is returned with
+    its observation, so that none is left out.
+    """
+    import jax
+    from jax import lax, numpy
+    from pgx import make
+    from pgx.experimental import auto_reset
+
+    peer = next(game[2] for game in GAMES if game[0] == name)
+    env, key = make(peer), jax.random.PRNGKey(1)
+    cells = env.num_actions - (peer == "hex")  # its last action swaps sides
+    step = jax.vmap(auto_reset(env.step, env.init), in_axes=(0, 0, None))
+    state = jax.jit(jax.vmap(env.init))(jax.random.split(key, boards))
+
+    def choose(state: Any, key: Any) -> tuple[Any, Any]:
+        masks = state.legal_action_mask[:, :cells]
+        actions = jax.random.categorical(key, numpy.where(masks, 0.0, -numpy.inf))
+        return step(state, actions, key), actions
+
+    def advance(state: Any, actions: Any) -> tuple[Any, None]:
+        return step(state, actions, key), None
+
+    scan = jax.jit(lambda state, actions: lax.scan(advance, state, actions)[0])
+    choices = jax.jit(lambda keys: lax.scan(choose, state, keys)[1])
+
+    def timing(steps: int) -> Callable[[], Rate]:
+        actions = choices(jax.random.split(key, steps))
+        jax.block_until_ready(scan(state, actions))  # compiles
+        return lambda: timed(lambda: jax.block_until_ready(scan(state, actions)), actions.size)
+
+    return timing(length_for(lambda steps: timing(steps)(), 20, boards))
+
+
+def figure(rate: Callable[..., Callable[[], Rate]], *arguments: Any) -> Rate:
+    """Run a timing, prepared in this process once."""
+    return rate(*arguments)()
+
+
+# ---- in turn -------------------------------------------------------------------------------------
+
+
+Timing = tuple[Any, ...]
+"""A function of above that prepares a timing, and its arguments."""
+
+
+def paired(threads: int, rounds: int, *timings: Timing) -> np.ndarray:
+    """``(rounds, timings, 2)`` rates, taken in turn, each timing in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    pools = [ProcessPoolExecutor(1, context, begin_process, (threads,)) for _ in timings]
+    try:
+        taken = [
+            [
+                pool.submit(figure, *timing).result()
+                for pool, timing in zip(pools, timings, strict=True)
+            ]
+            for _ in range(rounds + 1)
+        ]
+    finally:
+        for pool in pools:
+            pool.shutdown()
+    return np.array(taken[1:])  # the first one prepares
+
+
+def new_table(title: str, *columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title)
+    for column in (*columns, "ratio", "range", "target"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def ratio_of(figures: np.ndarray, target: float | None) -> list[str]:
+    """The last columns of a table."""
+    if figures.shape[1] == 1:
+        return ["", "", ""]
+    ratios = figures[:, 0] / figures[:, 1]
+    spread = f"{ratios.min():.1f}-{ratios.max():.1f}"
+    return [f"{np.median(ratios):.1f}x", spread, f"{target:g}x" if target else ""]
+
+
+def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Table:
+    """Plies a second of boards played from outside, beside Pgx."""
+    clock = "processor time" if threads == 1 else "wall time"
+    title = f"Vector environments, both sides played, threads: {threads} ({clock})"
+    table = new_table(title, "game", "boards", "ours /s", "us a step", "Pgx /s")
+    for name, _, peer, target, _ in GAMES:
+        for boards in SIZES:
+            timings: list[Timing] = [(our_boards, name, boards, threads)]
+            if peer:
+                timings.append((pgx_boards, name, boards, threads))
+            both = paired(threads, rounds, *timings)
+            found.append(
+                {"game": name, "boards": boards, "threads": threads, "rates": both.tolist()}
+            )
+            figures = both[:, :, 0 if threads == 1 else 1]
+            medians = np.median(figures, axis=0)
+            table.add_row(
+                name,
+                str(boards),
+                f"{medians[0]:,.0f}",
+                f"{boards / medians[0] * 1e6:,.1f}",
+                f"{medians[1]:,.0f}" if peer else "",
+                *ratio_of(figures, target if boards == TARGET_SIZE and threads == 1 else None),
+                end_section=boards == SIZES[-1],
+            )
+    return table
+
+
+def learner_table(rounds: int, found: list[dict[str, Any]]) -> Table:
+    """Steps a second against a random opponent, beside Gymnasium's vector of single ones."""
+    title = f"Learners against random, {LEARNERS} boards, beside SyncVectorEnv of {SYNC_LEARNERS}"
+    table = new_table(f"{title}, one thread", "game", "ours /s", "SyncVectorEnv /s")
+    for name, *_ in GAMES:
+        timings = [
+            (our_learners, name, LEARNERS, None),
+            (our_learners, name, SYNC_LEARNERS, "sync"),
+        ]
+        both = paired(1, rounds, *timings)
+        found.append({"game": name, "learners": LEARNERS, "rates": both.tolist()})
+        medians = np.median(both[:, :, 0], axis=0)
+        rates = [f"{median:,.0f}" for median in medians]
+        table.add_row(name, *rates, *ratio_of(both[:, :, 0], LEARNER_TARGET))
+    return table
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each pair is timed")
+    parser.add_argument("--json", type=Path, help="file for every round's rates, by both clocks")
+    arguments = parser.parse_args()
+    if not find_spec("pgx"):
+        parser.error("expected pgx to be installed: python -m pip install pgx")
+    console = Console(width=110)
+    found: list[dict[str, Any]] = []
+    for threads in (1, 2):
+        console.print(boards_table(threads, arguments.rounds, found))
+    console.print(learner_table(arguments.rounds, found))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
