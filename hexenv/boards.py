@@ -245,6 +245,7 @@ class Boards:
     Args:
         env: Tells the game and how it is shown.
         count: How many boards.
+        first: The number of the first in messages, where there are several boards.
         side: See `LearnerOptions`, as for all that follows.
         illegal: See `LearnerOptions`.
         penalty: See `LearnerOptions`.
@@ -263,6 +264,7 @@ class Boards:
         self,
         env: BoardEnv,
         count: int,
+        first: int | None = None,
         side: Literal["first", "second", "random"] = "random",
         illegal: Literal["terminate", "raise", "penalise"] = "terminate",
         penalty: float = -0.1,
@@ -277,6 +279,7 @@ class Boards:
         self.env = env
         self.game = env.game
         self.count = count
+        self._first = first
         self.illegal_actions = 0
         self.moves: list[list[int]] | None = None
         self._drawn_side = SIDES.index(side)
@@ -427,7 +430,7 @@ class Boards:
         try:
             return notation.check_action(self.game, self.states[board], action)
         except IllegalActionError as error:
-            where = f", board {board}" if self.count > 1 else ""
+            where = f", board {self._first + board}" if self._first is not None else ""
             raise IllegalActionError(f"{error}{where}") from None
 
     def _punish(self, outcome: Outcome) -> None:

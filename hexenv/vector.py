@@ -131,7 +131,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         borders = np.linspace(0, self.num_envs, min(threads, self.num_envs) + 1).astype(int)
         parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            boards = Boards(self._env, stop - start, **self._learner)
+            first = start if self.num_envs > 1 else None
+            boards = Boards(self._env, stop - start, first, **self._learner)
             boards.set_opponents(opponents)
             parts.append(Part(boards, slice(start, stop)))
         return parts
@@ -189,6 +190,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._over[which] = False
         for part in self._parts:
             part.boards.restart(np.flatnonzero(which[part.place]))
+            part.boards.start(*self._env.starting_position({}))  # for the episodes that follow
         planes = self._parts[0].boards.new_planes(self.num_envs)
         for part in self._parts:
             self._show(part, planes)
@@ -266,8 +268,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
         planes = self._parts[0].boards.new_planes(self.num_envs)
-        if len(self._parts) == 1:
-            found = [self._step(self._parts[0], actions, planes)]
+        if len(self._parts) == 1 or not all(part.boards.is_compiled for part in self._parts):
+            found = [self._step(part, actions, planes) for part in self._parts]
         else:
             self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
             rest = [self._pool.submit(self._step, p, actions, planes) for p in self._parts[1:]]
@@ -349,7 +351,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     @property
     def states(self) -> NDArray[Any]:
         """``(num_envs,)`` positions, a copy."""
-        return np.concatenate([part.boards.states for part in self._parts])
+        states = np.zeros(self.num_envs, self._parts[0].boards.states.dtype)
+        for part in self._parts:  # concatenate would make plain void of records
+            states[part.place] = part.boards.states
+        return states
 
     @property
     def sides(self) -> NDArray[np.int8]:

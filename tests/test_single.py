@@ -5,7 +5,6 @@ import itertools
 import pickle
 
 import gymnasium
-import numba
 import numpy as np
 import pytest
 from environments import SMALL, legal_actions, make, plain
@@ -17,8 +16,7 @@ from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 from hexenv.single import SingleEnv
 
-JIT = not numba.config.DISABLE_JIT
-EPISODES = 6 if JIT else 3
+EPISODES = 8
 WORD = 2**64 - 1
 
 IDS = {
@@ -379,7 +377,7 @@ def test_games_with_the_swap_rule(opponent):
     swap = env.action_space.n - 1
     swapped = {0: 0, 1: 0}
     rng = np.random.default_rng(3)
-    for seed in range(30 if JIT else 12):
+    for seed in range(30):
         _, info = env.reset(seed=seed)
         over = False
         while not over:

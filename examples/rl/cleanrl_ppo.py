@@ -6,39 +6,32 @@ After CleanRL's `ppo.py` (Huang et al. 2022): read it from top to bottom. The le
 random, greedy, and itself as it was now and then.
 """
 
-import argparse
 import copy
 import time
 
 import gymnasium
 import numpy as np
 import torch
+from common import evaluate, game_options, parser
 from torch import nn
 from torch.distributions import Categorical
 
 import hexenv  # noqa: F401  # registers the environments
 from agents import PolicyAgent
-from agents.arena import play_match, summarise
-from agents.naming import make_agent, make_environment
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--game", default="Connect4", help="of Hex, Connect4, TicTacToe, Gomoku")
-parser.add_argument("--board-size", type=int, help="of Hex and Gomoku")
-parser.add_argument("--steps", type=int, default=1_000_000, help="of the learner")
-parser.add_argument("--games", type=int, default=200, help="of each evaluation")
-parser.add_argument("--envs", type=int, default=128)
-parser.add_argument("--rollout", type=int, default=64, help="steps between updates")
-parser.add_argument("--epochs", type=int, default=4)
-parser.add_argument("--minibatch", type=int, default=1024)
-parser.add_argument("--learning-rate", type=float, default=1e-3)
-parser.add_argument("--gamma", type=float, default=0.98)
-parser.add_argument("--gae-lambda", type=float, default=0.95)
-parser.add_argument("--clip", type=float, default=0.2)
-parser.add_argument("--entropy", type=float, default=0.01)
-parser.add_argument("--out", help="where to save the network's weights")
-parser.add_argument("--seed", type=int, default=0)
-args = parser.parse_args()
-size = {} if args.board_size is None else {"board_size": args.board_size}
+options = parser(__doc__, steps=1_000_000)
+options.add_argument("--envs", type=int, default=128)
+options.add_argument("--rollout", type=int, default=64, help="steps between updates")
+options.add_argument("--epochs", type=int, default=4)
+options.add_argument("--minibatch", type=int, default=1024)
+options.add_argument("--learning-rate", type=float, default=1e-3)
+options.add_argument("--gamma", type=float, default=0.98)
+options.add_argument("--gae-lambda", type=float, default=0.95)
+options.add_argument("--clip", type=float, default=0.2)
+options.add_argument("--entropy", type=float, default=0.01)
+options.add_argument("--out", help="where to save the network's weights")
+options.add_argument("--seed", type=int, default=0)
+args = options.parse_args()
 torch.manual_seed(args.seed)
 
 
@@ -68,20 +61,6 @@ def masked(logits, masks):
     return Categorical(logits=logits.masked_fill(~masks, -1e8))
 
 
-def evaluate(network, opponents):
-    """Play matches on the PettingZoo environment and print the scores with 95 % intervals."""
-    env = make_environment(args.game.lower(), [f"{key}={value}" for key, value in size.items()])
-    policy = PolicyAgent.from_torch(network)
-    for opponent in opponents:
-        results = play_match(env, [policy, make_agent(opponent)], args.games, seed=args.seed)
-        summary = summarise(list(results))
-        low, high = summary.interval
-        print(
-            f"  {opponent}: {summary.score:.3f} ({low:.3f}-{high:.3f}), "
-            f"illegal moves {summary.illegal_moves[0]}"
-        )
-
-
 envs = gymnasium.make_vec(
     f"hexenv/{args.game}-v0",
     num_envs=args.envs,
@@ -89,14 +68,14 @@ envs = gymnasium.make_vec(
     autoreset_mode="SameStep",  # the next episode begins in the step that ends the last
     mask_in="info",
     dtype=np.float32,
-    **size,
+    **game_options(args),
 )
 network = Network(
     int(np.prod(envs.single_observation_space.shape)), int(envs.single_action_space.n)
 )
 optimizer = torch.optim.Adam(network.parameters(), args.learning_rate, eps=1e-5)
 print("before training")
-evaluate(network, ["random", "greedy"])
+evaluate(PolicyAgent.from_torch(network), args, ["random", "greedy"])
 
 T, N = args.rollout, args.envs
 boards = torch.zeros((T, N, *envs.single_observation_space.shape))
@@ -160,6 +139,6 @@ for update in range(updates):
 seconds = time.perf_counter() - started
 print(f"after {updates * T * N:,} steps, {seconds:.0f} s, of which {stepping:.0f} s in step")
 print(f"  illegal moves in training: {envs.unwrapped.illegal_actions}")
-evaluate(network, ["random", "greedy", "uct:simulations=50"])
+evaluate(PolicyAgent.from_torch(network), args, ["random", "greedy", *args.against])
 if args.out:
     torch.save(network.state_dict(), args.out)

@@ -1,33 +1,23 @@
 """Train MaskablePPO (sb3-contrib) against a mixed pool and its own past, and measure the result.
 
 pip install "hexenv[sb3]"
-python examples/rl/maskable_ppo.py                      # Connect4, about ten minutes
+python examples/rl/maskable_ppo.py --against uct:simulations=50 uct:simulations=200
 hexenv match connect4 sb3:path=connect4.zip uct:simulations=200 --games 100
 """
 
-import argparse
 import time
 
 import torch
+from common import evaluate, game_options, parser
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents import PolicyAgent
-from agents.arena import play_match, summarise
-from agents.naming import make_agent, make_environment
 from hexenv.adapters.sb3 import BoardVecEnv
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--game", default="Connect4", help="of Hex, Connect4, TicTacToe, Gomoku")
-parser.add_argument("--board-size", type=int, help="of Hex and Gomoku")
-parser.add_argument("--steps", type=int, default=1_000_000, help="of the learner")
-parser.add_argument("--games", type=int, default=200, help="of each evaluation")
-parser.add_argument("--against", nargs="*", default=["uct:simulations=50", "uct:simulations=200"])
-parser.add_argument("--out", help="the model's file")
-parser.add_argument("--seed", type=int, default=0)
-args = parser.parse_args()
-name = args.game.lower()
-size = {} if args.board_size is None else {"board_size": args.board_size}
+options = parser(__doc__, steps=1_000_000)
+options.add_argument("--out", help="the model's file")
+args = options.parse_args()
 torch.set_num_threads(2)
 torch.manual_seed(args.seed)
 
@@ -50,23 +40,12 @@ class SelfPlay(BaseCallback):
         return True
 
 
-def evaluate(model, opponents):
-    """Play matches on the PettingZoo environment and print the scores with 95 % intervals."""
-    env = make_environment(name, [f"{key}={value}" for key, value in size.items()])
-    policy = PolicyAgent.from_sb3(model)
-    for opponent in opponents:
-        games = play_match(env, [policy, make_agent(opponent)], args.games, seed=args.seed)
-        summary = summarise(list(games))
-        low, high = summary.interval
-        print(
-            f"  {opponent}: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost of "
-            f"{summary.games}: {summary.score:.3f} ({low:.3f}-{high:.3f}), "
-            f"illegal moves {summary.illegal_moves[0]}"
-        )
-
-
 envs = BoardVecEnv(
-    f"hexenv/{args.game}-v0", num_envs=128, opponent=["random", "greedy"], mask_in="info", **size
+    f"hexenv/{args.game}-v0",
+    num_envs=128,
+    opponent=["random", "greedy"],
+    mask_in="info",
+    **game_options(args),
 )
 model = MaskablePPO(
     "MlpPolicy",
@@ -81,10 +60,10 @@ model = MaskablePPO(
     seed=args.seed,
 )
 print("before training")
-evaluate(model, ["random", "greedy"])
+evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy"])
 started = time.perf_counter()
 model.learn(args.steps, callback=SelfPlay(every=max(args.steps // 8, 1)))
 print(f"after {model.num_timesteps:,} steps, {time.perf_counter() - started:.0f} s")
 print(f"  illegal moves in training: {envs.get_attr('illegal_actions')[0]}")
-evaluate(model, ["random", "greedy", *args.against])
-model.save(args.out or f"{name}.zip")
+evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy", *args.against])
+model.save(args.out or f"{args.game.lower()}.zip")

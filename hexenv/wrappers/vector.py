@@ -263,14 +263,20 @@ class VectorOneSidedReward(VectorWrapper):
         if side not in (0, 1):
             raise ValueError(f"expected a side of 0 or 1, got {side!r}")
         self.side = side
+        self._game = board_env(env.unwrapped, BoardVectorEnv).game
 
     def step(self, actions: Any) -> Step:
         """Play an action on every board; the rewards, ``(num_envs,) float64``, are for `side`."""
-        has_moved = cast("BoardVectorEnv", self.unwrapped).sides == self.side
+        has_moved = self._to_move() == self.side
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         for_other = np.where(terminations, 0.0 - rewards, 0.0)
         rewards = np.where(has_moved, rewards, for_other)
         return observations, rewards, terminations, truncations, infos
+
+    def _to_move(self) -> NDArray[np.int8]:
+        """``(num_envs,)``: who is to move."""
+        states = cast("BoardVectorEnv", self.unwrapped).states.view(np.recarray)
+        return np.array([self._game.to_play(state) for state in states], np.int8)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_envs, num_actions)``: what is legal."""

@@ -186,7 +186,7 @@ def cell_symmetries(game: Game) -> NDArray[np.int64]:
     cells = np.arange(game.rows * game.columns)
     images: list[NDArray[np.int64]] = []
     for symmetry in game.symmetries().tolist():
-        image = cells.copy()  # a cell that no stone can reach stays, as does its image
+        image = np.full_like(cells, -1)
         for action, image_action in enumerate(symmetry):
             image[filled[action]] = filled[image_action]
         if not np.array_equal(np.sort(image), cells):

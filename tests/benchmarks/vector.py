@@ -207,8 +207,8 @@ def ratio_of(figures: np.ndarray, target: float | None) -> list[str]:
     if figures.shape[1] == 1:
         return ["", "", ""]
     ratios = figures[:, 0] / figures[:, 1]
-    spread = f"{ratios.min():.1f}-{ratios.max():.1f}"
-    return [f"{np.median(ratios):.1f}x", spread, f"{target:g}x" if target else ""]
+    spread = f"{ratios.min():.2f}-{ratios.max():.2f}"
+    return [f"{np.median(ratios):.2f}x", spread, f"{target:g}x" if target else ""]
 
 
 def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Table:

@@ -1,0 +1,889 @@
+"""The games as Gymnasium vector environments: board by board the same as single environments."""
+
+import copy
+import gc
+import threading
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from environments import SMALL, make, plain
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from agents import UCT
+from hexenv import IllegalActionError
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import render_rgb
+from hexenv.single import SingleEnv
+from hexenv.vector import BoardVectorEnv
+
+RESETTING = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+
+over_resetting = pytest.mark.parametrize("mode", RESETTING, ids=lambda mode: mode.name.lower())
+over_small_boards = pytest.mark.parametrize("board", SMALL)
+over_threads = pytest.mark.parametrize("threads", [1, 2, 3, 9])
+over_views = pytest.mark.parametrize(
+    "view",
+    [
+        {"planes": ("side", "last_move")},
+        {"channels_first": True},
+        {"dtype": np.float32},
+        {"mask_in": "observation"},
+        {"mask_in": "info"},
+        {"mask_in": "info", "channels_first": True, "dtype": np.float32, "planes": "last_move"},
+    ],
+    ids=["planes", "channels-first", "float32", "mask-in-observation", "mask-in-info", "all"],
+)
+
+
+def vector(board="tictactoe", num_envs=5, opponent="random", **options):
+    module, of_game = SMALL[board]
+    return BoardVectorEnv(module.raw_env, num_envs, opponent, **of_game, **options)
+
+
+def synchronous(board, num_envs, opponent, mode=AutoresetMode.NEXT_STEP, **options):
+    """Gymnasium's vector environment over single ones."""
+    module, of_game = SMALL[board]
+
+    def one():
+        return SingleEnv(module.raw_env, opponent, **of_game, **options)
+
+    return SyncVectorEnv([one] * num_envs, autoreset_mode=mode)
+
+
+def seen(value):
+    """A value that `==` compares in full, with the types of arrays and of what they hold."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return ("objects", value.shape, [seen(item) for item in value])
+    if isinstance(value, np.ndarray):
+        return plain(value)
+    if isinstance(value, dict):  # the order of infos is nobody's promise
+        return {key: seen(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(seen(item) for item in value)
+    return (type(value), value)
+
+
+def some_actions(masks, rng, illegal=0.0):
+    """Legal actions, and now and then one that is not."""
+    actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+    strange = rng.integers(-1, masks.shape[1] + 1, len(masks))
+    return np.where(rng.random(len(masks)) < illegal, strange, actions)
+
+
+def compare(envs, others, steps, illegal=0.0, seed=3):
+    """Step both alike; how many episodes have ended, and what rewards there were."""
+    rng = np.random.default_rng(seed)
+    assert seen(envs.reset(seed=seed)) == seen(others.reset(seed=seed))
+    ended, rewards = 0, set()
+    for _ in range(steps):
+        masks = envs.action_masks()
+        assert masks.any(axis=1).all()
+        assert masks.tolist() == [mask.tolist() for mask in others.call("action_masks")]
+        assert envs.sides.tolist() == list(others.get_attr("side"))
+        actions = some_actions(masks, rng, illegal)
+        found = envs.step(actions)
+        assert seen(found) == seen(others.step(actions))
+        ended += int((found[2] | found[3]).sum())
+        rewards |= set(found[1].tolist())
+    assert envs.opponents == others.get_attr("opponent")
+    assert envs.illegal_actions == sum(others.get_attr("illegal_actions"))
+    assert [state.tobytes() for state in envs.states] == [
+        state.tobytes() for state in others.get_attr("state")
+    ]
+    assert envs.np_random_seed == others.np_random_seed
+    return ended, rewards
+
+
+def by_the_planes(observation, mask):
+    """A legal action that hangs on every stone in sight."""
+    planes = observation["observation"]
+    legal = np.flatnonzero(mask)
+    return int(legal[int(planes.ravel() @ np.arange(1, planes.size + 1)) % len(legal)])
+
+
+def last_legal(_observation, mask):
+    return int(np.flatnonzero(mask)[-1])
+
+
+def over_boards(function):
+    """A function of one board as one of many."""
+
+    def of_many(observations, masks):
+        assert masks.shape[0] > 0
+        assert seen(observations["action_mask"]) == seen(masks)
+        rows = zip(observations["observation"], masks, strict=True)
+        return np.array([function({"observation": row}, mask) for row, mask in rows])
+
+    of_many.__name__ = function.__name__
+    return of_many
+
+
+# ---- the same as Gymnasium's over single environments --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "opponent", ["random", "greedy", ["greedy", "random"]], ids=["random", "greedy", "pool"]
+)
+@over_resetting
+@over_small_boards
+def test_it_is_as_single_environments(board, mode, opponent):
+    envs = vector(board, 5, opponent, autoreset_mode=mode, threads=2)
+    ended, rewards = compare(envs, synchronous(board, 5, opponent, mode), 30, illegal=0.03)
+    assert ended > 5
+    assert len(rewards) > 1
+    envs.close()
+
+
+@pytest.mark.parametrize("illegal", ["terminate", "penalise"])
+@over_resetting
+@over_threads
+def test_illegal_actions_and_threads(threads, mode, illegal):
+    options = {"illegal": illegal, "penalty": -0.5, "max_illegal": 2, "side": "second"}
+    envs = vector("tictactoe", 7, autoreset_mode=mode, threads=threads, **options)
+    others = synchronous("tictactoe", 7, "random", mode, **options)
+    ended, rewards = compare(envs, others, 40, illegal=0.4)
+    assert ended > 10
+    assert {"terminate": -1.0, "penalise": -0.5}[illegal] in rewards
+    assert envs.illegal_actions > 25
+    envs.close()
+
+
+@over_views
+@over_resetting
+def test_views(mode, view):
+    envs = vector("tictactoe", 3, autoreset_mode=mode, threads=2, **view)
+    others = synchronous("tictactoe", 3, "random", mode, **view)
+    ended, _ = compare(envs, others, 20, illegal=0.05)
+    assert ended > 2
+    assert envs.observation_space == others.observation_space
+    assert envs.single_observation_space == others.single_observation_space
+    assert envs.action_space == others.action_space
+    assert envs.single_action_space == others.single_action_space
+    assert envs.metadata["autoreset_mode"] is mode
+    assert envs.observation_space.contains(envs.reset()[0])
+    envs.close()
+
+
+@pytest.mark.parametrize("side", ["first", "second"])
+@over_resetting
+def test_sides(mode, side):
+    envs = vector("hex-3", 4, autoreset_mode=mode, side=side)
+    compare(envs, synchronous("hex-3", 4, "random", mode, side=side), 20)
+    assert envs.sides.tolist() == [("first", "second").index(side)] * 4
+
+
+@pytest.mark.parametrize(
+    "opponent",
+    ["uct:simulations=8", ["uct:simulations=4", "random", "greedy"]],
+    ids=["one", "pool"],
+)
+@over_resetting
+@pytest.mark.parametrize("board", ["tictactoe", "connect4-4x5"])
+def test_agents_by_name(board, mode, opponent):
+    envs = vector(board, 3, opponent, autoreset_mode=mode, threads=2)
+    ended, _ = compare(envs, synchronous(board, 3, opponent, mode), 15, illegal=0.03)
+    assert ended > 2
+
+
+@over_resetting
+@pytest.mark.parametrize("board", ["tictactoe", "hex-3-swap", "connect4-4x5"])
+def test_functions_are_asked_for_many_boards(board, mode):
+    envs = vector(board, 4, over_boards(by_the_planes), autoreset_mode=mode)
+    ended, _ = compare(envs, synchronous(board, 4, by_the_planes, mode), 25, illegal=0.03)
+    assert ended > 4
+
+
+@over_resetting
+def test_pools_of_all_kinds(mode):
+    pool = ["random", by_the_planes, "uct:simulations=3", last_legal]
+    for_many = [over_boards(one) if callable(one) else one for one in pool]
+    envs = vector("tictactoe", 5, for_many, autoreset_mode=mode, threads=3)
+    ended, _ = compare(envs, synchronous("tictactoe", 5, pool, mode), 40, illegal=0.03)
+    assert ended > 20
+
+
+def test_a_function_is_called_once_for_all_boards_that_wait():
+    sizes = []
+
+    def spy(_observations, masks):
+        sizes.append(len(masks))
+        return np.argmax(masks, axis=1)
+
+    envs = vector("hex-3", 64, spy, threads=2)
+    envs.reset(seed=1)
+    assert sizes == [int((envs.sides == 1).sum())]
+    envs.step(np.argmax(envs.action_masks(), axis=1))
+    assert sizes[1:] == [64]
+
+
+@over_resetting
+def test_resets_in_between_go_on_with_the_streams(mode):
+    envs = vector("hex-3", 3, autoreset_mode=mode)
+    others = synchronous("hex-3", 3, "random", mode)
+    rng = np.random.default_rng(4)
+    envs.reset(seed=1)
+    others.reset(seed=1)
+    for seed in (None, [5, None, 7], None, 4, [None] * 3, [1, 2, 3]):
+        assert seen(envs.reset(seed=seed)) == seen(others.reset(seed=seed))
+        assert envs.np_random_seed == others.np_random_seed
+        for one, other in zip(envs.np_random, others.np_random, strict=True):
+            assert one.bit_generator.state == other.bit_generator.state
+        for _ in range(6):
+            actions = some_actions(envs.action_masks(), rng)
+            assert seen(envs.step(actions)) == seen(others.step(actions))
+
+
+@pytest.mark.parametrize("options", [{"moves": "1425"}, {"board": "XO. / OX. / ..."}])
+@over_resetting
+def test_a_start_is_for_the_episodes_that_reset_begins(mode, options):
+    envs = vector("tictactoe", 4, autoreset_mode=mode, threads=2)
+    others = synchronous("tictactoe", 4, "random", mode)
+    rng = np.random.default_rng(4)
+    assert seen(envs.reset(seed=1, options=options)) == seen(others.reset(seed=1, options=options))
+    for _ in range(12):
+        actions = some_actions(envs.action_masks(), rng)
+        assert seen(envs.step(actions)) == seen(others.step(actions))
+
+
+@over_threads
+def test_resets_by_hand(threads):
+    envs = vector("tictactoe", 4, autoreset_mode="Disabled", threads=threads)
+    others = synchronous("tictactoe", 4, "random", AutoresetMode.DISABLED)
+    rng = np.random.default_rng(5)
+    assert seen(envs.reset(seed=2)) == seen(others.reset(seed=2))
+    resets = 0
+    for number in range(40):
+        actions = some_actions(envs.action_masks(), rng, illegal=0.05)
+        found = envs.step(actions)
+        assert seen(found) == seen(others.step(actions))
+        over = found[2] | found[3]
+        if number % 7 == 0:
+            over[rng.integers(4)] = True  # one that may still be in play
+        if over.any():
+            seed = [None, 9, None, int(number)] if number % 2 else None
+            options = {"moves": "15"} if number % 3 else {}
+            given = {"reset_mask": over, **options}
+            expected = others.reset(seed=seed, options=given.copy())
+            assert seen(envs.reset(seed=seed, options=given)) == seen(expected)
+            assert given["reset_mask"] is over
+            assert envs.np_random_seed == others.np_random_seed
+            resets += 1
+    assert resets > 10
+    envs.close()
+
+
+def test_boards_that_are_over_wait_for_a_reset():
+    envs = vector("tictactoe", 3, last_legal_of_many, side="first", autoreset_mode="Disabled")
+    envs.reset(seed=1)
+    for action in (0, 1):
+        envs.step(np.array([action, action + 3, action]))
+    _, rewards, terminations, _, infos = envs.step(np.array([2, 6, 2]))
+    assert rewards.tolist() == [1.0, 0.0, 1.0]
+    assert terminations.tolist() == [True, False, True]
+    assert envs.action_masks().all(axis=1).tolist() == [True, False, True]
+    assert "final_obs" not in infos
+    before = envs.states.tobytes()
+    with pytest.raises(ValueError, match=r"expected a reset of the boards that are over, \[0, 2\]"):
+        envs.step(np.array([3, 3, 3]))
+    envs.reset(options={"reset_mask": np.array([True, False, False])})
+    with pytest.raises(ValueError, match=r"boards that are over, \[2\], got step"):
+        envs.step(np.array([3, 3, 3]))
+    assert envs.states[1:].tobytes() == before[len(before) // 3 :]
+    envs.reset(options={"reset_mask": np.array([False, False, True])})
+    assert envs.step(np.array([3, 2, 3]))[2].tolist() == [False, True, False]
+
+
+def last_legal_of_many(_observations, masks):
+    return masks.shape[1] - 1 - np.argmax(masks[:, ::-1], axis=1)
+
+
+@over_threads
+def test_boards_play_alike_alone_and_among_others(threads):
+    envs = vector("gomoku-4", 6, ["random", "greedy"], threads=threads)
+    alone = [vector("gomoku-4", 1, ["random", "greedy"]) for _ in range(6)]
+    envs.reset(seed=10)
+    for number, env in enumerate(alone):
+        env.reset(seed=10 + number)
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        actions = some_actions(envs.action_masks(), rng)
+        rewards = [env.step(actions[[i]])[1][0] for i, env in enumerate(alone)]
+        assert envs.step(actions)[1].tolist() == rewards
+        assert envs.states.tobytes() == b"".join(env.states.tobytes() for env in alone)
+    envs.close()
+
+
+# ---- Gymnasium's registry and wrappers -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("Hex", {"board_size": 4}),
+        ("Connect4", {}),
+        ("TicTacToe", {"opponent": "greedy", "side": "first"}),
+        ("Gomoku", {"board_size": 5, "opponent": None}),
+    ],
+)
+def test_make_vec_makes_it(name, options):
+    envs = gymnasium.make_vec(f"hexenv/{name}-v0", num_envs=3, **options)
+    assert type(envs) is BoardVectorEnv
+    assert envs.num_envs == 3
+    assert envs.spec.id == f"hexenv/{name}-v0"
+    observations, _ = envs.reset(seed=1)
+    assert envs.observation_space.contains(observations)
+    envs.action_space.seed(1)
+    actions = envs.action_space.sample(tuple(observations["action_mask"]))
+    assert envs.step(actions)[1].shape == (3,)
+    envs.close()
+
+
+def test_make_vec_makes_a_synchronous_one_if_told_to():
+    envs = gymnasium.make_vec("hexenv/TicTacToe-v0", num_envs=2, vectorization_mode="sync")
+    assert type(envs) is SyncVectorEnv
+    compare(vector("tictactoe", 2), envs, 12)
+    envs.close()
+
+
+def test_gymnasiums_statistics():
+    envs = vector("tictactoe", 4, autoreset_mode="SameStep")
+    counted = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
+    rng = np.random.default_rng(1)
+    counted.reset(seed=1)
+    total = 0.0
+    for _ in range(30):
+        _, rewards, *_ = counted.step(some_actions(envs.action_masks(), rng))
+        total += rewards.sum()
+    assert counted.episode_count > 10
+    assert sum(counted.return_queue) == total
+
+
+def test_modes_by_value_and_by_name():
+    for mode in AutoresetMode:
+        for given in (mode, mode.value):
+            assert vector(autoreset_mode=given).metadata["autoreset_mode"] is mode
+    assert vector().metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+
+
+# ---- both sides ----------------------------------------------------------------------------------
+
+
+class SelfPlay:
+    """What is seen of boards on which every action is for whoever is to move, one by one."""
+
+    def __init__(self, board, num_envs, mode, illegal="terminate", **view):
+        self.envs = [make(board, **view) for _ in range(num_envs)]
+        self.mode, self.illegal, self.view = mode, illegal, view
+        self.over = [False] * num_envs
+
+    def reset(self, options=None):
+        for env in self.envs:
+            env.reset(options=options)
+        self.over = [False] * len(self.envs)
+        return [self.seen(env) for env in self.envs]
+
+    def seen(self, env):
+        """The planes of the player to move, and the mask."""
+        observation = env.observe(env.agent_selection)
+        mask = observation["action_mask"]
+        return observation["observation"], np.ones_like(mask) if env._mask.sum() == 0 else mask
+
+    def step(self, actions):
+        """For each board: what is seen, the reward, whether it is over, what was seen at last."""
+        found = []
+        for number, (env, action) in enumerate(zip(self.envs, actions.tolist(), strict=True)):
+            reward, final = 0.0, None
+            if self.over[number]:
+                env.reset()
+                self.over[number] = False
+            else:
+                mover = env.agent_selection
+                if env.is_legal(action):
+                    env.step(action)
+                    reward = env.rewards[mover]
+                    self.over[number] = env.terminations[mover]
+                else:
+                    reward = -1.0 if self.illegal == "terminate" else -0.1
+                    self.over[number] = self.illegal == "terminate"
+            over = self.over[number]
+            if over and self.mode == AutoresetMode.SAME_STEP:
+                final = self.seen(env)
+                env.reset()
+                self.over[number] = False
+            found.append((*self.seen(env), reward, over, final))
+        return found
+
+
+@pytest.mark.parametrize("illegal", ["terminate", "penalise"])
+@over_resetting
+@over_small_boards
+def test_without_an_opponent_each_action_is_for_whoever_is_to_move(board, mode, illegal):
+    envs = vector(board, 4, None, autoreset_mode=mode, illegal=illegal, threads=2)
+    oracle = SelfPlay(board, 4, mode, illegal)
+    rng = np.random.default_rng(7)
+    observations, infos = envs.reset(seed=1)
+    expected = oracle.reset()
+    assert seen(observations["observation"]) == seen(np.stack([one[0] for one in expected]))
+    rewards, movers = set(), set()
+    for _ in range(60):
+        actions = some_actions(envs.action_masks(), rng, illegal=0.1)
+        observations, found, terminations, truncations, infos = envs.step(actions)
+        expected = oracle.step(actions)
+        planes, masks, wanted, over, final = zip(*expected, strict=True)
+        assert seen(observations["observation"]) == seen(np.stack(planes))
+        assert seen(observations["action_mask"]) == seen(np.stack(masks))
+        assert seen(infos["action_mask"]) == seen(np.stack(masks))
+        assert found.tolist() == list(wanted)
+        assert terminations.tolist() == list(over)
+        assert not truncations.any()
+        assert envs.sides.tolist() == [env.game.to_play(env.state) for env in oracle.envs]
+        assert [s.tobytes() for s in envs.states] == [env.state.tobytes() for env in oracle.envs]
+        for number, last in enumerate(final):
+            if last is not None:
+                assert seen(infos["final_obs"][number]["observation"]) == seen(last[0])
+                assert seen(infos["final_obs"][number]["action_mask"]) == seen(last[1])
+                assert seen(infos["final_info"]["action_mask"][number]) == seen(last[1])
+        if mode == AutoresetMode.SAME_STEP:
+            assert ("final_obs" in infos) == any(over)
+        rewards |= set(found.tolist())
+        movers |= set(envs.sides.tolist())
+    assert 1.0 in rewards
+    assert {-1.0, -0.1} & rewards
+    assert movers == {0, 1}
+    assert envs.opponents == ("",) * 4
+    envs.close()
+
+
+def test_a_game_for_both_sides_may_start_with_either():
+    envs = vector("tictactoe", 2, None)
+    envs.reset(options={"moves": "142"})
+    assert envs.sides.tolist() == [1, 1]
+    observations, rewards, terminations, _, _ = envs.step(np.array([2, 8]))
+    assert envs.sides.tolist() == [0, 0]
+    assert observations["observation"].sum(axis=(1, 2)).tolist() == [[2, 2]] * 2
+    _, rewards, terminations, _, _ = envs.step(np.array([8, 2]))  # the second wins for X
+    assert rewards.tolist() == [0.0, 1.0]
+    assert terminations.tolist() == [False, True]
+
+
+def test_illegal_actions_of_both_sides_are_counted_together():
+    envs = vector("tictactoe", 1, None, illegal="penalise", max_illegal=3)
+    envs.reset()
+    truncated = [envs.step(np.array([action]))[3][0] for action in (0, 0, 1, 1, 2, 2)]
+    assert truncated == [False] * 5 + [True]
+    assert envs.illegal_actions == 3
+
+
+# ---- opponents -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("new", ["greedy", ["random", "uct:simulations=2"], last_legal_of_many])
+def test_a_new_opponent_comes_with_each_boards_next_episode(new):
+    fresh_names = {"greedy", "random", "uct:simulations=2", "last_legal_of_many"}
+
+    def old(_observations, masks):
+        return np.argmax(masks, axis=1)
+
+    envs = vector("tictactoe", 5, old, autoreset_mode="SameStep")
+    envs.reset(seed=1)
+    rng = np.random.default_rng(8)
+    waiting = np.ones(5, bool)
+    for number in range(20):
+        if number == 1:
+            envs.set_opponent("random")
+            envs.set_opponent(new)
+        _, _, terminations, _, _ = envs.step(some_actions(envs.action_masks(), rng))
+        if number > 0:
+            waiting &= ~terminations
+            for name, waits in zip(envs.opponents, waiting, strict=True):
+                assert (name == "old") == waits
+                assert waits or name in fresh_names
+    assert not waiting.any()
+
+
+def test_a_pool_is_drawn_for_every_board_and_episode():
+    envs = vector("tictactoe", 40, ["random", "greedy", last_legal_of_many])
+    assert envs.reset(seed=1) is not None
+    first = envs.opponents
+    assert set(first) == {"random", "greedy", "last_legal_of_many"}
+    envs.reset()
+    assert envs.opponents != first
+    envs.reset(seed=1)
+    assert envs.opponents == first
+
+
+def test_opponents_that_are_not_compiled_play_in_one_thread():
+    threads, running = set(), threading.Lock()
+
+    def spy(_observations, masks):
+        assert running.acquire(blocking=False)
+        threads.add(threading.get_ident())
+        running.release()
+        return np.argmax(masks, axis=1)
+
+    envs = vector("hex-3", 9, "random", threads=3)
+    envs.reset(seed=1)
+    envs.set_opponent(spy)
+    envs.reset()
+    for _ in range(10):
+        envs.step(np.argmax(envs.action_masks(), axis=1))
+    assert threads == {threading.get_ident()}
+    envs.close()
+
+
+def test_an_agent_is_shared_by_all_boards():
+    agent = UCT(simulations=3)
+    envs = vector("tictactoe", 3, agent, threads=2)
+    envs.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        envs.step(some_actions(envs.action_masks(), rng))
+    assert envs.opponents == ("uct",) * 3
+    assert agent.statistics is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda masks: np.argmin(masks, axis=1), "illegal action 4: 5 is taken .*board 0"),
+        (lambda masks: np.where(np.arange(3) == 2, 9, 0), "expected 0 to 8 .*board 2"),
+        (lambda masks: np.zeros(3), r"expected actions of shape \(3,\) and an integer type, got"),
+        (lambda masks: np.zeros((3, 1), int), r"got \(3, 1\) of int64"),
+        (lambda masks: np.zeros(2, int), r"got \(2,\) of int64"),
+        (lambda masks: 0, r"got \(\) of int64"),
+        (lambda masks: [None] * 3, "of object"),
+        (lambda masks: masks[:, 0] == 1, "of bool"),
+    ],
+)
+def test_an_opponent_that_plays_no_legal_action_is_named(answer, message):
+    def stubborn(_observations, masks):
+        return answer(masks)
+
+    envs = vector("tictactoe", 3, stubborn, side="first")
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match=f"^opponent stubborn: .*{message}"):
+        envs.step(np.array([4, 4, 4]))
+    envs.set_opponent("random")
+    envs.reset(seed=1)
+    assert envs.step(np.array([4, 4, 4]))[1].tolist() == [0.0] * 3
+
+
+def test_an_opponent_may_answer_with_a_list():
+    envs = vector("tictactoe", 2, lambda _observations, masks: [8] * len(masks), side="second")
+    observations, _ = envs.reset(seed=1)
+    assert observations["observation"][:, 2, 2, 1].tolist() == [1, 1]
+    assert envs.opponents == ("<lambda>",) * 2
+
+
+@pytest.mark.parametrize(
+    ("opponent", "error"), [("alphazero", ValueError), ([], ValueError), (3, TypeError)]
+)
+def test_what_is_no_opponent_is_refused(opponent, error):
+    with pytest.raises(error, match="expected a"):
+        vector(opponent=opponent)
+    envs = vector()
+    envs.reset(seed=1)
+    with pytest.raises(error, match="expected a"):
+        envs.set_opponent(opponent)
+    assert envs.opponents == ("random",) * 5
+
+
+def test_an_opponent_is_neither_taken_away_nor_added():
+    with pytest.raises(ValueError, match="expected an opponent in an environment made with one"):
+        vector().set_opponent(None)
+    alone = vector(opponent=None)
+    with pytest.raises(ValueError, match="expected no opponent in an environment made without one"):
+        alone.set_opponent("random")
+    alone.set_opponent(None)
+    alone.reset(seed=1)
+    assert alone.opponents == ("",) * 5
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_envs": 0}, "expected num_envs of at least 1, got 0"),
+        ({"num_envs": -1}, "expected num_envs of at least 1, got -1"),
+        ({"num_envs": 2.0}, "expected a whole number of num_envs, got 2.0"),
+        ({"threads": 0}, "expected threads of at least 1, got 0"),
+        ({"threads": "all"}, "expected a whole number of threads"),
+        ({"render_mode": "human"}, "expected a render_mode of ansi, rgb_array or None"),
+        ({"opponent": None, "side": "first"}, "expected no side without an opponent"),
+        ({"side": "both"}, "expected a side of"),
+        ({"illegal": "ignore"}, "expected illegal of"),
+        ({"max_illegal": 0}, "expected max_illegal of at least 1"),
+        ({"autoreset_mode": "Never"}, "not a valid AutoresetMode"),
+    ],
+)
+def test_bad_options_are_refused(options, message, monkeypatch):
+    unraisable = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    with pytest.raises(ValueError, match=message):
+        vector(**options)
+    gc.collect()
+    assert unraisable == []
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        np.zeros(2, int),
+        np.zeros((3, 1), int),
+        np.zeros(3),
+        np.zeros(3, bool),
+        [0, 0],
+        0,
+        None,
+        ["a", "b", "c"],
+    ],
+)
+def test_actions_of_another_shape_or_type_are_refused(actions):
+    envs = vector("tictactoe", 3, side="first")
+    envs.reset(seed=1)
+    before = envs.states.tobytes()
+    with pytest.raises(
+        ValueError, match=r"expected actions of shape \(3,\) as integers, got shape"
+    ):
+        envs.step(actions)
+    assert envs.states.tobytes() == before
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, np.uint64, list, tuple])
+def test_integers_of_any_kind_are_actions(kind):
+    envs = vector("tictactoe", 2, last_legal_of_many, side="first")
+    envs.reset(seed=1)
+    actions = kind([0, 4]) if kind in (list, tuple) else np.array([0, 4], kind)
+    observations, *_ = envs.step(actions)
+    own = observations["observation"][..., 0].reshape(2, 9)
+    assert own.argmax(axis=1).tolist() == [0, 4]
+
+
+def test_step_before_reset_is_refused():
+    envs = vector()
+    assert envs.action_masks().all()
+    with pytest.raises(ValueError, match="expected reset before the first step"):
+        envs.step(np.zeros(5, int))
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        ([True, False, True], TypeError, "expected reset_mask as an array of bool"),
+        (np.array([1, 0, 1]), TypeError, "expected reset_mask as an array of bool"),
+        (np.array([True, False]), ValueError, r"expected reset_mask of shape \(3,\)"),
+        (np.zeros(3, bool), ValueError, "with a True in it"),
+    ],
+)
+def test_bad_reset_masks_are_refused(mask, error, message):
+    envs = vector("tictactoe", 3, autoreset_mode="Disabled")
+    envs.reset(seed=1)
+    before = envs.states.tobytes()
+    with pytest.raises(error, match=message):
+        envs.reset(options={"reset_mask": mask})
+    assert envs.states.tobytes() == before
+
+
+def test_the_first_reset_is_of_all_boards():
+    envs = vector("tictactoe", 2, autoreset_mode="Disabled")
+    with pytest.raises(ValueError, match="expected a reset of all boards first"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    observations, _ = envs.reset(seed=1, options={"reset_mask": np.array([True, True])})
+    assert len(observations["action_mask"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": [1, 2]}, "expected a seed or 3 of them, got 2"),
+        ({"options": {"moves": "11"}}, "1 is taken"),
+        ({"options": {"moves": "14253"}}, "expected a position in play"),
+        ({"options": {"moves": "1", "state": b""}}, "expected one starting position"),
+    ],
+)
+def test_bad_resets_are_refused_and_change_nothing(arguments, message):
+    envs, twin = (vector("tictactoe", 3, autoreset_mode="SameStep") for _ in range(2))
+    envs.reset(seed=1)
+    twin.reset(seed=1)
+    with pytest.raises(ValueError, match=message):
+        envs.reset(**arguments)
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        actions = some_actions(envs.action_masks(), rng)
+        assert seen(envs.step(actions)) == seen(twin.step(actions))
+
+
+@over_threads
+def test_illegal_actions_may_raise_and_change_nothing(threads):
+    options = {"illegal": "raise", "side": "second", "threads": threads}
+    envs, twin = (vector("tictactoe", 5, **options) for _ in range(2))
+    assert seen(envs.reset(seed=1)) == seen(twin.reset(seed=1))
+    rng = np.random.default_rng(10)
+    ended = np.zeros(5, bool)
+    for _ in range(12):
+        actions = some_actions(envs.action_masks(), rng)
+        wrong = actions.copy()
+        board = int(rng.choice(np.flatnonzero(~ended))) if not ended.all() else None
+        if board is not None:
+            wrong[board] = rng.choice([-1, 9])
+            with pytest.raises(IllegalActionError, match=f"expected 0 to 8 .*, board {board}$"):
+                envs.step(wrong)
+        actions[ended] = -1  # the action of a board whose next episode begins does not count
+        found = envs.step(actions)
+        assert seen(found) == seen(twin.step(actions))
+        ended = found[2]
+    assert envs.illegal_actions == 0
+    envs.close()
+    twin.close()
+
+
+# ---- what is returned ----------------------------------------------------------------------------
+
+
+@over_resetting
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("view", [{}, {"mask_in": "info"}, {"mask_in": "observation"}])
+def test_returned_arrays_are_the_callers(view, threads, mode):
+    options = {"autoreset_mode": mode, "threads": threads, **view}
+    envs, twin = (vector("tictactoe", 3, **options) for _ in range(2))
+    found = envs.reset(seed=1)
+    expected = twin.reset(seed=1)
+    rng = np.random.default_rng(11)
+
+    def spoil(value):
+        if isinstance(value, dict):
+            for item in value.values():
+                spoil(item)
+        elif isinstance(value, np.ndarray) and value.dtype == object:
+            for item in value:
+                spoil(item)
+        elif isinstance(value, np.ndarray):
+            value[:] = 1
+
+    for _ in range(20):
+        assert seen(found) == seen(expected)
+        masks = envs.action_masks()
+        actions = some_actions(masks, rng)
+        for value in (*found, masks, envs.states["ply"], envs.sides):
+            spoil(value)
+        assert seen(envs.action_masks()) == seen(twin.action_masks())
+        assert seen(envs.sides) == seen(twin.sides)
+        found, expected = envs.step(actions), twin.step(actions)
+        actions[:] = -1
+    envs.close()
+    twin.close()
+
+
+def test_what_is_returned_shares_no_memory():
+    envs = vector("tictactoe", 3)
+    envs.reset(seed=1)
+    for _ in range(3):
+        observations, *arrays, infos = envs.step(np.argmax(envs.action_masks(), axis=1))
+        arrays += [*observations.values(), *infos.values(), envs.states, envs.sides]
+        for i, one in enumerate(arrays):
+            assert not any(np.shares_memory(one, other) for other in arrays[:i])
+
+
+def test_states_are_copies():
+    envs = vector("hex-3", 3, last_legal_of_many, side="first")
+    envs.reset(seed=1)
+    states = envs.states
+    kept = states.tobytes()
+    envs.step(np.zeros(3, int))
+    assert states.tobytes() == kept
+    assert states["ply"].tolist() == [0, 0, 0]
+    assert envs.states["ply"].tolist() == [2, 2, 2]
+    envs.states["ply"][:] = 7
+    assert envs.states["ply"].tolist() == [2, 2, 2]
+
+
+@over_resetting
+@over_small_boards
+def test_masks_are_never_empty(board, mode):
+    envs = vector(board, 6, None, autoreset_mode=mode)
+    rng = np.random.default_rng(12)
+    envs.reset(seed=1)
+    over = 0
+    for _ in range(60):
+        observations, _, terminations, _, infos = envs.step(some_actions(envs.action_masks(), rng))
+        masks = envs.action_masks()
+        assert masks.dtype == np.bool_
+        assert masks.any(axis=1).all()
+        assert masks.tolist() == (observations["action_mask"] == 1).tolist()
+        if mode == AutoresetMode.NEXT_STEP:
+            assert masks[terminations].all()
+        elif terminations.any():
+            assert infos["final_info"]["action_mask"][terminations].all()
+        over += int(terminations.sum())
+    assert over > 6
+
+
+# ---- pictures, copies and the end ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "draw"), [("ansi", render_text), ("rgb_array", render_rgb)])
+def test_pictures_are_of_every_board(mode, draw):
+    envs = vector("hex-3", 3, render_mode=mode, threads=2)
+    envs.reset(seed=1)
+    envs.step(np.argmax(envs.action_masks(), axis=1))
+    pictures = envs.render()
+    assert type(pictures) is tuple
+    assert len(pictures) == 3
+    for picture, state in zip(pictures, envs.states, strict=True):
+        assert np.array_equal(picture, draw(make("hex-3").game, state))
+    assert len({str(picture) if mode == "ansi" else picture.tobytes() for picture in pictures}) > 1
+    assert envs.render_mode == mode
+    envs.close()
+
+
+def test_there_is_no_picture_without_a_mode():
+    envs = vector()
+    envs.reset(seed=1)
+    assert envs.render() is None
+
+
+@pytest.mark.parametrize("opponent", ["random", ["greedy", "uct:simulations=3"], None])
+def test_copies_go_on_alike_and_apart(opponent):
+    envs = vector("tictactoe", 3, opponent)
+    envs.reset(seed=1)
+    rng = np.random.default_rng(13)
+    envs.step(some_actions(envs.action_masks(), rng))
+    twin = copy.deepcopy(envs)
+    kept = twin.states.tobytes()
+    played = []
+    for _ in range(12):
+        actions = some_actions(envs.action_masks(), rng)
+        played.append((actions, seen(envs.step(actions))))
+    assert twin.states.tobytes() == kept
+    for actions, expected in played:
+        assert seen(twin.step(actions)) == expected
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_it_is_closed_once_or_twice(threads):
+    before = threading.active_count()
+    envs = vector("tictactoe", 6, threads=threads)
+    envs.reset(seed=1)
+    envs.step(np.argmax(envs.action_masks(), axis=1))
+    assert threading.active_count() - before == max(0, threads - 1)
+    envs.close()
+    assert envs.closed
+    assert threading.active_count() == before
+    envs.close()
+    assert threading.active_count() == before
+
+
+def test_one_that_is_forgotten_ends_its_threads():
+    before = threading.active_count()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        envs = vector("tictactoe", 6, threads=3)
+        envs.reset(seed=1)
+        envs.step(np.argmax(envs.action_masks(), axis=1))
+        del envs
+        gc.collect()
+    assert threading.active_count() == before
