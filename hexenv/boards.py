@@ -5,7 +5,7 @@ and something else (`hexenv.opponents`) the other side.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,13 @@ def find_waiting(
 
 
 @kernel
+def find_players(game: Any, states: Any, players: NDArray[np.int8]) -> None:
+    """Write who is to move."""
+    for board in range(states.size):
+        players[board] = game.to_play(states[board])
+
+
+@kernel
 def judge_boards(
     game: Any,
     states: Any,
@@ -152,9 +159,9 @@ def show_boards(
     viewers: NDArray[np.int8],
     to_play: bool,
     which: Which,
-    extra: NDArray[np.int8],
     out: Any,
     masks: NDArray[np.int8],
+    extra: NDArray[np.int8],
 ) -> None:
     """Write what is seen on some boards: planes, and masks that are all 1 where a game is over."""
     for i in range(which.size):
@@ -175,6 +182,7 @@ COMPILED: Final = {
         play_given,
         answer_boards,
         find_waiting,
+        find_players,
         judge_boards,
         show_boards,
     )
@@ -256,6 +264,7 @@ class Boards:
         players: ``(count,) int8``: the learner's side; without opponents, who has moved last.
         seeds: ``(count,) uint64``: where the random streams have come to.
         idle: ``(count,) bool``: boards whose episode is over.
+        masks: ``(count, num_actions) int8``: what the learner may play, as it was last shown.
         moves: The actions of each episode; None unless an opponent needs them.
         illegal_actions: How many illegal actions the learner has chosen so far.
     """
@@ -291,7 +300,7 @@ class Boards:
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(*env.starting_position({}))
-        self.states: Any = np.zeros(count, self._record_dtype)
+        self.states: Any = np.repeat(self._initial, count)
         self.players = np.zeros(count, np.int8)
         self.seeds = np.ones(count, np.uint64)
         self.idle = np.ones(count, np.bool_)
@@ -367,6 +376,7 @@ class Boards:
         if which.size == 0:
             return
         old = len(self._opponents) - len(self._pool)
+        self.idle[which] = True  # until they have begun: an opponent may fail
         for _ in range(MOST_STARTS):
             self._run(
                 start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
@@ -378,9 +388,10 @@ class Boards:
             for number, opponent in enumerate(self._opponents):
                 opponent.begin(self, which[self._chosen[which] == number])
             self._answer(which)
-            self.idle[which] = False
             self._illegal_in_episode[which] = 0
-            which = which[self.states["winner"][which] != IN_PLAY]
+            has_begun = self.states["winner"][which] == IN_PLAY
+            self.idle[which[has_begun]] = False
+            which = which[~has_begun]
             if which.size == 0:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
@@ -399,7 +410,11 @@ class Boards:
             for board in np.flatnonzero(~(self.idle | self._found_illegal)).tolist():
                 self.moves[board].append(int(actions[board]))
         if self._opponents:
-            self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
+            try:
+                self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
+            except BaseException:
+                self.idle[:] = True  # it is not the learner's turn: the episodes cannot go on
+                raise
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
         self._run(judge_boards, self.states, self.players, self.idle, rewards, over)
         outcome = Outcome(rewards, over, np.zeros(self.count, np.bool_))
@@ -453,6 +468,12 @@ class Boards:
         self._run(find_waiting, self.states, self.players, self._waiting)
         return which[self._waiting[which]]
 
+    def to_play(self) -> NDArray[np.int8]:
+        """``(count,)``: who is to move on each board."""
+        players = np.empty(self.count, np.int8)
+        self._run(find_players, self.states, players)
+        return players
+
     def answer_by(self, policy: Any, which: Which) -> None:
         """Let a compiled policy play on some boards until it is the learner's turn."""
         self._run(answer_boards, self.states, self.players, self.seeds, which, policy)
@@ -476,33 +497,36 @@ class Boards:
         shape = (planes, rows, columns) if self.env.channels_first else self.env.board_shape
         return np.empty((count, *shape), self.env.dtype)
 
-    def show(
-        self,
-        which: Which | None = None,
-        planes: NDArray[Any] | None = None,
-        to_play: bool = False,
-    ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Planes and masks, fresh arrays with an entry for each board of `which` (all).
+    def show(self, which: Which, to_play: bool = False) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """Planes and masks of some boards, fresh arrays.
 
         Args:
-            which: The boards; all of them by default.
-            planes: Where to write the planes, in place of a fresh array.
+            which: The boards.
             to_play: As the player to move sees them, not the learner.
         """
-        everything = which is None
-        which = self._all if which is None else which
-        planes = self.new_planes(len(which)) if planes is None else planes
-        masks = self.masks if everything else np.empty((len(which), self.masks.shape[1]), np.int8)
+        planes = self.new_planes(len(which))
+        masks = np.empty((len(which), self.masks.shape[1]), np.int8)
+        self._write_shown(which, to_play, planes, masks)
+        return planes, masks
+
+    def show_all(self, planes: NDArray[Any]) -> None:
+        """Write the planes of all boards, and their masks into `masks`."""
+        self._write_shown(self._all, False, planes, self.masks)
+
+    def _write_shown(
+        self, which: Which, to_play: bool, planes: NDArray[Any], masks: NDArray[np.int8]
+    ) -> None:
         out = planes.transpose(0, 2, 3, 1) if self.env.channels_first else planes
+        to_play = to_play or self.side == BOTH
         self._run(
-            show_boards, self.states, self.players, to_play or self.side == BOTH, which,
-            self.env.extra_planes, out, masks,
+            show_boards, self.states, self.players, to_play, which, out, masks,
+            self.env.extra_planes,
         )  # fmt: skip
-        return planes, masks.copy() if everything else masks
 
     def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a kernel of this module, compiled if the game is."""
-        key = (function, *map(type, arguments))
+        # A policy comes last; all other arguments are always of one type.
+        key = (function, cast("type[Any]", type(arguments[-1])))
         run = self._specialised.get(key)
         if run is None:
             run = function

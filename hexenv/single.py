@@ -136,7 +136,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         return observation, float(rewards[0]), bool(terminations[0]), bool(truncations[0]), info
 
     def _shown(self) -> tuple[Observation, dict[str, Any]]:
-        planes, masks = self._boards.show()
+        planes, masks = self._boards.show(np.zeros(1, np.int64))
+        self._boards.masks[:] = masks
         if self.render_mode == "human":
             self.render()
         info = {} if self._env.mask_in == "observation" else {"action_mask": masks[0].copy()}
@@ -184,4 +185,4 @@ def action_array(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
         expected = f"actions of shape {shape}" if shape else "an action"
         got = f"shape {array.shape} of {array.dtype}" if array.ndim or shape else repr(actions)
         raise ValueError(f"expected {expected} as integers, got {got}")
-    return array.astype(np.int64, copy=False)
+    return np.ascontiguousarray(array, np.int64)  # compiled code looks at no strides

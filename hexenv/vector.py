@@ -34,6 +34,13 @@ Infos = dict[str, Any]
 Masks = NDArray[np.int8]
 
 
+def usable_cpus() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Part(NamedTuple):
     """The boards that one thread steps, and where among all they are."""
 
@@ -110,8 +117,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.single_action_space = self._env.action_space(AGENTS[0])
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._masks = np.ones((num_envs, self._env.game.num_actions()), np.int8)
-        self._over = np.zeros(num_envs, np.bool_)
+        self._masks = np.ones((num_envs, self._env.game.num_actions()), np.int8)  # all parts'
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         self._parts = self._divided(opponent, threads)
@@ -122,7 +128,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         game = self._env.game
         if threads is None:
             worth = self.num_envs * game.rows * game.columns // CELLS_PER_THREAD
-            threads = max(1, min(os.cpu_count() or 1, worth))
+            threads = max(1, min(usable_cpus(), worth))
         elif whole_number("threads", threads) < 1:
             raise ValueError(f"expected threads of at least 1, got {threads}")
         opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
@@ -134,6 +140,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             first = start if self.num_envs > 1 else None
             boards = Boards(self._env, stop - start, first, **self._learner)
             boards.set_opponents(opponents)
+            boards.masks = self._masks[start:stop]
             parts.append(Part(boards, slice(start, stop)))
         return parts
 
@@ -187,13 +194,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         for part in self._parts:
             part.boards.start(*start)
         self._seed(which, seeds)
-        self._over[which] = False
         for part in self._parts:
             part.boards.restart(np.flatnonzero(which[part.place]))
             part.boards.start(*self._env.starting_position({}))  # for the episodes that follow
         planes = self._parts[0].boards.new_planes(self.num_envs)
         for part in self._parts:
-            self._show(part, planes)
+            part.boards.show_all(planes[part.place])
         return self._seen(planes, which)
 
     def _named_in(self, mask: Any) -> NDArray[np.bool_]:
@@ -262,9 +268,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         actions = action_array(actions, (self.num_envs,))
         if self._generators is None:
             raise ValueError("expected reset before the first step")
-        if self._mode == AutoresetMode.DISABLED and self._over.any():
-            over = np.flatnonzero(self._over).tolist()
-            raise ValueError(f"expected a reset of the boards that are over, {over}, got step")
+        if self._mode != AutoresetMode.NEXT_STEP:
+            over = np.flatnonzero(np.concatenate([part.boards.idle for part in self._parts]))
+            if over.size:
+                raise ValueError(
+                    f"expected a reset of the boards that are over, {over.tolist()}, got step"
+                )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
         planes = self._parts[0].boards.new_planes(self.num_envs)
@@ -279,7 +288,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             np.concatenate(arrays) if len(outcomes) > 1 else arrays[0]
             for arrays in zip(*outcomes, strict=True)
         )
-        self._over = terminations | truncations
         observations, infos = self._seen(planes)
         self._add_final(infos, [ended for _, ended in found if ended is not None])
         return observations, rewards, terminations, truncations, infos
@@ -300,13 +308,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             boards.idle |= over
         if self._mode != AutoresetMode.DISABLED:
             boards.restart(begin)
-        self._show(part, planes)
+        boards.show_all(planes[part.place])
         return outcome, ended
 
     # ---- what is seen ----------------------------------------------------------------------------
-
-    def _show(self, part: Part, planes: NDArray[Any]) -> None:
-        _, self._masks[part.place] = part.boards.show(planes=planes[part.place])
 
     def _seen(
         self, planes: NDArray[Any], which: NDArray[np.bool_] | None = None
@@ -319,7 +324,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 which = np.ones(self.num_envs, np.bool_)
             else:
                 masks[~which] = 0  # as Gymnasium leaves what nobody has written
-            infos = {"action_mask": masks, "_action_mask": which.copy()}
+            infos = {"action_mask": masks, "_action_mask": which}
         return with_mask(self._env, planes, self._masks.copy()), infos
 
     def _add_final(self, infos: Infos, parts: list[Ended]) -> None:
@@ -359,10 +364,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     @property
     def sides(self) -> NDArray[np.int8]:
         """``(num_envs,)``: the learner's player, 0 or 1; without an opponent, who is to move."""
-        if self._plays_both:
-            game = self._env.game
-            return np.array([game.to_play(state) for state in self.states], np.int8)
-        return np.concatenate([part.boards.players for part in self._parts])
+        found = [part.boards.to_play() for part in self._parts]
+        if not self._plays_both:
+            found = [part.boards.players for part in self._parts]
+        return np.concatenate(found)
 
     @property
     def illegal_actions(self) -> int:
@@ -375,6 +380,14 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             return None
         draw = render_text if self.render_mode == "ansi" else render_rgb
         return tuple(draw(self._env.game, state) for state in self.states)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}  # threads cannot be copied
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        for part in self._parts:  # copied, their masks are no longer parts of all
+            part.boards.masks = self._masks[part.place]
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""

@@ -234,6 +234,18 @@ def test_boards_take_the_seeds_of_a_list():
     assert (envs.symmetries != numbers).any()
 
 
+def test_a_reset_of_some_boards_seeds_no_others():
+    envs, twins = (VectorSymmetryAugmentation(vector(num_envs=40)) for _ in "ab")
+    some = np.arange(40) < 20
+    for one, seed in ((envs, 1), (twins, 2)):
+        one.reset(seed=0)
+        one.reset(seed=seed, options={"reset_mask": some})
+        one.reset()
+    same = envs.symmetries == twins.symmetries
+    assert same[20:].all()
+    assert not same[:20].all()
+
+
 # ---- the canonical side --------------------------------------------------------------------------
 
 
@@ -363,6 +375,29 @@ def test_an_illegal_action_in_self_play_ends_the_game_for_who_is_to_move():
     assert plain(infos["final_obs"][0]) == plain(entry(observations, 0))
     assert infos["final_info"]["action_mask"].argmin(axis=1)[0] == 3
     assert masks_of(envs)[0].all()
+
+
+def test_the_canonical_side_is_known_after_an_opponent_has_failed():
+    calls = []
+
+    def fails_once(observations, masks):
+        calls.append(len(masks))
+        if len(calls) == 5:
+            raise RuntimeError("out of time")
+        return masks.argmax(axis=1)
+
+    envs = VectorCanonicalHex(vector("hex-3", 16, fails_once))
+    envs.reset(seed=17)
+
+    def play(steps):
+        for _ in range(steps):
+            envs.step(masks_of(envs).argmax(axis=1))
+            assert (envs.view.images == envs.unwrapped.sides).all()
+
+    with pytest.raises(RuntimeError):
+        play(5)
+    play(4)
+    assert len(calls) > 5
 
 
 @pytest.mark.parametrize(
@@ -582,7 +617,7 @@ WRAPPED = {
 over_wrapped = pytest.mark.parametrize(("name", "wrap"), WRAPPED.values(), ids=WRAPPED)
 
 
-# Gymnasium warns of every wrapper, and that those of its own that `make` adds will be two.
+# Gymnasium prefers to check what has no wrapper.
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
 @over_views
 @over_wrapped

@@ -64,6 +64,7 @@ LAYERS = {
     ],
     "versions": [module for module in SOURCES if module.rpartition("_v")[2].isdecimal()],
     "package": ["hexenv", "hexenv.testing"],
+    "adapters": modules_below("hexenv.adapters"),
 }
 """The layers of `hexenv`, from the lowest: each may import itself and those before it."""
 
@@ -104,6 +105,12 @@ def test_every_module_has_its_layer_and_imports_from_below(module):
 @pytest.mark.parametrize("module", SOURCES)
 def test_what_no_module_imports(module):
     assert not tops_of(module) & FORBIDDEN_EVERYWHERE
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_learning_libraries_are_for_the_adapters(module):
+    libraries = {"stable_baselines3", "sb3_contrib", "torchrl", "tianshou", "skrl"}
+    assert not tops_of(module) & libraries or module.startswith("hexenv.adapters.")
 
 
 @pytest.mark.parametrize("module", modules_below("hexenv"))

@@ -192,7 +192,7 @@ def test_episodes_are_as_the_rules_and_the_stream_say(board, side):
         rewards.add(play_both(env, oracle, seed=seed))
         rewards.add(play_both(env, oracle))  # the next goes on with the stream
     assert rewards <= {1.0, 0.0, -1.0}
-    assert len(rewards) > 1
+    assert len(rewards) > 1 or (board, side) == ("hex-2x4", "first")  # can hardly be lost
 
 
 @over_small_boards
@@ -367,6 +367,8 @@ def test_a_start_that_the_opponent_always_ends_is_refused():
     env = single(opponent="greedy", side="first")
     with pytest.raises(ValueError, match="expected a start from which the learner gets a turn"):
         env.reset(seed=1, options={"moves": "14257"})
+    with pytest.raises(ValueError, match="expected reset"):
+        env.step(7)
     env.reset(seed=1)
     assert env.state.ply == 0
 
@@ -717,6 +719,8 @@ def test_an_opponent_that_plays_no_legal_action_is_named(kind, reply, message):
     env.reset(seed=1)
     with pytest.raises(ValueError, match=f"^opponent stubborn: {message}"):
         env.step(4)
+    with pytest.raises(ValueError, match=r"^expected reset"):  # it is not the learner's turn
+        env.step(4)
     env.set_opponent("random")
     env.reset(seed=1)  # all is well again
     assert env.step(4)[2] is False
@@ -783,6 +787,8 @@ def test_a_bad_start_is_refused_and_changes_nothing(options, message):
     with pytest.raises(ValueError, match=message):
         env.reset(seed=8, options=options)
     assert env.state.tobytes() == before
+    assert env.np_random_seed == 1
+    assert env.np_random.bit_generator.state == twin.np_random.bit_generator.state
     action = np.flatnonzero(env.action_masks())[0]
     assert plain(env.step(action)) == plain(twin.step(action))
     assert plain(env.reset()) == plain(twin.reset())

@@ -3,7 +3,6 @@
 import copy
 import gc
 import threading
-import warnings
 
 import gymnasium
 import numpy as np
@@ -577,6 +576,31 @@ def test_an_opponent_may_answer_with_a_list():
     assert envs.opponents == ("<lambda>",) * 2
 
 
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name.lower())
+def test_an_opponent_that_fails_leaves_no_game_half_played(mode):
+    fails = iter([False, True])
+
+    def unsteady(_observations, masks):
+        if next(fails, False):
+            raise RuntimeError("no idea")
+        return np.argmax(masks, axis=1)
+
+    envs = vector("tictactoe", 2, unsteady, autoreset_mode=mode, side="second")
+    envs.reset(seed=1)
+    with pytest.raises(RuntimeError, match="no idea"):
+        envs.step(np.array([4, 8]))
+    if mode == AutoresetMode.NEXT_STEP:
+        _, rewards, *_ = envs.step(np.array([4, 8]))
+        assert rewards.tolist() == [0.0, 0.0]
+    else:
+        with pytest.raises(ValueError, match=r"boards that are over, \[0, 1\], got step"):
+            envs.step(np.array([4, 8]))
+        envs.reset()
+    assert envs.states["ply"].tolist() == [1, 1]
+    envs.step(np.array([4, 8]))
+    assert envs.states["ply"].tolist() == [3, 3]
+
+
 @pytest.mark.parametrize(
     ("opponent", "error"), [("alphazero", ValueError), ([], ValueError), (3, TypeError)]
 )
@@ -778,14 +802,26 @@ def test_returned_arrays_are_the_callers(view, threads, mode):
     twin.close()
 
 
+def arrays_in(value):
+    """All arrays of numbers in what a step has returned."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple) or getattr(value, "dtype", None) == object:
+        return [array for item in value for array in arrays_in(item)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
 def test_what_is_returned_shares_no_memory():
-    envs = vector("tictactoe", 3)
+    envs = vector("tictactoe", 3, autoreset_mode="SameStep")
     envs.reset(seed=1)
-    for _ in range(3):
-        observations, *arrays, infos = envs.step(np.argmax(envs.action_masks(), axis=1))
-        arrays += [*observations.values(), *infos.values(), envs.states, envs.sides]
+    most = 0
+    for _ in range(12):
+        found = envs.step(np.argmax(envs.action_masks(), axis=1))
+        arrays = arrays_in((found, envs.states, envs.sides))
+        most = max(most, len(arrays))
         for i, one in enumerate(arrays):
             assert not any(np.shares_memory(one, other) for other in arrays[:i])
+    assert most >= 9 + 2 + 4  # with what comes at the end of an episode
 
 
 def test_states_are_copies():
@@ -863,27 +899,32 @@ def test_copies_go_on_alike_and_apart(opponent):
         assert seen(twin.step(actions)) == expected
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_it_is_closed_once_or_twice(threads):
-    before = threading.active_count()
-    envs = vector("tictactoe", 6, threads=threads)
+def threads_of_a_step(envs):
+    """Step once; the threads that this has started."""
+    before = set(threading.enumerate())
     envs.reset(seed=1)
     envs.step(np.argmax(envs.action_masks(), axis=1))
-    assert threading.active_count() - before == max(0, threads - 1)
+    return set(threading.enumerate()) - before
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_it_is_closed_once_or_twice(threads):
+    envs = vector("tictactoe", 6, threads=threads)
+    started = threads_of_a_step(envs)
+    assert (threads > 1) <= len(started) < threads
     envs.close()
     assert envs.closed
-    assert threading.active_count() == before
+    assert not any(thread.is_alive() for thread in started)
     envs.close()
-    assert threading.active_count() == before
+    assert envs.closed
 
 
 def test_one_that_is_forgotten_ends_its_threads():
-    before = threading.active_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        envs = vector("tictactoe", 6, threads=3)
-        envs.reset(seed=1)
-        envs.step(np.argmax(envs.action_masks(), axis=1))
-        del envs
-        gc.collect()
-    assert threading.active_count() == before
+    envs = vector("tictactoe", 6, threads=3)
+    started = threads_of_a_step(envs)
+    assert started
+    del envs
+    gc.collect()
+    for thread in started:
+        thread.join(60.0)
+    assert not any(thread.is_alive() for thread in started)

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hexenv.aec import Observation
 from hexenv.boards import Which
+from hexenv.games.notation import IllegalActionError
 from hexenv.opponents import entry
 from hexenv.single import action_array
 from hexenv.vector import BoardVectorEnv, Infos
@@ -70,7 +71,13 @@ class VectorBoardWrapper(VectorWrapper):
     def step(self, actions: Any) -> Step:
         """Play an action on what is shown of every board; see `BoardVectorEnv.step`."""
         actions = self.view.map_back(action_array(actions, (self.num_envs,)))
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        try:
+            observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        except IllegalActionError:
+            raise  # nothing has changed
+        except BaseException:
+            self._over[:] = True  # an opponent has failed, and no episode goes on
+            raise
         if "final_obs" in infos:  # before the next episodes are recorded
             infos = self._show_final(infos)
         self.view.begin(self._begun(terminations | truncations))
@@ -263,20 +270,14 @@ class VectorOneSidedReward(VectorWrapper):
         if side not in (0, 1):
             raise ValueError(f"expected a side of 0 or 1, got {side!r}")
         self.side = side
-        self._game = board_env(env.unwrapped, BoardVectorEnv).game
 
     def step(self, actions: Any) -> Step:
         """Play an action on every board; the rewards, ``(num_envs,) float64``, are for `side`."""
-        has_moved = self._to_move() == self.side
+        has_moved = cast("BoardVectorEnv", self.unwrapped).sides == self.side
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         for_other = np.where(terminations, 0.0 - rewards, 0.0)
         rewards = np.where(has_moved, rewards, for_other)
         return observations, rewards, terminations, truncations, infos
-
-    def _to_move(self) -> NDArray[np.int8]:
-        """``(num_envs,)``: who is to move."""
-        states = cast("BoardVectorEnv", self.unwrapped).states.view(np.recarray)
-        return np.array([self._game.to_play(state) for state in states], np.int8)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_envs, num_actions)``: what is legal."""

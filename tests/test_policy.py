@@ -1,0 +1,213 @@
+"""Learned policies as agents, without a learning library: functions and arrays stand for them."""
+
+import numpy as np
+import pytest
+
+from agents import PolicyAgent, PUCTSearch, RandomAgent
+from agents.arena import play_match, summarise
+from agents.naming import make_agent
+from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from hexenv.single import SingleEnv
+from hexenv.vector import BoardVectorEnv
+
+CONNECT4 = "hexenv.connect4_v0:raw_env"
+
+
+def started(env, moves=""):
+    env.reset(options={"moves": moves})
+    return env
+
+
+def constant(logits, values=None):
+    """A policy that says the same everywhere."""
+    return lambda planes, masks: (
+        np.tile(np.asarray(logits, float), (len(masks), 1)),
+        None if values is None else np.full(len(masks), values),
+    )
+
+
+def seen_by(log):
+    def policy(planes, masks):
+        log.append((planes.copy(), masks.copy()))
+        return masks.astype(float), None
+
+    return policy
+
+
+def test_the_highest_legal_logit_is_played():
+    agent = PolicyAgent(constant([0, 1, 2, 9, 4, 5, 6]))
+    env = started(connect4_v0.env())
+    assert agent.act(env) == 3
+    assert agent.act(started(env, "444444")) == 6  # column 4 is full
+
+
+def test_a_temperature_draws_in_proportion():
+    agent = PolicyAgent(constant(np.log([1, 2, 4, 1, 1, 1, 1])), temperature=1.0, seed=0)
+    env = started(connect4_v0.env())
+    counts = np.bincount([agent.act(env) for _ in range(4_400)], minlength=7)
+    assert np.allclose(counts / 400, [1, 2, 4, 1, 1, 1, 1], atol=0.35)
+
+
+def test_half_the_temperature_squares_the_odds():
+    agent = PolicyAgent(constant(np.log([1, 3, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9])), 0.5, seed=0)
+    env = started(connect4_v0.env())
+    counts = np.bincount([agent.act(env) for _ in range(2_000)], minlength=7)
+    assert counts[2:].sum() == 0
+    assert 0.87 < counts[1] / 2_000 < 0.93
+
+
+def test_one_seed_gives_one_game():
+    def game(seed):
+        agents = [PolicyAgent(constant(np.zeros(9)), 1.0, seed=seed), RandomAgent(1)]
+        return next(play_match(tictactoe_v0.env(), agents, 3, seed=seed)).actions
+
+    assert game(5) == game(5)
+    assert game(5) != game(6)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (constant(np.zeros(8)), r"expected logits of shape \(1, 7\), got \(1, 8\)"),
+        (constant([0, 0, 0, np.nan, 0, 0, 0]), "expected logits that are numbers, got NaN"),
+        (constant(np.full(7, -np.inf)), "expected a finite logit for a legal action, got none"),
+        (constant(np.full(7, np.inf)), "expected a finite logit for a legal action, got none"),
+        (constant(np.zeros(7), np.nan), r"expected 1 finite values, got \[nan\]"),
+    ],
+    ids=["shape", "nan", "none", "infinite", "value"],
+)
+def test_a_wrong_answer_names_the_agent_and_the_position(policy, message):
+    agent = PolicyAgent(policy, title="mine")
+    with pytest.raises(ValueError, match=rf"^mine: {message} \(ply 3, after '445'\)$"):
+        agent.act(started(connect4_v0.env(), "445"))
+    observations, masks = np.zeros((3, 6, 7, 2)), np.ones((3, 7), np.int8)
+    with pytest.raises(ValueError, match=r"^mine: expected .* \(row 0\)$"):
+        agent(observations, masks)
+
+
+def test_a_mask_without_a_legal_action_never_reaches_the_policy():
+    agent = PolicyAgent(lambda planes, masks: pytest.fail("was asked"))
+    masks = np.ones((2, 7), np.int8)
+    masks[1] = 0
+    with pytest.raises(ValueError, match=r"expected a mask with a legal action in it.*\(row 1\)"):
+        agent(np.zeros((2, 6, 7, 2)), masks)
+
+
+@pytest.mark.parametrize("answer", [3, -1, 7, 2.5, None, [1], "1"])
+def test_a_function_that_plays_illegally_is_named(answer):
+    def stubborn(planes, mask):
+        return answer
+
+    agent = PolicyAgent.from_function(stubborn)
+    with pytest.raises(ValueError, match=r"^stubborn: expected a legal action, got .*ply 6, after"):
+        agent.act(started(connect4_v0.env(), "444444"))
+
+
+def test_a_function_sees_the_planes_and_the_mask_of_who_is_to_move():
+    seen = []
+
+    def function(planes, mask):
+        seen.append((planes, mask))
+        return int(np.flatnonzero(mask)[-1])
+
+    env = started(connect4_v0.env(), "4")
+    assert PolicyAgent.from_function(function).act(env) == 6
+    planes, mask = seen[0]
+    assert planes.shape == (6, 7, 2)
+    assert planes[5, 3].tolist() == [0, 1]  # the stone is the opponent's
+    assert mask.tolist() == [1] * 7
+
+
+def test_planes_of_its_own_do_not_hang_on_the_environment():
+    log = []
+    agent = PolicyAgent(seen_by(log), planes=("last_move",))
+    bare = PolicyAgent(seen_by(log))
+    env = started(connect4_v0.env(channels_first=True, mask_in="info"), "4")
+    agent.act(env)
+    bare.act(env)
+    assert log[0][0].shape == (1, 6, 7, 3)
+    assert log[0][0][0, 5, 3].tolist() == [0, 1, 1]
+    assert log[1][0].shape == (1, 6, 7, 2)  # the planes moved to the end
+    assert np.array_equal(log[0][0][..., :2], log[1][0])
+
+
+def test_it_plays_the_other_side_of_one_board_and_of_many():
+    log = []
+    policy = seen_by(log)
+    single = SingleEnv(CONNECT4, opponent=PolicyAgent(policy), side="first")
+    many = BoardVectorEnv(CONNECT4, 4, opponent=PolicyAgent(policy), side="first")
+    single.reset(seed=0)
+    many.reset(seed=0)
+    alone = single.step(3)[0]
+    together = many.step(np.full(4, 3))[0]
+    assert all(np.array_equal(alone["observation"], one) for one in together["observation"])
+    assert [len(masks) for _, masks in log] == [1, 4]
+    assert log[0][0][0, 5, 3].tolist() == [0, 1]  # seen from its side
+
+
+def test_it_enters_a_match():
+    agents = [PolicyAgent(constant(np.zeros(9)), temperature=1.0, seed=0), RandomAgent(0)]
+    summary = summarise(list(play_match(tictactoe_v0.env(), agents, 200)))
+    assert summary.illegal_moves == (0, 0)
+    assert 0.4 < summary.score < 0.6
+
+
+def test_a_search_takes_its_priors_and_values():
+    sharp = np.array([0, 0, 0, 0, 5.0, 0, 0, 0, 0])
+    agent = PUCTSearch(PolicyAgent(constant(sharp, 0.0)), simulations=50, seed=0)
+    assert agent.act(started(tictactoe_v0.env())) == 4
+    assert agent.statistics.visits.argmax() == 4
+    assert agent.statistics.visits[4] > 25
+
+
+def test_a_search_finds_the_win_that_its_policy_does_not_see():
+    blind = PolicyAgent(constant(np.array([0, 0, 0, 0, 0, 2.0, 2.0, 0, 0]), 0.0))
+    env = started(tictactoe_v0.env(), "1425")  # X wins at 3
+    assert blind.act(env) != 2
+    assert PUCTSearch(blind, simulations=100, seed=0).act(env) == 2
+
+
+def test_values_are_for_the_player_to_move():
+    def hopeful(planes, masks):  # content with more stones of its own on the left
+        left = planes[:, :, :3].sum(axis=(1, 2))
+        return np.zeros(masks.shape), np.tanh(left[:, 0] - left[:, 1])
+
+    env = started(connect4_v0.env())
+    search = PUCTSearch(PolicyAgent(hopeful), simulations=30, c=2.0, seed=0)
+    assert search.act(env) in (0, 1, 2)
+    assert search.statistics.values[:3].min() > search.statistics.values[3:].max()
+
+
+def test_a_search_over_the_environment_is_the_same():
+    policy = PolicyAgent(constant(np.linspace(0, 1, 9), 0.1))
+    found = []
+    for route in ("interpreted", "environment"):
+        search = PUCTSearch(policy, simulations=40, route=route, seed=3)
+        search.act(started(tictactoe_v0.env(), "51"))
+        found.append(search.statistics)
+    assert np.array_equal(found[0].visits, found[1].visits)
+    assert np.allclose(found[0].values, found[1].values)
+
+
+def test_a_search_names_a_policy_that_fails():
+    search = PUCTSearch(PolicyAgent(constant(np.zeros(5)), title="mine"), simulations=5)
+    with pytest.raises(ValueError, match=r"^mine: expected logits of shape \(1, 9\).*in a search"):
+        search.act(started(tictactoe_v0.env()))
+
+
+def test_a_search_wants_a_policy():
+    with pytest.raises(ValueError, match="expected the name of a policy, such as sb3, got 'uct'"):
+        PUCTSearch("uct")
+
+
+@pytest.mark.parametrize("text", ["sb3", "rllib", "puct"])
+def test_they_have_names(text):
+    with pytest.raises(ValueError, match=f"^{text}: .*(path|policy)"):
+        make_agent(text)
+
+
+def test_hex_with_the_swap():
+    agent = PolicyAgent(seen_by([]))
+    env = started(hex_v0.env(board_size=3, swap=True), "a1")
+    assert agent.act(env) == 1
+    assert PolicyAgent(constant(np.arange(10.0))).act(env) == 9  # the swap
