@@ -49,7 +49,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     stones in the first plane, and the mask is in the info as well. Both players of a game are
     played out within a step: `step` plays the learner's action and the opponent's answer, and the
     reward, 1, 0 or -1 for the learner, comes with whichever of the two ends the game. At the end
-    the mask is all ones, as an empty one breaks distributions.
+    of a game the mask is all ones, as an empty one breaks distributions.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
@@ -60,7 +60,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
             `max_illegal`), of `hexenv.aec.ViewOptions`, and of the game.
 
     Raises:
-        ValueError: If an option is unknown or out of its range.
+        TypeError: If the game has no such option.
+        ValueError: If an option is out of its range.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]

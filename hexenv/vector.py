@@ -82,7 +82,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         **options: Those of `hexenv.boards.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
 
     Raises:
-        ValueError: If an option is unknown or out of its range.
+        TypeError: If the game has no such option.
+        ValueError: If an option is out of its range.
     """
 
     def __init__(

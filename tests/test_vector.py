@@ -806,7 +806,7 @@ def arrays_in(value):
     """All arrays of numbers in what a step has returned."""
     if isinstance(value, dict):
         value = tuple(value.values())
-    if isinstance(value, tuple) or getattr(value, "dtype", None) == object:
+    if isinstance(value, tuple) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         return [array for item in value for array in arrays_in(item)]
     return [value] if isinstance(value, np.ndarray) else []
 

@@ -15,10 +15,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents import PolicyAgent
 from hexenv.adapters.sb3 import BoardVecEnv
 
-options = parser(__doc__, steps=1_000_000)
+options = parser(__doc__, steps=1_500_000)
 options.add_argument("--out", help="the model's file")
 args = options.parse_args()
-torch.set_num_threads(2)
+torch.set_num_threads(1)
 torch.manual_seed(args.seed)
 
 

@@ -15,7 +15,7 @@ from ray.tune.registry import register_env
 from agents import PolicyAgent
 from hexenv.adapters.rllib import make_env, masked_module
 
-options = parser(__doc__, steps=60_000)
+options = parser(__doc__, steps=300_000)
 options.add_argument("--env-runners", type=int, default=0, help="processes that play")
 args = options.parse_args()
 
