@@ -62,7 +62,7 @@ def copy_of_sb3(model: Any) -> Any:
     written = io.BytesIO()
     network.save(written)
     written.seek(0)
-    network_class: Any = type(network)
+    network_class = cast("Any", type(network))
     return network_class.load(written, device=network.device)
 
 
