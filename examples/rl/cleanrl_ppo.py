@@ -30,9 +30,9 @@ options.add_argument("--gae-lambda", type=float, default=0.95)
 options.add_argument("--clip", type=float, default=0.2)
 options.add_argument("--entropy", type=float, default=0.01)
 options.add_argument("--out", help="where to save the network's weights")
-options.add_argument("--seed", type=int, default=0)
 args = options.parse_args()
 torch.manual_seed(args.seed)
+torch.set_num_threads(1)
 
 
 class Network(nn.Module):

@@ -18,11 +18,12 @@ from agents import PolicyAgent
 from agents.naming import make_environment
 from hexenv.adapters.torchrl import GROUP, wrap
 
-options = parser(__doc__, steps=20_000)
-options.add_argument("--rollout", type=int, default=1_000, help="moves between updates")
+options = parser(__doc__, steps=40_000)
+options.add_argument("--rollout", type=int, default=2_000, help="moves between updates")
 options.add_argument("--gamma", type=float, default=0.98)
 args = options.parse_args()
 torch.manual_seed(args.seed)
+torch.set_num_threads(1)
 
 choices = [f"{key}={value}" for key, value in game_options(args).items()]
 env = wrap(make_environment(args.game.lower(), choices), seed=args.seed)
@@ -52,7 +53,7 @@ policy = ProbabilisticActor(
     distribution_class=MaskedCategorical,
     default_interaction_type="random",
 )
-optimizer = torch.optim.Adam(network.parameters(), 5e-4)
+optimizer = torch.optim.Adam(network.parameters(), 1e-3)
 
 
 def played(data):
@@ -83,12 +84,12 @@ for _ in range(max(args.steps // args.rollout, 1)):
         old = MaskedCategorical(logits=logits, mask=mask).log_prob(action)
         advantage = outcome - value
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    for _ in range(8):
-        logits, value = network(boards)
-        distribution = MaskedCategorical(logits=logits, mask=mask)
-        ratio = (distribution.log_prob(action) - old).exp()
-        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
-        loss += 0.5 * (value - outcome).square().mean()
+    for picked in [some for _ in range(4) for some in torch.randperm(len(action)).split(256)]:
+        logits, value = network(boards[picked])
+        distribution = MaskedCategorical(logits=logits, mask=mask[picked])
+        ratio, gain = (distribution.log_prob(action[picked]) - old[picked]).exp(), advantage[picked]
+        loss = -torch.min(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
+        loss += 0.5 * (value - outcome[picked]).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
