@@ -193,11 +193,17 @@ def play(
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_all(as_json: bool) -> None:
-    """List the games with their options and the agents with their parameters."""
+    """List the games with their options and the agents with their parameters.
+
+    A parameter that must be given has three dots in place of its default.
+    """
     groups = {"games": environment_makers(), "agents": agent_classes()}
     found = {
         group: {
-            name: {key: parameter.default for key, parameter in parameters(maker).items()}
+            name: {
+                key: "..." if parameter.default is parameter.empty else parameter.default
+                for key, parameter in parameters(maker).items()
+            }
             for name, maker in makers.items()
         }
         for group, makers in groups.items()

@@ -86,6 +86,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         ValueError: If an option is out of its range.
     """
 
+    _pool: ThreadPoolExecutor | None = None
+
     def __init__(
         self,
         game: str | Callable[..., BoardEnv],
@@ -122,7 +124,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         self._parts = self._divided(opponent, threads)
-        self._pool: ThreadPoolExecutor | None = None
 
     def _divided(self, opponent: Any, threads: int | None) -> list[Part]:
         """The boards in parts of about one size, one for each thread."""

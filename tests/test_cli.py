@@ -28,9 +28,12 @@ AGENTS = [
     "lgr",
     "mast",
     "nrpa",
+    "puct",
     "quality",
     "random",
     "rave",
+    "rllib",
+    "sb3",
     "solver",
     "transposition",
     "ucb1-tuned",
@@ -400,6 +403,7 @@ def test_list_as_json():
     assert found["agents"]["uct"]["c"] == 1.0
     assert found["agents"]["uct"]["simulations"] is None
     assert found["agents"]["random"] == {"seed": None}
+    assert found["agents"]["sb3"]["path"] == "..."  # it must be given
 
 
 @pytest.mark.parametrize("command", [(), ("match",), ("play",), ("list",)])
