@@ -368,7 +368,7 @@ def test_options_without_a_type_are_texts():
     assert parse_options(maker, ["depth=3"], "maker") == {"depth": "3"}
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", sorted({*AGENTS} - {"puct", "rllib", "sb3"}))  # need a model
 def test_agents_are_made_by_name(name):
     agent = make_agent(name, seed=4)
     assert type(agent) is agent_classes()[name]
