@@ -110,6 +110,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.dtype = np.dtype(dtype)
         self.mask_in = mask_in
         self.board_shape = (game.rows, game.columns, len(self.planes))
+        self.shown_shape = self.board_shape
+        if channels_first:
+            self.shown_shape = (len(self.planes), game.rows, game.columns)
         self._initial = Start.of(game, new_state(game))
         self._bytes = self._initial.record.copy()
         self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
@@ -127,11 +130,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def _make_spaces(self) -> dict[str, tuple[spaces.Space[Any], spaces.Discrete]]:
         size = self.game.num_actions()
-        rows, columns, planes = self.board_shape
-        shape = (planes, rows, columns) if self.channels_first else self.board_shape
 
         def observation_space() -> spaces.Space[Any]:
-            board = spaces.Box(0, 1, shape, self.dtype.type)
+            board = spaces.Box(0, 1, self.shown_shape, self.dtype.type)
             if self.mask_in == "info":
                 return board
             mask = spaces.Box(0, 1, (size,), np.int8)

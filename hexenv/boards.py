@@ -493,9 +493,7 @@ class Boards:
 
     def new_planes(self, count: int) -> NDArray[Any]:
         """Room for what is seen on so many boards, as the environment shows it."""
-        rows, columns, planes = self.env.board_shape
-        shape = (planes, rows, columns) if self.env.channels_first else self.env.board_shape
-        return np.empty((count, *shape), self.env.dtype)
+        return np.empty((count, *self.env.shown_shape), self.env.dtype)
 
     def show(self, which: Which, to_play: bool = False) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """Planes and masks of some boards, fresh arrays.

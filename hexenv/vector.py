@@ -42,6 +42,21 @@ def usable_cpus() -> int:
     return os.cpu_count() or 1
 
 
+def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
+    """The seed of each board: of a number, it and its successors.
+
+    Raises:
+        ValueError: If it is a list of another length.
+    """
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, (int, np.integer)):
+        return [int(seed) + board for board in range(count)]
+    if len(seed) != count:
+        raise ValueError(f"expected a seed or {count} of them, got {len(seed)}")
+    return list(seed)
+
+
 class Part(NamedTuple):
     """The boards that one thread steps, and where among all they are."""
 
@@ -192,7 +207,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         """
         options = dict(options or {})
         which = self._named_in(options.pop("reset_mask", None))
-        seeds = self._seeds_of(seed)
+        seeds = seeds_of_boards(seed, self.num_envs)
         start = self._env.starting_position(options)
         for part in self._parts:
             part.boards.start(*start)
@@ -217,15 +232,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._generators is None and not mask.all():
             raise ValueError("expected a reset of all boards first, got one of some of them")
         return mask
-
-    def _seeds_of(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            return [int(seed) + number for number in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"expected a seed or {self.num_envs} of them, got {len(seed)}")
-        return list(seed)
 
     def _seed(self, which: NDArray[np.bool_], seeds: list[int | None]) -> None:
         """Start streams anew, as a single environment does."""

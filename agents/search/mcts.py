@@ -184,9 +184,7 @@ def search(
         add_node(tree, -1, 1)
     if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, buffer, rng):
         selection.initialise(game, root, tree, ROOT)
-    if (
-        variant.solver.proves() and tree.proof[ROOT] == UNPROVEN
-    ):  # a child of the last root, perhaps
+    if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:  # once a child, perhaps
         outcome = proof_by_children(tree, ROOT)
         tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
     for done in range(simulations):

@@ -15,7 +15,7 @@ from hexenv.boards import Which
 from hexenv.games.notation import IllegalActionError
 from hexenv.opponents import entry
 from hexenv.single import action_array
-from hexenv.vector import BoardVectorEnv, Infos
+from hexenv.vector import BoardVectorEnv, Infos, seeds_of_boards
 from hexenv.wrappers.single import board_env, planes_of, planes_space, show, shown_space
 from hexenv.wrappers.views import (
     CanonicalView,
@@ -116,15 +116,6 @@ class VectorBoardWrapper(VectorWrapper):
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_envs, num_actions)``: which actions on what is shown are legal."""
         return self.view.show_masks(find_action_masks(self.env), self._all)
-
-
-def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> Sequence[int | None]:
-    """The seed of each board, as `BoardVectorEnv.reset` gives them out."""
-    if seed is None:
-        return [None] * count
-    if isinstance(seed, (int, np.integer)):
-        return [int(seed) + board for board in range(count)]
-    return seed
 
 
 def together(observations: Sequence[Observation]) -> Observation:

@@ -101,8 +101,7 @@ class ImageView(View):
 
     def __init__(self, seen: Seen, cells: Order, actions: Order) -> None:
         super().__init__(seen)
-        rows, columns, planes = seen.env.board_shape
-        made = (planes, rows, columns) if seen.env.channels_first else seen.env.board_shape
+        made = seen.env.shown_shape
         if seen.planes.shape != made:
             raise ValueError(
                 f"expected planes of shape {made} to wrap, got {seen.planes.shape}: "
