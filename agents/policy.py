@@ -29,7 +29,7 @@ from agents.options import number_within
 from agents.search.foreign import action_mask
 from agents.search.puct import Assessment
 from hexenv.aec import AGENTS, BoardEnv
-from hexenv.games.base import Game, State
+from hexenv.games.base import Game, State, legal_mask_of
 
 
 class PolicyAgent:
@@ -231,8 +231,7 @@ class PolicyAgent:
             if env is not None:
                 planes, mask = self._seen(env)
             else:
-                planes, mask = self._planes_of(game, state), np.zeros(game.num_actions(), np.int8)
-                game.legal_mask(state, mask)
+                planes, mask = self._planes_of(game, state), legal_mask_of(game, state)
             try:
                 logits, values = self._judge(planes[None], mask[None])
             except PolicyError as error:

@@ -35,6 +35,8 @@ class Tube(NamedTuple):
     is_terminal = base.is_terminal
     to_play = base.to_play
     outcome = base.outcome
+    owners = base.owners
+    legal_mask = base.legal_mask
     observe = base.observe
     planes = base.stone_planes
     random_playout = base.play_randomly
@@ -108,10 +110,6 @@ class Tube(NamedTuple):
                     out[count] = cell
                     count += 1
         return count
-
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        for cell in range(self.num_actions()):
-            out[cell] = state.winner == IN_PLAY and self.owner(state, cell) == EMPTY
 
     def position_hash(self, state: State) -> int:
         return int(state.stones[0]) | int(state.stones[1]) << 31

@@ -14,7 +14,7 @@ from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv.compiled import is_compiled
 from hexenv.games import notation
-from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
+from hexenv.games.base import DRAW, IN_PLAY, Game, State, legal_mask_of, new_state
 from hexenv.observation import (
     advance,
     compiled_advance,
@@ -238,7 +238,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             game, states = self.game, self._states
             self._advance, self._show = advance, show
             if is_compiled(game):
-                out = np.zeros(self.board_shape, np.int8)
+                out = self._new_planes()
                 self._advance = compiled_advance.specialise(game, states, 0, self._mask)
                 self._show = compiled_show.specialise(game, states, 0, self.extra_planes, out)
 
@@ -311,11 +311,16 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             return self._mask.copy()  # all zeros once the game is over
         return np.zeros(len(self._mask), np.int8)
 
+    def _new_planes(self) -> NDArray[np.int8]:
+        """Space for kernels to write planes into: ``(cells, planes)``."""
+        return np.empty((self.game.rows * self.game.columns, len(self.planes)), np.int8)
+
     def observe(self, agent: str) -> Observation:
         """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
-        out = np.empty(self.board_shape, np.int8)
+        out = self._new_planes()
         assert self._show is not None
         self._show(self.game, self._states, PLAYER[agent], self.extra_planes, out)
+        out = out.reshape(self.board_shape)
         if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))
         if self.dtype != np.int8:
@@ -414,8 +419,7 @@ class Start(NamedTuple):
 
     @staticmethod
     def of(game: Game, state: State) -> "Start":
-        mask = np.zeros(game.num_actions(), np.int8)
-        game.legal_mask(state, mask)
+        mask = legal_mask_of(game, state)
         record = np.frombuffer(state.tobytes(), np.uint8)
         return Start(record, mask, int(state.winner), int(game.to_play(state)))
 

@@ -163,15 +163,20 @@ def show_boards(
     masks: NDArray[np.int8],
     extra: NDArray[np.int8],
 ) -> None:
-    """Write what is seen on some boards: planes, and masks that are all 1 where a game is over."""
+    """Write what is seen on some boards: planes, and masks that are all 1 where a game is over.
+
+    `out` is ``(boards, cells, planes)``.
+    """
+    owners = np.empty(out.shape[1], np.int8)
     for i in range(which.size):
         state = states[which[i]]
         viewer = game.to_play(state) if to_play else int(viewers[which[i]])
-        write_planes(game, state, viewer, extra, out[i])
+        game.owners(state, owners)
+        write_planes(game, state, viewer, owners, extra, out[i])
         if game.is_terminal(state):
             masks[i, :] = 1
         else:
-            game.legal_mask(state, masks[i])
+            game.legal_mask(state, owners, masks[i])
 
 
 COMPILED: Final = {
@@ -514,7 +519,11 @@ class Boards:
     def _write_shown(
         self, which: Which, to_play: bool, planes: NDArray[Any], masks: NDArray[np.int8]
     ) -> None:
-        out = planes.transpose(0, 2, 3, 1) if self.env.channels_first else planes
+        count, cells = len(planes), self.game.rows * self.game.columns
+        if self.env.channels_first:
+            out = planes.reshape(count, -1, cells).transpose(0, 2, 1)
+        else:
+            out = planes.reshape(count, cells, -1)
         to_play = to_play or self.side == BOTH
         self._run(
             show_boards, self.states, self.players, to_play, which, out, masks,

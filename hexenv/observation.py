@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.games.base import NO_ACTION, Game, State
+from hexenv.games.base import NO_ACTION, Cells, Game, State
 
 SIDE: Final = 0
 LAST_MOVE: Final = 1
@@ -36,18 +36,19 @@ def extra_codes(game: Game, names: tuple[str, ...]) -> NDArray[np.int8]:
 
 @kernel
 def write_planes(
-    game: Any, state: State, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
+    game: Any, state: State, player: int, owners: Cells, extra: NDArray[np.int8], out: NDArray[Any]
 ) -> None:
-    """Write the game's planes and the extra ones behind them into `out`, ``(rows, columns, K)``."""
-    out[:] = 0
-    game.observe(state, player, out)
-    first = out.shape[2] - extra.size
+    """Write the game's planes and the extra ones behind them into `out`, ``(cells, K)``.
+
+    `owners` is what the game's `owners` says of the position.
+    """
+    game.observe(state, player, owners, out)
+    first = out.shape[1] - extra.size
     for i in range(extra.size):
         if extra[i] == SIDE:
-            out[:, :, first + i] = 1 - game.to_play(state)
+            out[:, first + i] = 1 - game.to_play(state)
         elif extra[i] == LAST_MOVE and state.last_action != NO_ACTION:
-            cell = game.last_cell(state)
-            out[cell // game.columns, cell % game.columns, first + i] = 1
+            out[game.last_cell(state), first + i] = 1
 
 
 # Python passes numba an array ten times faster than a record, so the two functions that every step
@@ -59,7 +60,9 @@ def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tupl
     """Step, and write the new mask; returns the winner and the player to move."""
     state = states[0]
     game.step(state, action)
-    game.legal_mask(state, mask)
+    owners = np.empty(game.rows * game.columns, np.int8)
+    game.owners(state, owners)
+    game.legal_mask(state, owners, mask)
     return state.winner, game.to_play(state)
 
 
@@ -68,7 +71,9 @@ def show(
     game: Any, states: Any, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
 ) -> None:
     """Write the planes that `player` sees."""
-    write_planes(game, states[0], player, extra, out)
+    owners = np.empty(game.rows * game.columns, np.int8)
+    game.owners(states[0], owners)
+    write_planes(game, states[0], player, owners, extra, out)
 
 
 compiled_advance: Final = CompiledFunction(advance)

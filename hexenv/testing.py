@@ -51,12 +51,14 @@ class GameLog(NamedTuple):
     """``(plies + 1, 2)``: the outcome for either player."""
     hashes: NDArray[np.int64]
     """The position's hash."""
-    owners: NDArray[np.int64]
+    owners: NDArray[np.int8]
     """``(plies + 1, rows * columns)``: whose stone is on a cell."""
+    single_owners: NDArray[np.int64]
+    """``(plies + 1, rows * columns)``: the same, asked cell by cell."""
     completing: NDArray[np.bool_]
     """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins."""
     planes: NDArray[np.int8]
-    """``(plies + 1, 2, rows, columns, n)``: the views of 0 and 1; the last plane is not theirs."""
+    """``(plies + 1, 2, cells, n)``: the views of 0 and 1; the last plane is not theirs."""
     last_cells: NDArray[np.int64]
     """The cell of the stone placed last."""
 
@@ -79,24 +81,25 @@ def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False
 def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
     """Kernel: play `actions` and fill a `GameLog`, given as a plain tuple."""
     states, legal, counts, masks, players, ended, outcomes, hashes = log[:8]
-    owners, completing, planes, last_cells = log[8:]
+    owners, single_owners, completing, planes, last_cells = log[8:]
     game.initial(state)
     for ply in range(len(actions) + 1):
         if ply > 0:
             game.step(state, int(actions[ply - 1]))
         game.copy(state, states[ply])
         counts[ply] = game.legal_actions(state, legal[ply])
-        game.legal_mask(state, masks[ply])
+        game.owners(state, owners[ply])
+        game.legal_mask(state, owners[ply], masks[ply])
         players[ply] = game.to_play(state)
         ended[ply] = game.is_terminal(state)
         hashes[ply] = game.position_hash(state)
         last_cells[ply] = game.last_cell(state)
         for player in range(2):
             outcomes[ply, player] = game.outcome(state, player)
-            game.observe(state, player, planes[ply, player])
+            game.observe(state, player, owners[ply], planes[ply, player])
         for cell in range(game.rows * game.columns):
-            owners[ply, cell] = game.owner(state, cell)
-            if owners[ply, cell] != EMPTY:
+            single_owners[ply, cell] = game.owner(state, cell)
+            if single_owners[ply, cell] != EMPTY:
                 completing[ply, cell] = game.completes(state, cell)
 
 
@@ -111,9 +114,10 @@ def _empty_log(game: Game, positions: int) -> GameLog:
         ended=np.zeros(positions, np.bool_),
         outcomes=np.zeros((positions, 2), np.int64),
         hashes=np.zeros(positions, np.int64),
-        owners=np.zeros((positions, cells), np.int64),
+        owners=np.full((positions, cells), UNTOUCHED, np.int8),
+        single_owners=np.zeros((positions, cells), np.int64),
         completing=np.zeros((positions, cells), np.bool_),
-        planes=np.zeros((positions, 2, game.rows, game.columns, planes), np.int8),
+        planes=np.full((positions, 2, cells, planes), UNTOUCHED, np.int8),
         last_cells=np.zeros(positions, np.int64),
     )
 
@@ -435,14 +439,15 @@ def _check_ends(game: Game, actions: list[int], log: GameLog) -> None:
 
 
 def _check_stones(game: Game, actions: list[int], log: GameLog) -> None:
-    """`owner`, `observe`, `last_cell`, `completes` and `winning_cells` tell of the same stones."""
-    if not np.isin(log.owners, (EMPTY, 0, 1)).all():
-        _fail_after(game, actions, "owner", f"0, 1 or {EMPTY} at every ply", np.unique(log.owners))
-    board = (len(actions) + 1, game.rows, game.columns)
+    """All that tells of stones tells of the same ones."""
+    if not np.isin(log.single_owners, (EMPTY, 0, 1)).all():
+        found = np.unique(log.single_owners)
+        _fail_after(game, actions, "owner", f"0, 1 or {EMPTY} at every ply", found)
+    _expect_everywhere(game, actions, "owners", log.single_owners, log.owners)
     for player in (0, 1):
         planes = log.planes[:, player]
         for plane, owner in ((0, player), (1, 1 - player), (-1, UNTOUCHED)):
-            stones = (log.owners == owner).reshape(board)
+            stones = log.owners == owner
             claim = f"plane {plane} of observe for {player}"
             _expect_everywhere(game, actions, claim, stones.astype(np.int8), planes[..., plane])
     _expect_everywhere(game, actions[:0], "last_cell", [NO_ACTION], log.last_cells)
@@ -516,7 +521,7 @@ def _check_texts(game: Game, actions: list[int], log: GameLog) -> None:
 def _check_rebuilt(game: Game, actions: list[int], log: GameLog) -> None:
     """The stones put down one by one, by `place`, are the position that `step` led to."""
     for ply in _spread_plies(actions, 64):
-        board = log.owners[ply].astype(np.int8).reshape(game.rows, game.columns)
+        board = log.owners[ply].reshape(game.rows, game.columns)
         state = notation.from_cells(game, board, int(log.players[ply]))
         _expect_same_position(game, actions[:ply], "from_cells", log, state)
 

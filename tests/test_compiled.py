@@ -695,7 +695,9 @@ PLAIN |= {"planes", "symmetries", "winning_cells"}
 """What the contract has besides methods that compile."""
 
 
-def ask_everything(game, plies, state, played, stone, legal, mask, planes, buffer, rng, cells):
+def ask_everything(
+    game, plies, state, played, stone, legal, mask, planes, buffer, rng, cells, owners
+):
     """Play a position and call every method that compiles."""
     game.initial(state)
     for _ in range(plies):
@@ -705,11 +707,12 @@ def ask_everything(game, plies, state, played, stone, legal, mask, planes, buffe
     following = game.next_actions(state, legal, count, played_last)
     count = game.legal_actions(state, legal)
     filled = game.cell_of(state, int(legal[0])), game.num_cells()
-    game.legal_mask(state, mask)
+    game.owners(state, owners)
+    game.legal_mask(state, owners, mask)
     for cell in range(len(cells)):
         cells[cell] = game.owner(state, cell)
     for player in range(2):
-        game.observe(state, player, planes[player])
+        game.observe(state, player, owners, planes[player])
     game.copy(state, played)
     game.random_playout(played, rng, buffer)
     game.copy(state, stone)
@@ -752,10 +755,11 @@ def test_everything_of_the_contract_compiles(game, plies):
         legal, buffer = np.zeros((2, game.num_actions()), np.int32)
         mask = np.full(game.num_actions(), 7, np.int8)
         cells = np.zeros(game.rows * game.columns, np.int64)
-        planes = np.zeros((2, game.rows, game.columns, len(game.planes())), np.int8)
+        owners = np.zeros(len(cells), np.int8)
+        planes = np.zeros((2, len(cells), len(game.planes())), np.int8)
         rng = np.random.default_rng(5)
-        said = run(game, plies, *states, legal, mask, planes, buffer, rng, cells)
+        said = run(game, plies, *states, legal, mask, planes, buffer, rng, cells, owners)
         positions = states[0].tobytes(), states[2].tobytes()
-        answers.append([*said, legal, mask, planes, cells, *positions])
+        answers.append([*said, legal, mask, planes, cells, owners, *positions])
     for interpreted, machine_code in zip(*answers, strict=True):
         assert np.array_equal(interpreted, machine_code)

@@ -456,9 +456,7 @@ def test_a_game_that_is_over_has_no_legal_actions_though_cells_are_empty(game, m
     assert game.is_terminal(state)
     assert state.winner == winner
     assert base.legal_actions(game, state) == []
-    mask = np.ones(game.num_actions(), np.int8)
-    game.legal_mask(state, mask)
-    assert not mask.any()
+    assert not base.legal_mask_of(game, state).any()
 
 
 # ---- Gomoku: overlines ---------------------------------------------------------------------------

@@ -14,15 +14,9 @@ GAMES = 300 if not numba.config.DISABLE_JIT else 60
 
 
 def planes_of(game, state, player):
-    planes = np.zeros((game.rows, game.columns, 2), np.int8)
-    game.observe(state, player, planes)
-    return planes
-
-
-def mask_of(game, state):
-    mask = np.empty(game.num_actions(), np.int8)
-    game.legal_mask(state, mask)
-    return mask
+    planes = np.empty((game.rows * game.columns, 2), np.int8)
+    game.observe(state, player, base.cell_owners(game, state).reshape(-1), planes)
+    return planes.reshape(game.rows, game.columns, 2)
 
 
 def compare_random_game(game, env, rng, their_cells, board_of):
@@ -51,11 +45,13 @@ def compare_random_game(game, env, rng, their_cells, board_of):
             if over:
                 assert env.rewards[agent] == game.outcome(state, player)
         if game.is_terminal(state):
-            assert not mask_of(game, state).any()
+            assert not base.legal_mask_of(game, state).any()
             return [env.rewards[agent] for agent in agents]
         mover = agents[game.to_play(state)]
         assert env.agent_selection == mover
-        assert np.array_equal(mask_of(game, state), env.observe(mover)["action_mask"][their_cells])
+        assert np.array_equal(
+            base.legal_mask_of(game, state), env.observe(mover)["action_mask"][their_cells]
+        )
         action = int(rng.choice(base.legal_actions(game, state)))
         game.step(state, action)
         env.step(their_cells[action])

@@ -52,7 +52,7 @@ def legal_actions_at_the_end(self, state, out):
     return max(1, TicTacToe.legal_actions(self, state, out))
 
 
-def legal_mask_not_written(self, state, out):
+def legal_mask_not_written(self, state, owners, out):
     out[:5] = 1
 
 
@@ -104,13 +104,21 @@ def owner_of_the_mirror_cell(self, state, cell):
     return TicTacToe.owner(self, state, 8 - cell)
 
 
-def observe_without_perspective(self, state, player, out):
-    base.observe(self, state, 0, out)
+def owners_not_written(self, state, out):
+    pass
 
 
-def observe_that_writes_beyond(self, state, player, out):
-    base.observe(self, state, player, out)
-    out[0, 0, 2] = 1
+def observe_without_perspective(self, state, player, owners, out):
+    base.observe(self, state, 0, owners, out)
+
+
+def observe_that_writes_beyond(self, state, player, owners, out):
+    base.observe(self, state, player, owners, out)
+    out[0, 2] = 1
+
+
+def observe_that_leaves_the_rest(self, state, player, owners, out):
+    base.observe(self, state, player, owners, out[:, :2])
 
 
 def playout_that_stops(self, state, rng, buffer):
@@ -226,15 +234,17 @@ FAULTS = {
     initial_that_forgets_a_field: ("initial", "initial, against a new state: expected"),
     copy_that_forgets_a_field: ("copy", "copy: expected"),
     copy_that_changes_its_source: ("copy", "hash of initial, against a new state: expected 256"),
-    owner_of_the_mirror_cell: ("owner", "plane 0 of observe for 0"),
+    owner_of_the_mirror_cell: ("owner", "owners: expected"),
+    owners_not_written: ("owners", "owners of initial, against a new state"),
     observe_without_perspective: ("observe", "plane 0 of observe for 1"),
     observe_that_writes_beyond: ("observe", "plane -1 of observe for 0"),
+    observe_that_leaves_the_rest: ("observe", "plane -1 of observe for 0"),
     playout_that_stops: ("random_playout", "winner after random_playout: expected one of"),
     playout_that_fails: ("random_playout", r"got IndexError.*; in the game \d+ "),
     playout_that_never_draws: ("random_playout", "random_playout: expected one of .2., got 0"),
     hash_of_one_side: ("position_hash", "position_hash: expected one not seen at another"),
     hash_of_the_last_action: ("position_hash", "hash of from_cells: expected"),
-    place_that_forgets_the_hash: ("place", "plane 1 of observe for 0"),
+    place_that_forgets_the_hash: ("place", "owners: expected"),
     completes_always: ("completes", "completes: expected no stone before a win"),
     completes_never: ("completes", "completes for cell .: expected True, got False"),
     winning_cells_of_nobody: ("winning_cells", "winning_cells: expected different cells, got ..;"),
@@ -306,6 +316,7 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
     to_play = TicTacToe.to_play
     outcome = TicTacToe.outcome
     owner = TicTacToe.owner
+    owners = TicTacToe.owners
     observe = TicTacToe.observe
     last_cell = TicTacToe.last_cell
     cell_of = TicTacToe.cell_of
@@ -348,7 +359,7 @@ def test_a_log_has_a_row_for_every_position():
     assert log.ended.tolist() == [False] * 4
     assert log.last_cells.tolist() == [base.NO_ACTION, 38, 31, 35]
     assert np.flatnonzero(log.owners[3] == 0).tolist() == [35, 38]
-    assert np.flatnonzero(log.planes[3, 1, :, :, 0]).tolist() == [31]
+    assert np.flatnonzero(log.planes[3, 1, :, 0]).tolist() == [31]
     assert log.states.ply.tolist() == [0, 1, 2, 3]
 
 

@@ -121,8 +121,14 @@ class Game(Protocol):
         """
         ...
 
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        """Write 1 for every legal action and 0 for the others into ``(num_actions(),) int8``."""
+    def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+        """Write 1 for every legal action and 0 for the others into ``(num_actions(),) int8``.
+
+        Args:
+            state: The position.
+            owners: What `owners` says of it.
+            out: The mask.
+        """
         ...
 
     def is_terminal(self, state: State) -> bool:
@@ -145,14 +151,19 @@ class Game(Protocol):
         """Whose stone is on `cell`: 0, 1 or `EMPTY`."""
         ...
 
-    def observe(self, state: State, player: int, out: Cells) -> None:
+    def owners(self, state: State, out: Cells) -> None:
+        """Write `owner` of every cell into ``(rows * columns,) int8``."""
+        ...
+
+    def observe(self, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
         """Write the planes of `planes` as `player` sees them.
 
         Args:
             state: The position.
             player: Whose view.
-            out: ``(rows, columns, >= len(planes())) int8`` of zeros; plane 0 gets the player's own
-                stones, plane 1 the opponent's, as ones.
+            owners: What `owners` says of it.
+            out: ``(rows * columns, >= len(planes()))``: plane 0 gets the player's own stones, plane
+                1 the opponent's, as ones; planes beyond the game's own get zeros.
         """
         ...
 
@@ -362,15 +373,55 @@ def count_plies(self: Any, owners: Cells, to_play: int) -> int:
 
 
 @kernel
-def observe(self: Any, state: State, player: int, out: Cells) -> None:
-    """`Game.observe` by way of `Game.owner`."""
-    cell = 0
-    for row in range(self.rows):
-        for column in range(self.columns):
-            owner = self.owner(state, cell)
-            if owner != EMPTY:
-                out[row, column, 0 if owner == player else 1] = 1
-            cell += 1
+def owners(self: Any, state: State, out: Cells) -> None:
+    """`Game.owners` by way of `Game.owner`."""
+    for cell in range(out.size):
+        out[cell] = self.owner(state, cell)
+
+
+@kernel
+def owner_by_bits(first: int, second: int) -> int:
+    """Whose stone it is by the lowest bits of two numbers, one for the stones of each player."""
+    return (first & 1) + 2 * (second & 1) + EMPTY
+
+
+@kernel
+def legal_mask(self: Any, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+    """`Game.legal_mask` where the actions are the cells, and the empty ones legal."""
+    in_play = state.winner == IN_PLAY
+    for cell in range(owners.size):
+        out[cell] = in_play & (owners[cell] == EMPTY)
+
+
+@kernel
+def observe(self: Any, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
+    """`Game.observe` where the stones say all there is to know."""
+    write_stones(owners, player, 0, out)
+
+
+@kernel
+def write_stones(owners: Cells, player: int, third: int, out: NDArray[Any]) -> None:
+    """Write planes 0 and 1 of `Game.observe`, `third` all over plane 2, and zeros beyond.
+
+    The first two cases are the last one over again. A compiler that knows how many planes there
+    are writes them several times as fast, and compares bytes with bytes many at once.
+    """
+    own, opponent = np.int8(player), np.int8(1 - player)
+    if out.shape[1] == 2:
+        for cell in range(owners.size):
+            out[cell, 0] = owners[cell] == own
+            out[cell, 1] = owners[cell] == opponent
+    elif out.shape[1] == 3:
+        for cell in range(owners.size):
+            out[cell, 0] = owners[cell] == own
+            out[cell, 1] = owners[cell] == opponent
+            out[cell, 2] = third
+    else:
+        out[:, 2] = third
+        out[:, 3:] = 0
+        for cell in range(owners.size):
+            out[cell, 0] = owners[cell] == own
+            out[cell, 1] = owners[cell] == opponent
 
 
 @kernel
@@ -447,8 +498,16 @@ def legal_actions(game: Game, state: State) -> list[int]:
 
 def cell_owners(game: Game, state: State) -> Cells:
     """The whole board: ``(rows, columns) int8`` of 0, 1 and `EMPTY`."""
-    owners = [game.owner(state, cell) for cell in range(game.rows * game.columns)]
-    return np.array(owners, np.int8).reshape(game.rows, game.columns)
+    cells = np.empty(game.rows * game.columns, np.int8)
+    game.owners(state, cells)
+    return cells.reshape(game.rows, game.columns)
+
+
+def legal_mask_of(game: Game, state: State) -> NDArray[np.int8]:
+    """The mask of the legal actions, ``(num_actions(),) int8``."""
+    mask = np.empty(game.num_actions(), np.int8)
+    game.legal_mask(state, cell_owners(game, state).reshape(-1), mask)
+    return mask
 
 
 def grid_symmetries(

@@ -39,6 +39,7 @@ class Connect4(NamedTuple):
     outcome = base.outcome
     winning_action = base.winning_action
     planes = base.stone_planes
+    observe = base.observe
 
     def num_actions(self) -> int:
         return self.columns
@@ -116,14 +117,15 @@ class Connect4(NamedTuple):
             return 1
         return EMPTY
 
-    def observe(self, state: State, player: int, out: Cells) -> None:
-        own, opponent = int(state.stones[player]), int(state.stones[1 - player])
-        for column in range(self.columns):
-            bottom = column * (self.rows + 1)
-            for row in range(self.rows):
-                bit = bottom + self.rows - 1 - row
-                out[row, column, 0] = (own >> bit) & 1
-                out[row, column, 1] = (opponent >> bit) & 1
+    def owners(self, state: State, out: Cells) -> None:
+        rows, columns = self.rows, self.columns
+        first, second = int(state.stones[0]), int(state.stones[1])
+        for row in range(rows):
+            cells = out[row * columns :]
+            bit = rows - 1 - row
+            for column in range(columns):
+                cells[column] = base.owner_by_bits(first >> bit, second >> bit)
+                bit += rows + 1
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
@@ -137,12 +139,10 @@ class Connect4(NamedTuple):
                 count += 1
         return count
 
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        taken = int(state.stones[0] | state.stones[1])
-        top = self.rows - 1
-        for column in range(self.columns):
-            full = (taken >> (column * (self.rows + 1) + top)) & 1
-            out[column] = 1 - full if state.winner == IN_PLAY else 0
+    def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+        in_play = state.winner == IN_PLAY
+        for column in range(self.columns):  # whose top cells are the first
+            out[column] = in_play & (owners[column] == EMPTY)
 
     def position_hash(self, state: State) -> int:
         # Unique, not only likely so: the stones of player 0, and a bit above each column's top

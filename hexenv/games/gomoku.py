@@ -76,6 +76,8 @@ class Gomoku(NamedTuple):
     last_cell = base.last_cell
     cell_of = base.cell_of
     num_cells = base.num_cells
+    legal_mask = base.legal_mask
+    observe = base.observe
     next_actions = base.drop_played
     why_illegal = base.why_illegal
     count_plies = base.count_plies
@@ -181,12 +183,13 @@ class Gomoku(NamedTuple):
             return 1
         return EMPTY
 
-    def observe(self, state: State, player: int, out: Cells) -> None:
+    def owners(self, state: State, out: Cells) -> None:
+        columns = self.columns
         for row in range(self.rows):
-            own, opponent = int(state.lines[player, row]), int(state.lines[1 - player, row])
-            for column in range(self.columns):
-                out[row, column, 0] = (own >> column) & 1
-                out[row, column, 1] = (opponent >> column) & 1
+            first, second = int(state.lines[0, row]), int(state.lines[1, row])
+            cells = out[row * columns :]
+            for column in range(columns):
+                cells[column] = base.owner_by_bits(first >> column, second >> column)
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
@@ -199,13 +202,6 @@ class Gomoku(NamedTuple):
                     out[count] = row * self.columns + column
                     count += 1
         return count
-
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        in_play = int(state.winner == IN_PLAY)
-        for row in range(self.rows):
-            free = ~int(state.lines[0, row] | state.lines[1, row])
-            for column in range(self.columns):
-                out[row * self.columns + column] = (free >> column) & in_play
 
     def position_hash(self, state: State) -> int:
         return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)

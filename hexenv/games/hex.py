@@ -17,7 +17,7 @@ a union-find over all of these: a player has won when both of the player's sides
 """
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,26 +194,24 @@ class Hex(NamedTuple):
             return self.legal_actions(state, actions)
         return base.drop_played(self, state, actions, count, played)
 
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        owners, in_play = state.owners, state.winner == IN_PLAY
+    def owners(self, state: State, out: Cells) -> None:
+        columns = self.columns
         for row in range(self.rows):
-            first, start = row * self.columns, (row + 1) * WIDTH + 1
-            for column in range(self.columns):
-                out[first + column] = in_play & (owners[start + column] == EMPTY)
+            # Slices, as an index that might be negative keeps a compiler from copying many at once.
+            places = state.owners[(row + 1) * WIDTH + 1 :]
+            cells = out[row * columns :]
+            for column in range(columns):
+                cells[column] = places[column]
+
+    def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+        base.legal_mask(self, state, owners, out)
         if self.swap:
             out[self.rows * self.columns] = self.can_swap(state)
 
-    def observe(self, state: State, player: int, out: Cells) -> None:
-        owners, first_to_play = state.owners, 1 - (state.ply & 1)
-        for row in range(self.rows):
-            start = (row + 1) * WIDTH + 1
-            for column in range(self.columns):
-                owner = owners[start + column]
-                out[row, column, 0] = owner == player
-                out[row, column, 1] = owner == 1 - player
-                out[row, column, 2] = first_to_play
+    def observe(self, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
+        base.write_stones(owners, player, 1 - (state.ply & 1), out)
         if self.swap:
-            out[:, :, 3] = self.can_swap(state)
+            out[:, 3] = self.can_swap(state)
 
     def position_hash(self, state: State) -> int:
         return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)

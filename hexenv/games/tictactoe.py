@@ -48,6 +48,8 @@ class TicTacToe(NamedTuple):
     last_cell = base.last_cell
     cell_of = base.cell_of
     num_cells = base.num_cells
+    legal_mask = base.legal_mask
+    observe = base.observe
     next_actions = base.drop_played
     why_illegal = base.why_illegal
     count_plies = base.count_plies
@@ -91,11 +93,10 @@ class TicTacToe(NamedTuple):
             return 1
         return EMPTY
 
-    def observe(self, state: State, player: int, out: Cells) -> None:
-        own, opponent = int(state.stones[player]), int(state.stones[1 - player])
+    def owners(self, state: State, out: Cells) -> None:
+        first, second = int(state.stones[0]), int(state.stones[1])
         for cell in range(9):
-            out[cell // 3, cell % 3, 0] = (own >> cell) & 1
-            out[cell // 3, cell % 3, 1] = (opponent >> cell) & 1
+            out[cell] = base.owner_by_bits(first >> cell, second >> cell)
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
@@ -107,13 +108,6 @@ class TicTacToe(NamedTuple):
                 out[count] = cell
                 count += 1
         return count
-
-    def legal_mask(self, state: State, out: NDArray[np.int8]) -> None:
-        taken = state.stones[0] | state.stones[1]
-        if state.winner != IN_PLAY:
-            taken = 511
-        for cell in range(9):
-            out[cell] = 1 - ((taken >> cell) & 1)
 
     def position_hash(self, state: State) -> int:
         return int(state.stones[0]) | int(state.stones[1]) << 9
