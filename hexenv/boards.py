@@ -5,7 +5,7 @@ and something else (`hexenv.opponents`) the other side.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -387,13 +387,16 @@ class Boards:
                 start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
                 which, self.side, len(self._pool), old,
             )  # fmt: skip
+            self._illegal_in_episode[which] = 0
+            if not self._opponents:  # nobody moves before the learner does
+                self.idle[which] = False
+                return
             if self.moves is not None:
                 for board in which.tolist():
                     self.moves[board] = self._first_moves.copy()
             for number, opponent in enumerate(self._opponents):
                 opponent.begin(self, which[self._chosen[which] == number])
             self._answer(which)
-            self._illegal_in_episode[which] = 0
             has_begun = self.states["winner"][which] == IN_PLAY
             self.idle[which[has_begun]] = False
             which = which[~has_begun]
@@ -481,7 +484,11 @@ class Boards:
 
     def answer_by(self, policy: Any, which: Which) -> None:
         """Let a compiled policy play on some boards until it is the learner's turn."""
-        self._run(answer_boards, self.states, self.players, self.seeds, which, policy)
+        arguments = (self.states, self.players, self.seeds, which, policy)
+        run = self._specialised.get(type(policy))
+        if run is None:
+            run = self._specialised[type(policy)] = self._specialise(answer_boards, *arguments)
+        run(self.game, *arguments)
 
     def answer_with(self, which: Which, actions: NDArray[np.int64]) -> None:
         """Play the opponent's actions, checked before, on the boards that wait for them."""
@@ -532,12 +539,12 @@ class Boards:
 
     def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a kernel of this module, compiled if the game is."""
-        # A policy comes last; all other arguments are always of one type.
-        key = (function, cast("type[Any]", type(arguments[-1])))
-        run = self._specialised.get(key)
-        if run is None:
-            run = function
-            if is_compiled(self.game):
-                run = COMPILED[function].specialise(self.game, *arguments)
-            self._specialised[key] = run
+        run = self._specialised.get(function)
+        if run is None:  # its arguments will always be of these types
+            run = self._specialised[function] = self._specialise(function, *arguments)
         return run(self.game, *arguments)
+
+    def _specialise(self, function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+        if not is_compiled(self.game):
+            return function
+        return COMPILED[function].specialise(self.game, *arguments)

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled import CompiledFunction, inlined_kernel, kernel
 from hexenv.games.base import NO_ACTION, Cells, Game, State
 
 SIDE: Final = 0
@@ -34,7 +34,7 @@ def extra_codes(game: Game, names: tuple[str, ...]) -> NDArray[np.int8]:
     return np.array([EXTRA_PLANES.index(name) for name in names[len(game.planes()) :]], np.int8)
 
 
-@kernel
+@inlined_kernel
 def write_planes(
     game: Any, state: State, player: int, owners: Cells, extra: NDArray[np.int8], out: NDArray[Any]
 ) -> None:

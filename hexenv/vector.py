@@ -136,6 +136,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.single_action_space = self._env.action_space(AGENTS[0])
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._every = np.ones(num_envs, np.bool_)
         self._masks = np.ones((num_envs, self._env.game.num_actions()), np.int8)  # all parts'
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
@@ -222,7 +223,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def _named_in(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
-            return np.ones(self.num_envs, np.bool_)
+            return self._every.copy()
         if getattr(mask, "dtype", None) != np.bool_:
             raise TypeError(f"expected reset_mask as an array of bool, got {mask!r}")
         if mask.shape != (self.num_envs,) or not mask.any():
@@ -286,31 +287,40 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
         planes = self._parts[0].boards.new_planes(self.num_envs)
-        if len(self._parts) == 1 or not all(part.boards.is_compiled for part in self._parts):
+        if len(self._parts) == 1:
+            outcome, ended = self._step(self._parts[0], actions, planes)
+            all_ended = [ended]
+        else:
+            outcome, all_ended = self._step_parts(actions, planes)
+        observations, infos = self._seen(planes)
+        self._add_final(infos, [ended for ended in all_ended if ended is not None])
+        rewards, terminations, truncations = outcome
+        return observations, rewards, terminations, truncations, infos
+
+    def _step_parts(
+        self, actions: NDArray[np.int64], planes: NDArray[Any]
+    ) -> tuple[Outcome, list[Ended | None]]:
+        """Step all parts, each in a thread of its own where that can be."""
+        if not all(part.boards.is_compiled for part in self._parts):
             found = [self._step(part, actions, planes) for part in self._parts]
         else:
             self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
             rest = [self._pool.submit(self._step, p, actions, planes) for p in self._parts[1:]]
             found = [self._step(self._parts[0], actions, planes)] + [one.result() for one in rest]
         outcomes = [outcome for outcome, _ in found]
-        rewards, terminations, truncations = (
-            np.concatenate(arrays) if len(outcomes) > 1 else arrays[0]
-            for arrays in zip(*outcomes, strict=True)
-        )
-        observations, infos = self._seen(planes)
-        self._add_final(infos, [ended for _, ended in found if ended is not None])
-        return observations, rewards, terminations, truncations, infos
+        together = Outcome(*[np.concatenate(arrays) for arrays in zip(*outcomes, strict=True)])
+        return together, [ended for _, ended in found]
 
     def _step(
         self, part: Part, actions: NDArray[np.int64], planes: NDArray[Any]
     ) -> tuple[Outcome, Ended | None]:
         """Step the boards of a part, and write what is seen afterwards."""
         boards, ended = part.boards, None
-        begin = np.flatnonzero(boards.idle)
+        begin = boards.idle.nonzero()[0]
         outcome = boards.play(actions[part.place])
         over = outcome.terminations | outcome.truncations
         if self._mode == AutoresetMode.SAME_STEP:
-            begin = np.flatnonzero(over)
+            begin = over.nonzero()[0]
             if begin.size:
                 ended = Ended(begin + part.place.start, *boards.show(begin))
         if self._mode != AutoresetMode.SAME_STEP:
@@ -330,7 +340,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._env.mask_in != "observation":
             masks = self._masks.copy()
             if which is None:
-                which = np.ones(self.num_envs, np.bool_)
+                which = self._every.copy()
             else:
                 masks[~which] = 0  # as Gymnasium leaves what nobody has written
             infos = {"action_mask": masks, "_action_mask": which}

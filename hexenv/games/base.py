@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import copy_record, kernel
+from hexenv.compiled import copy_record, inlined_kernel, kernel
 
 IN_PLAY: Final = -1
 """`state.winner` while the game goes on."""
@@ -399,7 +399,7 @@ def observe(self: Any, state: State, player: int, owners: Cells, out: NDArray[An
     write_stones(owners, player, 0, out)
 
 
-@kernel
+@inlined_kernel
 def write_stones(owners: Cells, player: int, third: int, out: NDArray[Any]) -> None:
     """Write planes 0 and 1 of `Game.observe`, `third` all over plane 2, and zeros beyond.
 
