@@ -28,7 +28,7 @@ from agents.models import (
 from agents.options import number_within
 from agents.search.foreign import action_mask
 from agents.search.puct import Assessment
-from hexenv.aec import AGENTS, BoardEnv
+from hexenv.aec import AGENTS, BoardEnv, planes_of
 from hexenv.games.base import Game, State, legal_mask_of
 
 
@@ -241,13 +241,6 @@ class PolicyAgent:
             return priors / priors.sum(), value
 
         return Assessment(assess)
-
-
-def planes_of(observation: Any) -> NDArray[Any]:
-    """The planes of an observation, which is they or a dictionary that holds them."""
-    if isinstance(observation, dict):
-        observation = cast("dict[str, Any]", observation)["observation"]
-    return np.asarray(observation)
 
 
 def position_of(env: Any) -> str:

@@ -424,6 +424,11 @@ class Start(NamedTuple):
         return Start(record, mask, int(state.winner), int(game.to_play(state)))
 
 
+def planes_of(observation: Observation) -> NDArray[Any]:
+    """The planes of an observation of one board or of many: all of it, or what it holds."""
+    return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
+
+
 def _check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
     if render_mode is not None and render_mode not in known:
         raise ValueError(

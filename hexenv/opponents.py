@@ -147,13 +147,14 @@ class NamedOpponent(AgentOpponent):
     """An agent by name, one for each board."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(make_agent(name), name)
+        super().__init__(make_agent(name), name)  # now, so that a wrong name is told at once
         self._agents: dict[tuple[Boards, int], Any] = {}
 
     def agent_of(self, boards: Boards, board: int) -> Any:
         """Who plays on a board: an agent of its own, which may keep its tree for the next move."""
         if (boards, board) not in self._agents:
-            self._agents[boards, board] = make_agent(self.name)
+            is_first = not self._agents
+            self._agents[boards, board] = self._agent if is_first else make_agent(self.name)
         return self._agents[boards, board]
 
 

@@ -59,6 +59,10 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         **options: Those of `hexenv.boards.LearnerOptions` (`side`, `illegal`, `penalty`,
             `max_illegal`), of `hexenv.aec.ViewOptions`, and of the game.
 
+    Attributes:
+        raw_env: The PettingZoo environment that tells the game and how it is shown, whatever its
+            own position.
+
     Raises:
         TypeError: If the game has no such option.
         ValueError: If an option is out of its range.
@@ -76,11 +80,11 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         **options: Any,
     ) -> None:
         of_learner, of_game = split_options(options)
-        self._env = make_raw_env(game, of_game)
-        self._boards = Boards(self._env, 1, **cast("LearnerOptions", of_learner))
-        self.render_mode = self._env.render_mode
-        self.observation_space = self._env.observation_space(AGENTS[0])
-        self.action_space = self._env.action_space(AGENTS[0])
+        self.raw_env = make_raw_env(game, of_game)
+        self._boards = Boards(self.raw_env, 1, **cast("LearnerOptions", of_learner))
+        self.render_mode = self.raw_env.render_mode
+        self.observation_space = self.raw_env.observation_space(AGENTS[0])
+        self.action_space = self.raw_env.action_space(AGENTS[0])
         self._has_reset = False
         self.set_opponent(opponent)
 
@@ -111,7 +115,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
             ValueError: If the position cannot be read, or its game is over.
         """
         boards = self._boards
-        boards.start(*self._env.starting_position(options or {}))
+        boards.start(*self.raw_env.starting_position(options or {}))
         super().reset(seed=seed)
         if seed is not None or not self._has_reset:
             boards.seed(0, self.np_random)
@@ -141,8 +145,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self._boards.masks[:] = masks
         if self.render_mode == "human":
             self.render()
-        info = {} if self._env.mask_in == "observation" else {"action_mask": masks[0].copy()}
-        return entry(with_mask(self._env, planes, masks), 0), info
+        info = {} if self.raw_env.mask_in == "observation" else {"action_mask": masks[0].copy()}
+        return entry(with_mask(self.raw_env, planes, masks), 0), info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_actions,)``: which actions are legal; all True at the end of an episode."""
@@ -167,12 +171,12 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     def render(self) -> Any:
         """The board as `render_mode` says; see `hexenv.aec.BoardEnv.render`."""
-        self._env.begin_at(self.state, ())
-        return None if self.render_mode == "human" else self._env.render()
+        self.raw_env.begin_at(self.state, ())
+        return None if self.render_mode == "human" else self.raw_env.render()
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self._env.close()
+        self.raw_env.close()
 
 
 def action_array(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:

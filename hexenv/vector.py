@@ -97,6 +97,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         max_episode_steps: Unused: games end.
         **options: Those of `hexenv.boards.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
 
+    Attributes:
+        raw_env: See `hexenv.single.SingleEnv`.
+
     Raises:
         TypeError: If the game has no such option.
         ValueError: If an option is out of its range.
@@ -120,11 +123,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._mode = AutoresetMode(autoreset_mode)
         of_learner, of_game = split_options(options)
         self._learner = cast("LearnerOptions", of_learner)
-        self._env = make_raw_env(game, of_game)
+        self.raw_env = make_raw_env(game, of_game)
         self._plays_both = opponent is None
         if self._plays_both and "side" in of_learner:
             raise ValueError("expected no side without an opponent: the learner plays both")
-        self.render_mode = self._env.render_mode
+        self.render_mode = self.raw_env.render_mode
         if self.render_mode == "human":
             raise ValueError('expected a render_mode of ansi, rgb_array or None, got "human"')
         self.metadata = {
@@ -132,19 +135,19 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             "render_fps": 2,
             "autoreset_mode": self._mode,
         }
-        self.single_observation_space: spaces.Space[Any] = self._env.observation_space(AGENTS[0])
-        self.single_action_space = self._env.action_space(AGENTS[0])
+        self.single_observation_space: spaces.Space[Any] = self.raw_env.observation_space(AGENTS[0])
+        self.single_action_space = self.raw_env.action_space(AGENTS[0])
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._every = np.ones(num_envs, np.bool_)
-        self._masks = np.ones((num_envs, self._env.game.num_actions()), np.int8)  # all parts'
+        self._masks = np.ones((num_envs, self.raw_env.game.num_actions()), np.int8)  # all parts'
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         self._parts = self._divided(opponent, threads)
 
     def _divided(self, opponent: Any, threads: int | None) -> list[Part]:
         """The boards in parts of about one size, one for each thread."""
-        game = self._env.game
+        game = self.raw_env.game
         if threads is None:
             worth = self.num_envs * game.rows * game.columns // CELLS_PER_THREAD
             threads = max(1, min(usable_cpus(), worth))
@@ -157,7 +160,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
             first = start if self.num_envs > 1 else None
-            boards = Boards(self._env, stop - start, first, **self._learner)
+            boards = Boards(self.raw_env, stop - start, first, **self._learner)
             boards.set_opponents(opponents)
             boards.masks = self._masks[start:stop]
             parts.append(Part(boards, slice(start, stop)))
@@ -209,13 +212,13 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         options = dict(options or {})
         which = self._named_in(options.pop("reset_mask", None))
         seeds = seeds_of_boards(seed, self.num_envs)
-        start = self._env.starting_position(options)
+        start = self.raw_env.starting_position(options)
         for part in self._parts:
             part.boards.start(*start)
         self._seed(which, seeds)
         for part in self._parts:
             part.boards.restart(np.flatnonzero(which[part.place]))
-            part.boards.start(*self._env.starting_position({}))  # for the episodes that follow
+            part.boards.start(*self.raw_env.starting_position({}))  # for the episodes that follow
         planes = self._parts[0].boards.new_planes(self.num_envs)
         for part in self._parts:
             part.boards.show_all(planes[part.place])
@@ -337,14 +340,14 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Observation, Infos]:
         """The observations and the infos of some boards, all by default."""
         infos: Infos = {}
-        if self._env.mask_in != "observation":
+        if self.raw_env.mask_in != "observation":
             masks = self._masks.copy()
             if which is None:
                 which = self._every.copy()
             else:
                 masks[~which] = 0  # as Gymnasium leaves what nobody has written
             infos = {"action_mask": masks, "_action_mask": which}
-        return with_mask(self._env, planes, self._masks.copy()), infos
+        return with_mask(self.raw_env, planes, self._masks.copy()), infos
 
     def _add_final(self, infos: Infos, parts: list[Ended]) -> None:
         """Add the last observations and infos, in the form that Gymnasium gives them."""
@@ -355,11 +358,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         has_ended = np.zeros(self.num_envs, np.bool_)
         for ended in parts:
             for number, *seen in zip(ended.numbers, ended.planes, ended.masks, strict=True):
-                final_obs[number] = with_mask(self._env, *seen)
+                final_obs[number] = with_mask(self.raw_env, *seen)
             masks[ended.numbers] = ended.masks
             has_ended[ended.numbers] = True
         final_info: Infos = {}
-        if self._env.mask_in != "observation":
+        if self.raw_env.mask_in != "observation":
             final_info = {"action_mask": masks, "_action_mask": has_ended.copy()}
         infos |= {
             "final_obs": final_obs,
@@ -398,7 +401,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self.render_mode is None:
             return None
         draw = render_text if self.render_mode == "ansi" else render_rgb
-        return tuple(draw(self._env.game, state) for state in self.states)
+        return tuple(draw(self.raw_env.game, state) for state in self.states)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}  # threads cannot be copied

@@ -184,7 +184,7 @@ def test_what_is_played_on_images_is_a_game(board, view):
 def test_actions_lead_back_to_the_game_below(board, side):
     env = SymmetryAugmentation(single(board, side=side))
     below, rng = single(board, side=side), np.random.default_rng(2)
-    game = below.unwrapped._env.game
+    game = below.unwrapped.raw_env.game
     actions, cells = game.symmetries(), cell_symmetries(game)
     for episode in range(8):
         shown, info = env.reset(seed=episode)

@@ -342,7 +342,7 @@ def test_the_side_is_drawn_from_the_seed():
 def test_the_reward_is_the_learners_whoever_ends_the_game(side, moves, action, reward):
     env = single(opponent="greedy", side=side)
     env.reset(seed=1, options={"moves": moves})
-    action = env._env.game.parse_action(action)
+    action = env.raw_env.game.parse_action(action)
     observation, found, terminated, truncated, info = env.step(action)
     assert (found, terminated, truncated) == (reward, True, False)
     assert observation["action_mask"].tolist() == info["action_mask"].tolist() == [1] * 9
@@ -914,7 +914,7 @@ def test_pictures_are_of_the_position(board, mode, draw):
     pictures = []
     for _ in range(4):
         picture = env.render()
-        assert np.array_equal(picture, draw(env._env.game, env.state))
+        assert np.array_equal(picture, draw(env.raw_env.game, env.state))
         pictures.append(picture if mode == "ansi" else picture.tobytes())
         if env.step(np.flatnonzero(env.action_masks())[0])[2]:
             break

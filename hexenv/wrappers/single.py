@@ -10,10 +10,11 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.aec import BoardEnv, Observation
+from hexenv.aec import BoardEnv, Observation, planes_of
 from hexenv.boards import Which
 from hexenv.opponents import entry
 from hexenv.single import SingleEnv, action_array
+from hexenv.vector import BoardVectorEnv
 from hexenv.wrappers.views import (
     CanonicalView,
     FlattenView,
@@ -28,11 +29,6 @@ BOARD: Final[Which] = np.zeros(1, np.int64)
 
 
 # ---- observations with and without masks, of one board or many -----------------------------------
-
-
-def planes_of(observations: Observation) -> NDArray[Any]:
-    """The planes of observations."""
-    return observations["observation"] if isinstance(observations, dict) else observations
 
 
 def show(view: View, observations: Observation, boards: Which) -> Observation:
@@ -66,7 +62,7 @@ def shown_space(space: spaces.Space[Any] | None, view: View) -> spaces.Space[Any
     return view.space()
 
 
-def board_env(env: object, expected: type[Any]) -> BoardEnv:
+def board_env(env: object, expected: type[SingleEnv] | type[BoardVectorEnv]) -> BoardEnv:
     """The environment that tells the game of an unwrapped one.
 
     Raises:
@@ -74,7 +70,7 @@ def board_env(env: object, expected: type[Any]) -> BoardEnv:
     """
     if not isinstance(env, expected):
         raise TypeError(f"expected a {expected.__name__} below the wrapper, got {env}")
-    return env._env  # pyright: ignore
+    return env.raw_env
 
 
 # ---- the wrappers --------------------------------------------------------------------------------

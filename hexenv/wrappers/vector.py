@@ -10,13 +10,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.aec import Observation
+from hexenv.aec import Observation, planes_of
 from hexenv.boards import Which
 from hexenv.games.notation import IllegalActionError
 from hexenv.opponents import entry
 from hexenv.single import action_array
 from hexenv.vector import BoardVectorEnv, Infos, seeds_of_boards
-from hexenv.wrappers.single import board_env, planes_of, planes_space, show, shown_space
+from hexenv.wrappers.single import board_env, planes_space, show, shown_space
 from hexenv.wrappers.views import (
     CanonicalView,
     FlattenView,
