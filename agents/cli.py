@@ -18,6 +18,7 @@ from agents.agent import Agent
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.doors import clear_errors
 from agents.human import HumanPlayer
+from agents.models import PolicyError
 from agents.naming import (
     agent_classes,
     environment_makers,
@@ -103,7 +104,7 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    if isinstance(failure, OSError):  # such as a solver's limit of time
+    if isinstance(failure, (OSError, PolicyError)):  # such as a solver's limit of time
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure

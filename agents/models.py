@@ -16,6 +16,18 @@ Policy = Callable[[NDArray[Any], NDArray[np.int8]], Judgement]
 """Called with planes ``(N, rows, columns, K)`` and masks ``(N, num_actions)``."""
 
 
+def library(module: str, extra: str) -> Any:
+    """A module of a library that an extra brings.
+
+    Raises:
+        ImportError: Saying what to install, if it is missing.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f'expected {module} (pip install "hexenv[{extra}]"): {error}') from error
+
+
 class PolicyError(ValueError):
     """A policy's answer that cannot be played; `row` is the board of the batch."""
 
@@ -48,11 +60,17 @@ def load_sb3(path: str | os.PathLike[str], algorithm: str) -> Any:
     """Read a model's file.
 
     Raises:
+        FileNotFoundError: If there is no such file.
         ValueError: If the library has no such algorithm.
     """
-    for library in map(import_module, ("sb3_contrib", "stable_baselines3")):
-        if hasattr(library, algorithm):
-            return getattr(library, algorithm).load(path, device="cpu")
+    if not any(Path(f"{path}{end}").exists() for end in ("", ".zip")):
+        raise FileNotFoundError(f"expected the file of a model, found none at {path}")
+    for name in ("sb3_contrib", "stable_baselines3"):
+        found = getattr(library(name, "sb3"), algorithm, None)
+        if hasattr(found, "load"):
+            model = cast("Any", found).load(path, device="cpu")
+            model.policy.set_training_mode(False)
+            return model
     raise ValueError(f"expected an algorithm of Stable-Baselines3, got {algorithm!r}")
 
 
@@ -62,18 +80,27 @@ def copy_of_sb3(model: Any) -> Any:
     written = io.BytesIO()
     network.save(written)
     written.seek(0)
-    network_class = cast("Any", type(network))
-    return network_class.load(written, device=network.device)
+    copy = cast("Any", type(network)).load(written, device=network.device)
+    copy.set_training_mode(False)
+    return copy
 
 
 def sb3_policy(model: Any) -> Policy:
     """The policy of a model: an actor-critic's distribution and value, or a Q-network.
 
+    The value of a Q-network is the greatest of its legal actions.
+
     Args:
         model: An algorithm, or its policy.
+
+    Raises:
+        ValueError: If it is of another kind.
     """
-    torch: Any = import_module("torch")
+    torch = library("torch", "torch")
     network = getattr(model, "policy", model)
+    is_actor_critic = hasattr(network, "get_distribution") and not hasattr(network, "lstm_actor")
+    if not (is_actor_critic or hasattr(network, "q_net")):
+        raise ValueError(f"expected an actor-critic or a DQN, got {type(model).__name__}")
     space = model.observation_space
     boards = space["observation"] if "observation" in getattr(space, "spaces", {}) else space
 
@@ -85,8 +112,8 @@ def sb3_policy(model: Any) -> Policy:
         with torch.no_grad():
             tensors, _ = network.obs_to_tensor(observation)
             if hasattr(network, "q_net"):
-                values = network.q_net(tensors)
-                return values.cpu().numpy(), None
+                values = network.q_net(tensors).cpu().numpy()
+                return values, np.where(masks != 0, values, -np.inf).max(axis=1)
             logits = network.get_distribution(tensors).distribution.logits
             values = network.predict_values(tensors)
         return logits.cpu().numpy(), values.cpu().numpy()
@@ -96,25 +123,32 @@ def sb3_policy(model: Any) -> Policy:
 
 def torch_policy(module: Any, channels_first: bool) -> Policy:
     """The policy of a PyTorch module; see `PolicyAgent.from_torch`."""
-    torch: Any = import_module("torch")
+    torch = library("torch", "torch")
 
     def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
         if channels_first:
             planes = np.moveaxis(planes, -1, 1)
         with torch.no_grad():
             found = module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
-        logits, values = cast("Any", found if isinstance(found, tuple) else (found, None))
+        is_pair = isinstance(found, (tuple, list))
+        logits, values = cast("Any", found if is_pair else (found, None))
         return logits.cpu().numpy(), None if values is None else values.cpu().numpy()
 
     return policy
 
 
 def rllib_policy(checkpoint: str | os.PathLike[str]) -> Policy:
-    """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`."""
-    torch: Any = import_module("torch")
-    rl_module: Any = import_module("ray.rllib.core.rl_module.rl_module")
+    """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`.
+
+    Raises:
+        FileNotFoundError: If there is no such folder.
+    """
+    torch = library("torch", "torch")
+    rl_module = library("ray.rllib.core.rl_module.rl_module", "rllib")
 
     folder = Path(checkpoint).absolute()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"expected the folder of a checkpoint, found none at {checkpoint}")
     inner = folder / "learner_group" / "learner" / "rl_module" / "default_policy"
     module = rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder)
     shape = module.observation_space["observations"].shape

@@ -58,7 +58,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         options.setdefault("seed", seed)
     try:
         agent: Any = agent_class(**options)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OSError, ImportError) as error:  # no such file, no such library
         raise ValueError(f"{name}: {error}") from None
     is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
     if not (is_agent or (or_function and callable(agent))):

@@ -30,6 +30,7 @@ from agents.search.foreign import action_mask
 from agents.search.puct import Assessment
 from hexenv.aec import AGENTS, BoardEnv, planes_of
 from hexenv.games.base import Game, State, legal_mask_of
+from hexenv.observation import plane_names
 
 
 class PolicyAgent:
@@ -64,6 +65,7 @@ class PolicyAgent:
         self._planes = planes
         self._rng = np.random.default_rng(seed)
         self._view: BoardEnv | None = None
+        self._shown: BoardEnv | None = None
 
     # ---- of what it can be made ------------------------------------------------------------------
 
@@ -103,8 +105,11 @@ class PolicyAgent:
     def from_rllib(cls, checkpoint: str | os.PathLike[str], **options: Any) -> "PolicyAgent":
         """Of an RLlib checkpoint (new API stack) of a module made by `hexenv.adapters.rllib`.
 
+        It gives no values.
+
         Args:
-            checkpoint: The folder of an algorithm's checkpoint, or of its module's.
+            checkpoint: The folder of an algorithm's checkpoint, or of its module's. (RLlib reads it
+                by pickle, which may run code: open none that you do not trust.)
             **options: Arguments of `PolicyAgent`.
         """
         options.setdefault("title", "rllib")
@@ -117,15 +122,16 @@ class PolicyAgent:
         """Of a function ``f(planes, mask) -> action``, asked for one board at a time.
 
         Args:
-            function: Called with planes ``(rows, columns, K)`` and a mask ``(num_actions,)``.
+            function: Called with planes ``(rows, columns, K)`` and a mask ``(num_actions,)``. A
+                temperature makes no difference, as all other actions have a probability of 0.
             **options: Arguments of `PolicyAgent`.
         """
         options.setdefault("title", getattr(function, "__name__", "function"))
 
         def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
-            logits = np.zeros(masks.shape)
+            logits = np.full(masks.shape, -np.inf)
             for row, (seen, mask) in enumerate(zip(planes, masks, strict=True)):
-                action = np.asarray(function(seen, mask))
+                action = np.asarray(function(seen, mask.copy()))  # it may write on what it is given
                 legal = action.shape == () and action.dtype.kind in "iu"
                 if not (legal and 0 <= action < mask.size and mask[action]):
                     raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
@@ -141,19 +147,28 @@ class PolicyAgent:
         if seed is not None:
             self._rng = np.random.default_rng(seed)
 
+    def see_as(self, env: BoardEnv) -> None:
+        """Take it from here on that what it is given is shown as by this environment.
+
+        Searches and vector environments tell it, whose positions and observations do not say.
+        """
+        if self._shown is None or self._shown.planes != env.planes:
+            self._view = None
+        self._shown = env
+
     def act(self, env: Any) -> int:
         """The policy's action for the agent to move.
 
         Raises:
-            ValueError: Naming the agent and the position, if the policy's answer is of another
-                shape, not finite, or an illegal action.
+            ValueError: Naming the agent and the position, if the policy fails, or its answer is of
+                another shape, not finite, or an illegal action.
         """
         check_in_play(env)
         planes, mask = self._seen(env)
         try:
             return int(self._choose(planes[None], mask[None])[0])
         except PolicyError as error:
-            raise ValueError(f"{self.title}: {error}{position_of(env)}") from None
+            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
 
     def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""
@@ -167,56 +182,94 @@ class PolicyAgent:
         return planes, action_mask(env).astype(np.int8)
 
     def _planes_of(self, game: Game, state: State) -> NDArray[Any]:
-        """What the player to move sees of a position, with the planes asked for."""
-        if self._view is None or self._view.game is not game:
-            self._view = BoardEnv(game, game.name, planes=self._planes or (), mask_in="info")
-        self._view.begin_at(state, ())
-        return np.asarray(self._view.observe(AGENTS[game.to_play(state)]))
+        """What the player to move sees of a position."""
+        view = self._view
+        if view is None or view.game is not game:
+            planes = self._planes
+            if planes is None:
+                planes = self._shown.planes if self._shown is not None else ()
+            view = self._view = BoardEnv(game, game.name, planes=planes, mask_in="info")
+        view = view.clone()  # as several threads may search
+        view.begin_at(state, ())
+        return np.asarray(view.observe(AGENTS[game.to_play(state)]))
 
     def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
         """Actions for many boards.
 
         Args:
             observations: As a vector environment gives them, for those who are to move: planes
-                ``(N, rows, columns, K)``, or a dictionary with these under ``"observation"``.
+                ``(N, rows, columns, K)``, or as `see_as` has told, or a dictionary with these under
+                ``"observation"``.
             masks: ``(N, num_actions)``.
 
         Returns:
             ``(N,)`` legal actions.
 
         Raises:
-            ValueError: As `act`, naming the row.
+            ValueError: As `act`, naming the row; or if the observations have other planes than it
+                was made for.
         """
+        planes = planes_of(observations)
+        if self._shown is not None:
+            if self._planes is not None:
+                wanted = plane_names(self._shown.game, self._planes)
+                if wanted != self._shown.planes:
+                    raise ValueError(
+                        f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
+                        f"got {', '.join(self._shown.planes)}"
+                    )
+            if self._shown.channels_first:
+                planes = np.moveaxis(planes, -3, -1)
         try:
-            return self._choose(planes_of(observations), masks)
+            return self._choose(planes, masks)
         except PolicyError as error:
-            raise ValueError(f"{self.title}: {error} (row {error.row})") from None
+            raise PolicyError(f"{self.title}: {error} (row {error.row})", error.row) from error
+
+    # ---- the policy's answers --------------------------------------------------------------------
 
     def _choose(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> NDArray[np.int64]:
         logits, _ = self._judge(planes, masks)
         if self.temperature > 0.0:  # the greatest of logits with Gumbel noise: a draw from softmax
-            logits = logits / self.temperature + self._rng.gumbel(size=logits.shape)
-        return logits.argmax(axis=1)
+            logits -= np.max(logits, axis=1, keepdims=True)
+            with np.errstate(over="ignore"):  # to -inf, as the temperature goes to 0
+                logits = logits / self.temperature
+            logits += cast("NDArray[np.float64]", self._rng.gumbel(size=logits.shape))
+        return np.argmax(logits, axis=1)
 
     def _judge(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
         """The policy's logits, -inf where an action is illegal, and its values; checked."""
         legal = np.asarray(masks) != 0
-        for row in np.flatnonzero(~legal.any(axis=1)).tolist():
-            raise PolicyError("expected a mask with a legal action in it, got none", row)
-        logits, values = self._policy(planes, masks)
-        logits = np.array(logits, np.float64)
+        refuse(~legal.any(axis=1), "expected a mask with a legal action in it, got none")
+        logits, values = self._asked(planes, masks)
         if logits.shape != legal.shape:
             raise PolicyError(f"expected logits of shape {legal.shape}, got {logits.shape}", 0)
-        for row in np.flatnonzero(np.isnan(logits).any(axis=1)).tolist():
-            raise PolicyError("expected logits that are numbers, got NaN", row)
+        refuse(np.isnan(logits).any(axis=1), "expected logits that are numbers, got NaN")
         logits[~legal] = -np.inf
-        for row in np.flatnonzero(~np.isfinite(logits.max(axis=1))).tolist():
-            raise PolicyError("expected a finite logit for a legal action, got none", row)
+        refuse(np.isposinf(logits).any(axis=1), "expected logits that are finite or -inf, got inf")
+        lacking = ~np.isfinite(logits).any(axis=1)
+        refuse(lacking, "expected a finite logit for a legal action, got none")
         if values is not None:
-            values = np.asarray(values, np.float64).reshape(-1)
-            if values.shape != legal.shape[:1] or not np.isfinite(values).all():
-                raise PolicyError(f"expected {len(legal)} finite values, got {values}", 0)
+            values = values.reshape(-1)
+            if values.shape != legal.shape[:1]:
+                raise PolicyError(f"expected {len(legal)} values, got {len(values)}", 0)
+            refuse(~np.isfinite(values), "expected a finite value, got none")
         return logits, values
+
+    def _asked(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        """The policy's answer, as arrays."""
+        try:
+            answer: Any = self._policy(planes, masks)
+        except PolicyError:
+            raise
+        except Exception as error:  # whatever it is, the agent and the position are to be named
+            raise PolicyError(f"its policy failed: {type(error).__name__}: {error}", 0) from error
+        try:
+            logits, values = answer
+            logits = np.array(logits, np.float64)
+            return logits, None if values is None else np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            kind = type(answer).__name__
+            raise PolicyError(f"expected logits and values (or None), got {kind}", 0) from None
 
     # ---- in a search -----------------------------------------------------------------------------
 
@@ -235,7 +288,8 @@ class PolicyAgent:
             try:
                 logits, values = self._judge(planes[None], mask[None])
             except PolicyError as error:
-                raise ValueError(f"{self.title}: {error}, in a search") from None
+                where = position_of(env) if env is not None else f" (ply {state.ply})"
+                raise PolicyError(f"{self.title}: {error}, in a search{where}", 0) from error
             priors = np.exp(logits[0] - logits[0].max())
             value = 0.0 if values is None else float(np.clip(values[0], -1.0, 1.0))
             return priors / priors.sum(), value
@@ -243,13 +297,30 @@ class PolicyAgent:
         return Assessment(assess)
 
 
+def refuse(wrong: Any, message: str) -> None:
+    """Raise for the first row that is wrong, if one is.
+
+    Raises:
+        PolicyError: Then.
+    """
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        raise PolicyError(message, row)
+
+
 def position_of(env: Any) -> str:
     """Where a game is, for a message."""
     raw = env.unwrapped
-    return f" (ply {raw.state.ply}, after {raw.moves!r})" if isinstance(raw, BoardEnv) else ""
+    if isinstance(raw, BoardEnv):
+        return f" (ply {raw.state.ply}, after {raw.moves!r})"
+    return f" ({env.agent_selection} to move in {env})"
 
 
 # ---- by name -------------------------------------------------------------------------------------
+
+
+def names_of(planes: str | None) -> tuple[str, ...] | None:
+    """The names of planes that are joined by ``+``."""
+    return None if planes is None else tuple(planes.split("+"))
 
 
 class SB3Policy(PolicyAgent):
@@ -260,6 +331,7 @@ class SB3Policy(PolicyAgent):
         algorithm: The class that wrote it.
         temperature: See `PolicyAgent`.
         seed: See `PolicyAgent`.
+        planes: See `PolicyAgent`; names joined by ``+``.
     """
 
     name = "sb3"
@@ -270,21 +342,31 @@ class SB3Policy(PolicyAgent):
         algorithm: str = "MaskablePPO",
         temperature: float = 0.0,
         seed: int | None = None,
+        planes: str | None = None,
     ) -> None:
         policy = sb3_policy(load_sb3(path, algorithm))
-        super().__init__(policy, temperature, seed, title=f"sb3:path={path}")
+        super().__init__(policy, temperature, seed, names_of(planes), f"sb3:path={path}")
 
 
 class RLlibPolicy(PolicyAgent):
     """A module of RLlib from its checkpoint (extra `rllib`).
 
     Args:
-        path: The folder of the checkpoint.
+        path: The folder of the checkpoint. (RLlib reads it by pickle, which may run code: open none
+            that you do not trust.)
         temperature: See `PolicyAgent`.
         seed: See `PolicyAgent`.
+        planes: See `PolicyAgent`; names joined by ``+``.
     """
 
     name = "rllib"
 
-    def __init__(self, path: str, temperature: float = 0.0, seed: int | None = None) -> None:
-        super().__init__(rllib_policy(path), temperature, seed, title=f"rllib:path={path}")
+    def __init__(
+        self,
+        path: str,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        planes: str | None = None,
+    ) -> None:
+        policy = rllib_policy(path)
+        super().__init__(policy, temperature, seed, names_of(planes), f"rllib:path={path}")

@@ -25,6 +25,8 @@ ILLEGAL: Final = ("terminate", "raise", "penalise")
 MOST_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
 SIDES: Final = ("first", "second", "random")
+DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
+"""Of planes that compiled code writes."""
 FIRST, SECOND, RANDOM, BOTH = range(4)
 """The learner's side by number of `SIDES`; `BOTH` where it plays for whoever is to move."""
 
@@ -118,13 +120,17 @@ def answer_boards(
 
 @kernel
 def find_waiting(
-    game: Any, states: Any, players: NDArray[np.int8], waiting: NDArray[np.bool_]
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    waiting: NDArray[np.bool_],
 ) -> None:
-    """Mark the boards on which it is the opponent's turn."""
+    """Mark the boards on which it is the opponent's turn; idle ones wait for nobody."""
     for board in range(states.size):
         state = states[board]
         turn = not game.is_terminal(state) and game.to_play(state) != players[board]
-        waiting[board] = turn
+        waiting[board] = turn and not idle[board]
 
 
 @kernel
@@ -231,7 +237,7 @@ class LearnerOptions(TypedDict, total=False):
             reward -1. ``"raise"``: `hexenv.IllegalActionError`, and nothing has changed.
             ``"penalise"``: the reward is `penalty`, the learner is to move again, and the
             `max_illegal`-th of an episode truncates it.
-        penalty: Reward of an illegal action with ``"penalise"``; -0.1 by default.
+        penalty: Reward of an illegal action with ``"penalise"``, at most 0; -0.1 by default.
         max_illegal: 10 by default.
     """
 
@@ -296,6 +302,10 @@ class Boards:
         self._first = first
         self.illegal_actions = 0
         self.moves: list[list[int]] | None = None
+        if not np.isfinite(penalty) or penalty > 0.0:
+            raise ValueError(f"expected a penalty of at most 0, got {penalty}")
+        if env.dtype not in DTYPES:
+            raise ValueError(f"expected a dtype of {', '.join(DTYPES)}, got {env.dtype}")
         self._drawn_side = SIDES.index(side)
         self._illegal = illegal
         self._penalty = float(penalty)
@@ -380,8 +390,15 @@ class Boards:
         """Begin new episodes, up to the learner's first turn."""
         if which.size == 0:
             return
+        self.idle[which] = False
+        try:
+            self._restart(which)
+        except BaseException:
+            self.idle[which] = True  # an opponent has failed: they have not begun
+            raise
+
+    def _restart(self, which: Which) -> None:
         old = len(self._opponents) - len(self._pool)
-        self.idle[which] = True  # until they have begun: an opponent may fail
         for _ in range(MOST_STARTS):
             self._run(
                 start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
@@ -389,7 +406,6 @@ class Boards:
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:  # nobody moves before the learner does
-                self.idle[which] = False
                 return
             if self.moves is not None:
                 for board in which.tolist():
@@ -397,9 +413,7 @@ class Boards:
             for number, opponent in enumerate(self._opponents):
                 opponent.begin(self, which[self._chosen[which] == number])
             self._answer(which)
-            has_begun = self.states["winner"][which] == IN_PLAY
-            self.idle[which[has_begun]] = False
-            which = which[~has_begun]
+            which = which[self.states["winner"][which] != IN_PLAY]
             if which.size == 0:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
@@ -473,7 +487,7 @@ class Boards:
 
     def waiting(self, which: Which) -> Which:
         """Those boards of some on which it is the opponent's turn."""
-        self._run(find_waiting, self.states, self.players, self._waiting)
+        self._run(find_waiting, self.states, self.players, self.idle, self._waiting)
         return which[self._waiting[which]]
 
     def to_play(self) -> NDArray[np.int8]:
@@ -484,11 +498,9 @@ class Boards:
 
     def answer_by(self, policy: Any, which: Which) -> None:
         """Let a compiled policy play on some boards until it is the learner's turn."""
-        arguments = (self.states, self.players, self.seeds, which, policy)
-        run = self._specialised.get(type(policy))
-        if run is None:
-            run = self._specialised[type(policy)] = self._specialise(answer_boards, *arguments)
-        run(self.game, *arguments)
+        self._run(
+            answer_boards, self.states, self.players, self.seeds, which, policy, kind=type(policy)
+        )
 
     def answer_with(self, which: Which, actions: NDArray[np.int64]) -> None:
         """Play the opponent's actions, checked before, on the boards that wait for them."""
@@ -534,17 +546,21 @@ class Boards:
         to_play = to_play or self.side == BOTH
         self._run(
             show_boards, self.states, self.players, to_play, which, out, masks,
-            self.env.extra_planes,
+            self.env.extra_planes, kind=out.flags.f_contiguous,  # one board has another layout
         )  # fmt: skip
 
-    def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a kernel of this module, compiled if the game is."""
-        run = self._specialised.get(function)
-        if run is None:  # its arguments will always be of these types
-            run = self._specialised[function] = self._specialise(function, *arguments)
-        return run(self.game, *arguments)
+    def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
+        """Run a kernel of this module, compiled if the game is.
 
-    def _specialise(self, function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-        if not is_compiled(self.game):
-            return function
-        return COMPILED[function].specialise(self.game, *arguments)
+        Args:
+            function: The kernel.
+            *arguments: What it gets besides the game.
+            kind: Tells the types of the arguments apart, where they are not always the same.
+        """
+        run = self._specialised.get((function, kind))
+        if run is None:
+            run = function
+            if is_compiled(self.game):
+                run = COMPILED[function].specialise(self.game, *arguments)
+            self._specialised[function, kind] = run
+        return run(self.game, *arguments)

@@ -32,6 +32,8 @@ def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
         if not found:
             raise ValueError("expected at least one opponent, got an empty list")
         return found
+    if isinstance(opponent, type):
+        raise TypeError(f"expected an opponent, got the class {opponent.__name__}: make one of it")
     if isinstance(opponent, str):
         return [PolicyOpponent(opponent) if opponent in POLICIES else NamedOpponent(opponent)]
     if batched and callable(opponent):  # an agent may be both: a batch is quicker
@@ -79,7 +81,11 @@ class PolicyOpponent:
 
 
 class FunctionOpponent:
-    """A function of what the opponent sees; see `resolve_opponents`."""
+    """A function of what the opponent sees; see `resolve_opponents`.
+
+    If it has a method ``see_as``, it is told the environment as which it will see boards. If it has
+    a method ``reset``, as agents have, it is given a seed with every episode that begins.
+    """
 
     needs_moves: bool = False
     is_compiled: bool = False
@@ -88,9 +94,16 @@ class FunctionOpponent:
         self.name = name_of(function)
         self._function = function
         self._batched = batched
+        self._see_as = getattr(function, "see_as", None)
+        self._reset = getattr(function, "reset", None)
 
     def begin(self, boards: Boards, which: Which) -> None:
-        """Nothing is to be done."""
+        """Give the function a seed; every board draws one, as it does beside others or alone."""
+        if self._see_as is not None:
+            self._see_as(boards.env)
+        if self._reset is not None and which.size:
+            seeds = [boards.draw(board) for board in which.tolist()]
+            self._reset(seeds[0])
 
     def answer(self, boards: Boards, which: Which) -> None:
         """See `Opponent.answer`."""
@@ -108,8 +121,8 @@ class FunctionOpponent:
 class AgentOpponent:
     """An agent of `agents`, or anything else that has ``act(env)``.
 
-    It gets a PettingZoo environment in the position on the board, and a seed for every episode.
-    Several boards share it.
+    It gets a PettingZoo environment in the position on the board, which shows what the learner's
+    environment does, and a seed for every episode. Several boards share it.
     """
 
     needs_moves: bool = True
@@ -135,7 +148,8 @@ class AgentOpponent:
         """See `Opponent.answer`."""
         assert boards.moves is not None
         if self._env is None or self._env.game is not boards.game:
-            self._env = BoardEnv(boards.game, boards.env.metadata["name"])
+            self._env = boards.env.clone()
+            self._env.render_mode = None  # what an agent looks at is not shown
         while (which := boards.waiting(which)).size:
             for board in map(int, which):
                 self._env.begin_at(boards.states[board], boards.moves[board])
@@ -175,7 +189,8 @@ def play_checked(
         masks: The legal actions, where they are at hand: only what they forbid is looked at then.
 
     Raises:
-        ValueError: If it is not a legal action for every board.
+        ValueError: If it is not a legal action for every board. (No `IllegalActionError`, which is
+            for the learner's actions.)
     """
     if answers.shape != which.shape or not np.issubdtype(answers.dtype, np.integer):
         raise ValueError(
@@ -190,7 +205,7 @@ def play_checked(
         try:
             boards.check_action(int(which[i]), answers[i])
         except IllegalActionError as error:
-            raise IllegalActionError(f"opponent {name}: {error}") from None
+            raise ValueError(f"opponent {name}: {error}") from None
     boards.answer_with(which, answers.astype(np.int64))
 
 

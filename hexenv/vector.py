@@ -9,7 +9,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
@@ -54,7 +54,7 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
         return [int(seed) + board for board in range(count)]
     if len(seed) != count:
         raise ValueError(f"expected a seed or {count} of them, got {len(seed)}")
-    return list(seed)
+    return [None if one is None else int(one) for one in seed]
 
 
 class Part(NamedTuple):
@@ -93,8 +93,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             ``infos["final_obs"]``; or (``AutoresetMode.DISABLED``) once
             ``reset(options={"reset_mask": mask})`` says so.
         threads: In how many threads; by default as many as pay. With opponents that are not
-            compiled it is one.
-        max_episode_steps: Unused: games end.
+            compiled it is one. (If such are set later, a function is called for each thread's
+            boards in turn. Do not fork once threads have run.)
+        max_episode_steps: None: games end.
         **options: Those of `hexenv.boards.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
 
     Attributes:
@@ -119,6 +120,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     ) -> None:
         if whole_number("num_envs", num_envs) < 1:
             raise ValueError(f"expected num_envs of at least 1, got {num_envs}")
+        if max_episode_steps is not None:
+            raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")
         self.num_envs = num_envs
         self._mode = AutoresetMode(autoreset_mode)
         of_learner, of_game = split_options(options)
@@ -213,12 +216,15 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         which = self._named_in(options.pop("reset_mask", None))
         seeds = seeds_of_boards(seed, self.num_envs)
         start = self.raw_env.starting_position(options)
-        for part in self._parts:
-            part.boards.start(*start)
         self._seed(which, seeds)
         for part in self._parts:
-            part.boards.restart(np.flatnonzero(which[part.place]))
-            part.boards.start(*self.raw_env.starting_position({}))  # for the episodes that follow
+            part.boards.start(*start)
+        try:
+            for part in self._parts:
+                part.boards.restart(np.flatnonzero(which[part.place]))
+        finally:
+            for part in self._parts:  # for the episodes that follow
+                part.boards.start(*self.raw_env.starting_position({}))
         planes = self._parts[0].boards.new_planes(self.num_envs)
         for part in self._parts:
             part.boards.show_all(planes[part.place])
@@ -235,21 +241,23 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             )
         if self._generators is None and not mask.all():
             raise ValueError("expected a reset of all boards first, got one of some of them")
-        return mask
+        return cast("NDArray[np.bool_]", mask.copy())
 
     def _seed(self, which: NDArray[np.bool_], seeds: list[int | None]) -> None:
         """Start streams anew, as a single environment does."""
-        is_first = self._generators is None
+        made = {  # all of them, before anything changes: a seed may be refused
+            board: seeding.np_random(seeds[board])
+            for board in np.flatnonzero(which).tolist()
+            if self._generators is None or seeds[board] is not None
+        }
         if self._generators is None:
-            made = [seeding.np_random(one) for one in seeds]
-            self._generators, self._seeds = [one for one, _ in made], [one for _, one in made]
+            self._generators = [generator for generator, _ in made.values()]
+            self._seeds = [seed for _, seed in made.values()]
         for part in self._parts:
-            for number in range(part.place.start, part.place.stop):
-                if not which[number] or (seeds[number] is None and not is_first):
-                    continue
-                if not is_first:
-                    self._generators[number], self._seeds[number] = seeding.np_random(seeds[number])
-                part.boards.seed(number - part.place.start, self._generators[number])
+            for board in range(part.place.start, part.place.stop):
+                if board in made:
+                    self._generators[board], self._seeds[board] = made[board]
+                    part.boards.seed(board - part.place.start, self._generators[board])
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -282,7 +290,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._generators is None:
             raise ValueError("expected reset before the first step")
         if self._mode != AutoresetMode.NEXT_STEP:
-            over = np.flatnonzero(np.concatenate([part.boards.idle for part in self._parts]))
+            over = np.flatnonzero(self.idle)
             if over.size:
                 raise ValueError(
                     f"expected a reset of the boards that are over, {over.tolist()}, got step"
@@ -305,11 +313,20 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Outcome, list[Ended | None]]:
         """Step all parts, each in a thread of its own where that can be."""
         if not all(part.boards.is_compiled for part in self._parts):
-            found = [self._step(part, actions, planes) for part in self._parts]
+            try:
+                found = [self._step(part, actions, planes) for part in self._parts]
+            except BaseException:
+                for part in self._parts:  # an opponent has failed: as if all were of one part
+                    part.boards.idle[:] = True
+                raise
         else:
             self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
             rest = [self._pool.submit(self._step, p, actions, planes) for p in self._parts[1:]]
-            found = [self._step(self._parts[0], actions, planes)] + [one.result() for one in rest]
+            try:
+                first = self._step(self._parts[0], actions, planes)
+            finally:
+                wait(rest)  # whatever happens, nobody writes on once this returns
+            found = [first] + [one.result() for one in rest]
         outcomes = [outcome for outcome, _ in found]
         together = Outcome(*[np.concatenate(arrays) for arrays in zip(*outcomes, strict=True)])
         return together, [ended for _, ended in found]
@@ -374,6 +391,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_envs, num_actions)``: what is legal; all True on boards that are over."""
         return self._masks.astype(np.bool_)
+
+    @property
+    def idle(self) -> NDArray[np.bool_]:
+        """``(num_envs,)``: the boards on which no episode is under way."""
+        return np.concatenate([part.boards.idle for part in self._parts])
 
     @property
     def states(self) -> NDArray[Any]:

@@ -377,14 +377,15 @@ def test_an_illegal_action_in_self_play_ends_the_game_for_who_is_to_move():
     assert masks_of(envs)[0].all()
 
 
-def test_the_canonical_side_is_known_after_an_opponent_has_failed():
+@pytest.mark.parametrize("kind", ["fails", "plays illegally"])
+def test_the_canonical_side_is_known_after_an_opponent_has_failed(kind):
     calls = []
 
     def fails_once(observations, masks):
         calls.append(len(masks))
-        if len(calls) == 5:
+        if len(calls) == 5 and kind == "fails":
             raise RuntimeError("out of time")
-        return masks.argmax(axis=1)
+        return masks.argmax(axis=1) if len(calls) != 5 else np.full(len(masks), 99)
 
     envs = VectorCanonicalHex(vector("hex-3", 16, fails_once))
     envs.reset(seed=17)
@@ -394,10 +395,27 @@ def test_the_canonical_side_is_known_after_an_opponent_has_failed():
             envs.step(masks_of(envs).argmax(axis=1))
             assert (envs.view.images == envs.unwrapped.sides).all()
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises((RuntimeError, ValueError)):
         play(5)
     play(4)
     assert len(calls) > 5
+
+
+def test_the_canonical_side_is_known_after_an_opponent_has_failed_in_a_reset():
+    fails = iter([False, True])
+
+    def unsteady(observations, masks):
+        if next(fails, False):
+            raise RuntimeError("out of time")
+        return masks.argmax(axis=1)
+
+    envs = VectorCanonicalHex(vector("hex-3", 16, unsteady))
+    envs.reset(seed=17)
+    with pytest.raises(RuntimeError):
+        envs.reset(seed=18)
+    for _ in range(4):
+        envs.step(masks_of(envs).argmax(axis=1))
+        assert (envs.view.images == envs.unwrapped.sides).all()
 
 
 @pytest.mark.parametrize(

@@ -71,18 +71,47 @@ def test_one_seed_gives_one_game():
         (constant(np.zeros(8)), r"expected logits of shape \(1, 7\), got \(1, 8\)"),
         (constant([0, 0, 0, np.nan, 0, 0, 0]), "expected logits that are numbers, got NaN"),
         (constant(np.full(7, -np.inf)), "expected a finite logit for a legal action, got none"),
-        (constant(np.full(7, np.inf)), "expected a finite logit for a legal action, got none"),
-        (constant(np.zeros(7), np.nan), r"expected 1 finite values, got \[nan\]"),
+        (constant([0, np.inf, 0, 0, 0, 0, 0]), "expected logits that are finite or -inf, got inf"),
+        (constant(np.zeros(7), np.nan), "expected a finite value, got none"),
+        (lambda planes, masks: 1 / 0, "its policy failed: ZeroDivisionError: division by zero"),
+        (lambda planes, masks: masks, r"expected logits and values \(or None\), got ndarray"),
+        (lambda planes, masks: None, r"expected logits and values \(or None\), got NoneType"),
+        (lambda planes, masks: ("a", None), r"expected logits and values \(or None\), got tuple"),
     ],
-    ids=["shape", "nan", "none", "infinite", "value"],
+    ids=["shape", "nan", "none", "infinite", "value", "failing", "bare", "nothing", "text"],
 )
 def test_a_wrong_answer_names_the_agent_and_the_position(policy, message):
     agent = PolicyAgent(policy, title="mine")
     with pytest.raises(ValueError, match=rf"^mine: {message} \(ply 3, after '445'\)$"):
         agent.act(started(connect4_v0.env(), "445"))
     observations, masks = np.zeros((3, 6, 7, 2)), np.ones((3, 7), np.int8)
-    with pytest.raises(ValueError, match=r"^mine: expected .* \(row 0\)$"):
+    with pytest.raises(ValueError, match=r"^mine: .* \(row 0\)$"):
         agent(observations, masks)
+
+
+@pytest.mark.parametrize("where", ["logits", "values"])
+def test_the_row_that_is_wrong_is_named(where):
+    def policy(planes, masks):
+        answer = {"logits": np.zeros(masks.shape), "values": np.zeros(len(masks))}
+        answer[where][2:] = np.nan
+        return answer["logits"], answer["values"]
+
+    with pytest.raises(ValueError, match=r"\(row 2\)$"):
+        PolicyAgent(policy)(np.zeros((4, 6, 7, 2)), np.ones((4, 7), np.int8))
+
+
+def test_a_wrong_answer_over_a_foreign_environment_names_it():
+    connect_four = pytest.importorskip("pettingzoo.classic.connect_four_v3")
+    env = connect_four.env()
+    env.reset(seed=0)
+    agent = PolicyAgent(constant(np.zeros(8)), title="mine")
+    with pytest.raises(ValueError, match=r"^mine: expected logits .* \(player_0 to move in conn"):
+        agent.act(env)
+
+
+def test_a_tiny_temperature_is_greedy():
+    agent = PolicyAgent(constant([0, 1, 2, 9, 4, 5, 6]), temperature=1e-320)
+    assert agent.act(started(connect4_v0.env())) == 3
 
 
 def test_a_mask_without_a_legal_action_never_reaches_the_policy():
@@ -101,6 +130,21 @@ def test_a_function_that_plays_illegally_is_named(answer):
     agent = PolicyAgent.from_function(stubborn)
     with pytest.raises(ValueError, match=r"^stubborn: expected a legal action, got .*ply 6, after"):
         agent.act(started(connect4_v0.env(), "444444"))
+
+
+def test_a_function_cannot_make_an_action_legal():
+    def vandal(planes, mask):
+        mask[:] = 1
+        return 3
+
+    with pytest.raises(ValueError, match="vandal: expected a legal action, got 3"):
+        PolicyAgent.from_function(vandal).act(started(connect4_v0.env(), "444444"))
+
+
+def test_a_function_is_played_at_any_temperature():
+    agent = PolicyAgent.from_function(lambda planes, mask: 3, temperature=5.0)
+    env = started(connect4_v0.env())
+    assert {agent.act(env) for _ in range(50)} == {3}
 
 
 def test_a_function_sees_the_planes_and_the_mask_of_who_is_to_move():
@@ -189,10 +233,35 @@ def test_a_search_over_the_environment_is_the_same():
     assert np.allclose(found[0].values, found[1].values)
 
 
-def test_a_search_names_a_policy_that_fails():
+def test_a_search_names_a_policy_that_fails_and_where():
     search = PUCTSearch(PolicyAgent(constant(np.zeros(5)), title="mine"), simulations=5)
-    with pytest.raises(ValueError, match=r"^mine: expected logits of shape \(1, 9\).*in a search"):
-        search.act(started(tictactoe_v0.env()))
+    expected = r"^mine: expected logits of shape \(1, 9\).*in a search \(ply 2\)$"
+    with pytest.raises(ValueError, match=expected):
+        search.act(started(tictactoe_v0.env(), "15"))
+
+
+def test_a_search_sees_what_the_environment_shows():
+    log = []
+    policy = PolicyAgent(seen_by(log))
+    for view in ({"planes": "last_move"}, {"channels_first": True}, {}):
+        env = started(connect4_v0.env(**view), "4")
+        PUCTSearch(policy, simulations=1, seed=0).act(env)
+        seen, log[:] = {planes.shape for planes, _ in log}, []
+        assert seen == {(1, 6, 7, 3 if "planes" in view else 2)}
+
+
+def test_searches_in_threads_judge_each_its_own_position():
+    wrong = []
+
+    def policy(planes, masks):
+        free = planes[:, 0].sum(axis=-1) == 0  # the columns whose top cell is empty
+        wrong.append((free != masks).any())
+        return np.zeros(masks.shape), np.zeros(len(masks))
+
+    env = started(connect4_v0.env(), "444441122233")
+    PUCTSearch(PolicyAgent(policy), simulations=800, workers=4, seed=0).act(env)
+    assert len(wrong) > 800
+    assert not any(wrong)
 
 
 def test_a_search_wants_a_policy():

@@ -3,6 +3,7 @@
 Each test needs an extra; `.ci/run` builds an environment in which none of them skips.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -12,10 +13,12 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from agents import PolicyAgent, PUCTSearch
+from agents.cli import main
 from agents.naming import make_agent
-from hexenv import connect4_v0, hex_v0
+from hexenv import connect4_v0, hex_v0, tictactoe_v0
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "rl"
@@ -150,21 +153,112 @@ def test_a_model_with_the_mask_in_its_observation(sb3):
     assert env.unwrapped.illegal_actions == 0
     agent = PolicyAgent.from_sb3(model)
     board = hex_v0.env(board_size=3, swap=True)
-    board.reset(options={"moves": "b2"})
-    assert 0 <= agent.act(board) < 10
+    for moves in ("", "b2", "b2 swap", "a1 c3 b2"):
+        board.reset(options={"moves": moves})
+        seen = board.last()[0]
+        predicted, _ = model.predict(seen, action_masks=seen["action_mask"], deterministic=True)
+        assert agent.act(board) == predicted
 
 
 def test_a_frozen_model_learns_no_more(connect4_model):
-    model, _ = connect4_model
+    from sb3_contrib import MaskablePPO
+
+    model = MaskablePPO.load(connect4_model[1])
+    board = next(positions_of_connect4())
     frozen = PolicyAgent.from_sb3(model, frozen=True)
-    planes, masks = np.zeros((1, 6, 7, 2), np.int8), np.ones((1, 7), np.int8)
-    before = frozen._judge(planes, masks)[0]
-    assert np.allclose(before, PolicyAgent.from_sb3(model)._judge(planes, masks)[0])
+    before, _ = judgement(frozen, board)
+    assert np.allclose(before, judgement(PolicyAgent.from_sb3(model), board)[0])
     parameters = model.get_parameters()
-    parameters["policy"] = {k: v + 0.1 for k, v in parameters["policy"].items()}
+    rng = np.random.default_rng(0)
+    parameters["policy"] = {
+        name: values + rng.random() * (1.0 + values)
+        for name, values in parameters["policy"].items()
+    }
     model.set_parameters(parameters)
-    assert np.array_equal(frozen._judge(planes, masks)[0], before)
-    assert not np.allclose(PolicyAgent.from_sb3(model)._judge(planes, masks)[0], before)
+    assert np.array_equal(judgement(frozen, board)[0], before)
+    assert not np.allclose(judgement(PolicyAgent.from_sb3(model), board)[0], before, atol=1e-3)
+
+
+def test_a_model_gives_its_own_priors_and_values(connect4_model):
+    model, path = connect4_model
+    for board in positions_of_connect4():
+        planes, mask = board.last()[0]["observation"], board.last()[0]["action_mask"]
+        tensors, _ = model.policy.obs_to_tensor(planes[None])
+        own = model.policy.get_distribution(tensors).distribution.probs[0].detach().numpy() * mask
+        value = model.policy.predict_values(tensors).item()
+        assert value != 0.0
+        for agent in (PolicyAgent.from_sb3(model), make_agent(f"sb3:path={path}")):
+            found, found_value = judgement(agent, board)
+            assert np.allclose(found, own / own.sum(), atol=1e-6)
+            assert np.isclose(found_value, np.clip(value, -1, 1), atol=1e-6)
+
+
+def positions_of_connect4():
+    for moves in ("", "4", "4444445", "123456", "44444411111"):
+        board = connect4_v0.env()
+        board.reset(options={"moves": moves})
+        yield board
+
+
+def judgement(agent, board):
+    """What a search is told: priors and value."""
+    raw = board.unwrapped
+    priors = np.zeros(raw.game.num_actions())
+    return priors, agent.assessment().assess(raw.game, raw.state, priors)
+
+
+def assert_plays_by_name(game, name, *options):
+    """It enters a match, a tournament and `accuracy`, and leads a search."""
+    runner = CliRunner()
+    search = f"puct:policy={name},simulations=5"
+    found = runner.invoke(main, ["match", game, name, search, "--games", "2", "--json", *options])
+    assert found.exit_code == 0, found.output
+    results = json.loads(found.stdout)
+    assert results["wins"] + results["draws"] + results["losses"] == 2
+    assert results["illegal_moves"] == [0, 0]
+
+
+def test_a_model_enters_everything_by_name(connect4_model, tmp_path):
+    name = f"sb3:path={connect4_model[1]}"
+    assert_plays_by_name("connect4", name)
+    runner = CliRunner()
+    results = tmp_path / "results.jsonl"
+    arguments = ["tournament", "connect4", name, "random", "--pairs", "2", "--results", results]
+    found = runner.invoke(main, [*map(str, arguments)])
+    assert found.exit_code == 0, found.output
+    assert len(results.read_text().splitlines()) >= 4
+    found = runner.invoke(main, ["accuracy", "tictactoe", name])
+    assert found.exit_code != 0
+    assert "expected a position to be seen as (6, 7, 2)" in found.output
+
+
+def test_what_is_no_model_is_refused(sb3, connect4_model, tmp_path):
+    from sb3_contrib import QRDQN
+
+    with pytest.raises(ValueError, match=r"expected the file of a model, found none at none\.zip"):
+        make_agent("sb3:path=none.zip")
+    with pytest.raises(
+        ValueError, match="expected an algorithm of Stable-Baselines3, got 'common'"
+    ):
+        make_agent(f"sb3:path={connect4_model[1]},algorithm=common")
+    other = QRDQN("MlpPolicy", gymnasium.make("hexenv/TicTacToe-v0", mask_in="info"))
+    with pytest.raises(ValueError, match="expected an actor-critic or a DQN, got QRDQN"):
+        PolicyAgent.from_sb3(other)
+
+
+def test_a_model_that_was_shown_more_plays_by_name(sb3, tmp_path):
+    from sb3_contrib import MaskablePPO
+
+    view = {"planes": ("last_move",), "mask_in": "info"}
+    model = MaskablePPO("MlpPolicy", gymnasium.make("hexenv/Connect4-v0", **view), n_steps=16)
+    model.save(tmp_path / "model.zip")
+    for name in ("sb3:path={},planes=last_move", "puct:policy=sb3:path={},simulations=5"):
+        board = connect4_v0.env(planes="last_move" if name.startswith("puct") else ())
+        board.reset(options={"moves": "4"})
+        assert make_agent(name.format(tmp_path / "model.zip")).act(board) in range(7)
+    for make in (gymnasium.make, gymnasium.make_vec):
+        env = make("hexenv/Connect4-v0", opponent=PolicyAgent.from_sb3(model), **view)
+        env.reset(seed=0)
 
 
 def test_a_model_of_another_board_is_refused(connect4_model):
@@ -191,13 +285,16 @@ def test_dqn_is_a_policy_too(sb3):
 
     env = gymnasium.make("hexenv/TicTacToe-v0", mask_in="info")
     model = DQN("MlpPolicy", env, device="cpu")
-    board = gymnasium.make("hexenv/TicTacToe-v0").unwrapped
-    board.reset(seed=0)
-    observation = board.reset(seed=0)[0]
-    actions = PolicyAgent.from_sb3(model)(
-        observation["observation"][None], observation["action_mask"][None]
-    )
-    assert observation["action_mask"][actions[0]] == 1
+    agent = PolicyAgent.from_sb3(model)
+    board = tictactoe_v0.env()
+    for moves in ("", "1", "15", "1532", "153246"):
+        board.reset(options={"moves": moves})
+        seen = board.last()[0]
+        tensors, _ = model.policy.obs_to_tensor(seen["observation"][None])
+        values = model.q_net(tensors)[0].detach().numpy()
+        values[seen["action_mask"] == 0] = -np.inf
+        assert agent.act(board) == values.argmax()
+        assert np.isclose(judgement(agent, board)[1], np.clip(values.max(), -1, 1))
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------
@@ -211,12 +308,16 @@ def test_a_torch_module(channels_first):
     class Module(torch.nn.Module):
         def forward(self, boards):
             shapes.append((tuple(boards.shape), boards.dtype))
-            return torch.arange(7.0).expand(len(boards), 7), torch.zeros(len(boards))
+            return torch.arange(7.0).expand(len(boards), 7), torch.full((len(boards),), 0.25)
 
     env = connect4_v0.env()
     env.reset()
-    assert PolicyAgent.from_torch(Module(), channels_first=channels_first).act(env) == 6
-    assert shapes == [((1, 2, 6, 7) if channels_first else (1, 6, 7, 2), torch.float32)]
+    agent = PolicyAgent.from_torch(Module(), channels_first=channels_first)
+    assert agent.act(env) == 6
+    priors, value = judgement(agent, env)
+    assert np.allclose(priors[1:] / priors[:-1], np.e)
+    assert value == 0.25
+    assert shapes[:1] == [((1, 2, 6, 7) if channels_first else (1, 6, 7, 2), torch.float32)]
 
 
 # ---- RLlib and TorchRL ---------------------------------------------------------------------------
@@ -259,10 +360,35 @@ def test_torchrl_plays_whole_games_without_an_illegal_move():
     assert (rewards[~ends] == 0).all()
 
 
+def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
+    needs("ray.rllib", "rllib")
+    import torch
+
+    from hexenv.adapters.rllib import make_env, masked_module, rllib_observation
+
+    like = make_env("hexenv/Connect4-v0")
+    spec = masked_module(hidden=[16])
+    spec.observation_space, spec.action_space = like.observation_space, like.action_space
+    module = spec.build()
+    module.save_to_path(tmp_path / "module")
+    agent = make_agent(f"rllib:path={tmp_path / 'module'}")
+    for board in positions_of_connect4():
+        seen = rllib_observation(board.last()[0])
+        batch = {key: torch.as_tensor(value)[None] for key, value in seen.items()}
+        with torch.no_grad():
+            logits = module.forward_inference({"obs": batch})["action_dist_inputs"][0]
+        assert agent.act(board) == int(logits.argmax())
+        priors, value = judgement(agent, board)
+        assert np.allclose(priors, torch.softmax(logits, -1), atol=1e-6)
+        assert value == 0.0
+    with pytest.raises(FileNotFoundError, match="expected the folder of a checkpoint, found none"):
+        PolicyAgent.from_rllib(tmp_path / "nowhere")
+
+
 # ---- the examples --------------------------------------------------------------------------------
 
 SMALL = {
-    "maskable_ppo": ("sb3_contrib", "sb3", ["--steps", "8192"]),
+    "maskable_ppo": ("sb3_contrib", "sb3", ["--steps", "16384"]),
     "cleanrl_ppo": ("torch", "torch", ["--steps", "4096", "--envs", "32"]),
     "rllib_ppo": ("ray.rllib", "rllib", ["--steps", "2000"]),
     "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "400", "--rollout", "200"]),
@@ -281,7 +407,10 @@ def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     module, extra, steps = SMALL[name]
     needs(module, extra)
     run = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py", *game, *steps, "--games", "10"],
+        [
+            *(sys.executable, EXAMPLES / f"{name}.py", *game, *steps, "--games", "10"),
+            *("--against", "uct:simulations=5"),
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -291,6 +420,13 @@ def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     assert run.returncode == 0, run.stderr[-3000:]
     assert "illegal moves in training: 0" in run.stdout
     played = re.findall(r"(\d+) won, (\d+) drawn, (\d+) lost, .* illegal moves (\d+)", run.stdout)
-    assert len(played) >= 4  # two opponents before and after
+    assert len(played) == 5  # two opponents before, and three after
+    assert "uct:simulations=5: " in run.stdout
+    if name in ("maskable_ppo", "cleanrl_ppo"):  # it has played itself
+        assert int(re.search(r"snapshots of its past: (\d+)", run.stdout)[1]) > 0
+    if name == "maskable_ppo":
+        game_name = game[1].lower()
+        options = [] if game_name == "connect4" else ["--option", "board_size=4"]
+        assert_plays_by_name(game_name, f"sb3:path={tmp_path / game_name}.zip", *options)
     assert all(sum(map(int, counts[:3])) == 10 for counts in played)
     assert all(counts[3] == "0" for counts in played)

@@ -10,7 +10,7 @@ import pytest
 from environments import SMALL, make, plain
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from agents import UCT
+from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
@@ -599,6 +599,171 @@ def test_an_opponent_that_fails_leaves_no_game_half_played(mode):
     assert envs.states["ply"].tolist() == [1, 1]
     envs.step(np.array([4, 8]))
     assert envs.states["ply"].tolist() == [3, 3]
+
+
+def test_an_opponent_is_not_asked_again_where_it_has_failed():
+    asked = []
+
+    def unsteady(observations, _masks):
+        asked.append(int(observations["observation"].sum()))
+        if len(asked) == 2:
+            raise RuntimeError("no idea")
+        return np.full(len(observations["observation"]), 8)
+
+    envs = vector("tictactoe", 1, unsteady, side="second")
+    envs.reset(seed=1)
+    with pytest.raises(RuntimeError, match="no idea"):
+        envs.step(np.array([4]))
+    envs.step(np.array([0]))
+    assert asked == [0, 2, 0]  # of the new episode
+
+
+def test_a_failure_in_one_part_ends_the_episodes_of_all():
+    def unsteady(observations, masks):
+        if not observations["observation"].any() or len(calls) < 6:
+            calls.append(len(masks))
+            return masks.argmax(axis=1)
+        raise RuntimeError("no idea")
+
+    calls = []
+    envs = vector("hex-3", 4, threads=4, side="second")
+    envs.reset(seed=1)
+    envs.set_opponent(unsteady)
+    envs.reset(seed=1)
+    assert calls == [1] * 4
+    with pytest.raises(RuntimeError, match="no idea"):
+        envs.step(envs.action_masks().argmax(axis=1))
+    assert envs.idle.tolist() == [True] * 4
+    assert envs.states["ply"].max() == 3  # the first parts had stepped
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_failed_reset_leaves_nothing_behind(threads):
+    envs = vector("tictactoe", 2, opponent=None, threads=threads)
+    expected = vector("tictactoe", 2, opponent=None)
+    for one in (envs, expected):
+        one.reset(seed=[5, 6])
+    for seed, options in ((-1, {"moves": "1 2"}), ([7, -1], None), (None, {"moves": "1 1"})):
+        with pytest.raises((ValueError, gymnasium.error.Error)):
+            envs.reset(seed=seed, options=options)
+    assert envs.np_random_seed == (5, 6)
+    for _ in range(30):
+        actions = envs.action_masks().argmax(axis=1)
+        assert seen(envs.step(actions)) == seen(expected.step(actions))
+
+
+def test_a_failed_start_is_not_that_of_later_episodes():
+    fails = iter([True])
+
+    def unsteady(_observations, masks):
+        if next(fails, False):
+            raise RuntimeError("no idea")
+        return masks.argmax(axis=1)
+
+    envs = vector("tictactoe", 2, unsteady, side="second")
+    with pytest.raises(RuntimeError):
+        envs.reset(seed=1, options={"moves": "14"})
+    envs.step(np.zeros(2, int))
+    assert envs.states["ply"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 4])
+def test_channels_first_are_the_same_planes_turned(num_envs):
+    """One board alone has another layout in memory than several."""
+    for seed in range(20):
+        last, first = (
+            vector("connect4-4x5", num_envs, over_boards(by_the_planes), channels_first=turned)
+            for turned in (False, True)
+        )
+        first.set_opponent(over_boards(by_turned_planes))
+        for envs in (last, first):
+            envs.reset(seed=seed)
+        for _ in range(6):
+            actions = last.action_masks().argmax(axis=1)
+            expected, found = last.step(actions)[0], first.step(actions)[0]
+            turned = np.moveaxis(expected["observation"], -1, 1)
+            assert plain(found["observation"]) == plain(turned)
+            assert plain(found["action_mask"]) == plain(expected["action_mask"])
+
+
+def by_turned_planes(observation, mask):
+    planes = np.moveaxis(observation["observation"], 0, -1)
+    return by_the_planes({"observation": planes}, mask)
+
+
+def test_a_seeded_agent_for_all_boards_plays_the_same_again():
+    agent = PolicyAgent(lambda planes, masks: (np.zeros(masks.shape), None), temperature=1.0)
+    envs = vector("tictactoe", 4, agent)
+
+    def games(seed):
+        envs.reset(seed=seed)
+        states = []
+        for _ in range(12):
+            envs.step(envs.action_masks().argmax(axis=1))
+            states.append(envs.states.tobytes())
+        return states
+
+    assert games(3) == games(3)
+    assert games(3) != games(4)
+
+
+@over_views
+def test_a_policy_sees_the_same_as_the_opponent_of_one_board_and_of_many(view):
+    def weighing(planes, masks):
+        assert planes.shape[1:3] == (4, 5)
+        seen = planes.reshape(len(planes), -1).astype(float)
+        return seen @ np.random.default_rng(1).random((seen.shape[1], masks.shape[1])), None
+
+    envs = vector("connect4-4x5", 3, PolicyAgent(weighing), **view)
+    others = synchronous("connect4-4x5", 3, PolicyAgent(weighing), **view)
+    rng = np.random.default_rng(3)
+    envs.reset(seed=3)
+    others.reset(seed=3)
+    for _ in range(60):
+        actions = some_actions(envs.action_masks(), rng)
+        assert seen(envs.step(actions)) == seen(others.step(actions))
+
+
+def test_a_policy_with_planes_of_its_own_says_what_boards_must_show():
+    agent = PolicyAgent(lambda planes, masks: (masks, None), planes=("side",), title="mine")
+    envs = vector("tictactoe", 4, agent, side="second")
+    with pytest.raises(ValueError, match="mine: expected boards with planes of own, opponent, sid"):
+        envs.reset(seed=1)
+    vector("tictactoe", 4, agent, side="second", planes="side").reset(seed=1)
+
+
+def test_seeds_may_be_an_array():
+    assert seen(vector(num_envs=3).reset(seed=np.arange(3))) == seen(
+        vector(num_envs=3).reset(seed=0)
+    )
+
+
+def test_a_mask_of_boards_to_reset_stays_the_callers():
+    envs = vector(num_envs=2)
+    envs.reset(seed=1)
+    mask = np.array([True, False])
+    _, infos = envs.reset(options={"reset_mask": mask})
+    infos["_action_mask"][:] = False
+    assert mask.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_episode_steps": 3}, "expected no max_episode_steps: games end, got 3"),
+        ({"penalty": 0.5}, "expected a penalty of at most 0, got 0.5"),
+        ({"penalty": np.nan}, "expected a penalty of at most 0, got nan"),
+        ({"dtype": np.float16}, "expected a dtype of bool, int8, .*, got float16"),
+    ],
+)
+def test_options_out_of_range_are_refused_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        vector(**options)
+
+
+def test_a_class_is_no_opponent():
+    with pytest.raises(TypeError, match="expected an opponent, got the class UCT: make one of it"):
+        vector(opponent=UCT)
 
 
 @pytest.mark.parametrize(

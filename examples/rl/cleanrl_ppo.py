@@ -29,7 +29,6 @@ options.add_argument("--gamma", type=float, default=0.98)
 options.add_argument("--gae-lambda", type=float, default=0.95)
 options.add_argument("--clip", type=float, default=0.2)
 options.add_argument("--entropy", type=float, default=0.01)
-options.add_argument("--out", help="where to save the network's weights")
 args = options.parse_args()
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)
@@ -92,8 +91,8 @@ for update in range(updates):
         group["lr"] = args.learning_rate * (1.0 - update / updates)
     if update and update % max(updates // 8, 1) == 0:
         past = PolicyAgent.from_torch(copy.deepcopy(network), temperature=1.0)
-        snapshots = [*snapshots[-3:], past]
-        envs.unwrapped.set_opponent(["random", "greedy", "greedy", *snapshots])
+        snapshots.append(past)
+        envs.unwrapped.set_opponent(["random", "greedy", "greedy", *snapshots[-4:]])
 
     for t in range(T):
         boards[t] = torch.as_tensor(observation)
@@ -138,7 +137,6 @@ for update in range(updates):
 
 seconds = time.perf_counter() - started
 print(f"after {updates * T * N:,} steps, {seconds:.0f} s, of which {stepping:.0f} s in step")
+print(f"  snapshots of its past: {len(snapshots)}")
 print(f"  illegal moves in training: {envs.unwrapped.illegal_actions}")
 evaluate(PolicyAgent.from_torch(network), args, ["random", "greedy", *args.against])
-if args.out:
-    torch.save(network.state_dict(), args.out)

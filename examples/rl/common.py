@@ -11,13 +11,29 @@ from agents.naming import make_agent, make_environment
 def parser(description: str, steps: int) -> argparse.ArgumentParser:
     """The options that every example takes."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("--game", default="Connect4", help="Hex, Connect4, TicTacToe or Gomoku")
+    games = ["Hex", "Connect4", "TicTacToe", "Gomoku"]
+    parser.add_argument("--game", default="Connect4", choices=games)
     parser.add_argument("--board-size", type=int, help="of Hex and Gomoku")
     parser.add_argument("--steps", type=int, default=steps, help="of the learner")
     parser.add_argument("--games", type=int, default=200, help="of each match")
-    parser.add_argument("--against", nargs="*", default=[], help="more opponents in the end")
+    parser.add_argument(
+        "--against",
+        nargs="*",
+        type=agent_name,
+        default=["uct:simulations=50", "uct:simulations=200"],
+        help="opponents in the end, besides random and greedy",
+    )
     parser.add_argument("--seed", type=int, default=0)
     return parser
+
+
+def agent_name(text: str) -> str:
+    """The name of an agent, looked up before hours of training rather than after them."""
+    try:
+        make_agent(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def game_options(args: argparse.Namespace) -> dict[str, Any]:

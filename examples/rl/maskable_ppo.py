@@ -1,7 +1,7 @@
 """Train MaskablePPO (sb3-contrib) against a mixed pool and its own past, and measure the result.
 
 pip install "hexenv[sb3]"
-python examples/rl/maskable_ppo.py --against uct:simulations=50 uct:simulations=200
+python examples/rl/maskable_ppo.py --out connect4.zip
 hexenv match connect4 sb3:path=connect4.zip uct:simulations=200 --games 100
 """
 
@@ -31,8 +31,8 @@ class SelfPlay(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps >= self.every * (len(self.snapshots) + 1):
-            snapshot = PolicyAgent.from_sb3(self.model, frozen=True, temperature=1.0)
-            self.snapshots.append(snapshot)
+            past = PolicyAgent.from_sb3(self.model, frozen=True, temperature=1.0)
+            self.snapshots.append(past)
             pool = ["random", "greedy", "greedy", *self.snapshots[-self.keep :]]
             self.training_env.env_method("set_opponent", pool)
 
@@ -62,8 +62,10 @@ model = MaskablePPO(
 print("before training")
 evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy"])
 started = time.perf_counter()
-model.learn(args.steps, callback=SelfPlay(every=max(args.steps // 8, 1)))
+self_play = SelfPlay(every=max(args.steps // 8, 1))
+model.learn(args.steps, callback=self_play)
+model.save(args.out or f"{args.game.lower()}.zip")
 print(f"after {model.num_timesteps:,} steps, {time.perf_counter() - started:.0f} s")
+print(f"  snapshots of its past: {len(self_play.snapshots)}")
 print(f"  illegal moves in training: {envs.get_attr('illegal_actions')[0]}")
 evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy", *args.against])
-model.save(args.out or f"{args.game.lower()}.zip")

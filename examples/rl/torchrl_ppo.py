@@ -74,10 +74,13 @@ def played(data):
 print("before training")
 evaluate(PolicyAgent.from_torch(network), args, ["random", "greedy"])
 started, illegal = time.perf_counter(), 0
-for _ in range(max(args.steps // args.rollout, 1)):
+rollouts = max(args.steps // args.rollout, 1)
+for _ in range(rollouts):
     with torch.no_grad():
         data = env.rollout(args.rollout, policy, break_when_any_done=False)
     boards, mask, action, outcome = played(data)
+    if len(action) < 2:
+        raise SystemExit("expected a --rollout in which games end")
     illegal += int((~mask.gather(-1, action.unsqueeze(-1))).sum())
     with torch.no_grad():
         logits, value = network(boards)
@@ -93,6 +96,6 @@ for _ in range(max(args.steps // args.rollout, 1)):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-print(f"after {args.steps:,} moves, {time.perf_counter() - started:.0f} s")
+print(f"after {rollouts * args.rollout:,} moves, {time.perf_counter() - started:.0f} s")
 print(f"  illegal moves in training: {illegal}")
 evaluate(PolicyAgent.from_torch(network), args, ["random", "greedy", *args.against])

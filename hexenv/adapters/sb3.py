@@ -30,7 +30,9 @@ from hexenv.vector import BoardVectorEnv
 class BoardVecEnv(VecEnv):
     """Many boards for Stable-Baselines3, stepped by compiled code.
 
-    The same as a `DummyVecEnv` of single environments, board by board, but for its speed.
+    Observations, rewards and ends are those of a `DummyVecEnv` of single environments, board by
+    board. Infos hold no masks (`action_masks` does), and methods are called and attributes set for
+    all boards at once.
 
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
@@ -38,6 +40,7 @@ class BoardVecEnv(VecEnv):
         **options: Those of the environment, where `env` is an id; see `BoardVectorEnv`.
 
     Raises:
+        TypeError: If it is another environment.
         ValueError: If the environment resets in another way than Stable-Baselines3 expects.
     """
 
@@ -46,6 +49,8 @@ class BoardVecEnv(VecEnv):
             options = {"autoreset_mode": AutoresetMode.SAME_STEP, **options}
             made = gymnasium.make_vec(env, num_envs=num_envs, **options)
             env = cast("BoardVectorEnv", made.unwrapped)
+        if not isinstance(cast("Any", env).unwrapped, BoardVectorEnv):
+            raise TypeError(f"expected a vector environment of hexenv, or an id, got {env}")
         if env.metadata["autoreset_mode"] != AutoresetMode.SAME_STEP:
             raise ValueError(
                 "expected an environment with autoreset_mode SameStep, got "
@@ -99,7 +104,7 @@ class BoardVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once for all boards.
+        """Call a method of the vector environment, once and for all boards, whatever the indices.
 
         Returns:
             What it returned for each of the boards asked for, if it is an array over boards, else

@@ -6,9 +6,10 @@
     env = wrap(connect4_v0.env())
     env.rollout(50, policy)
 
-Under ``"players"`` a TensorDict has, for both players at once, ``"observation"``, ``"action_mask"``
-(all True for the one who is not to move, as an empty mask breaks distributions), ``"action"`` and
-``"mask"``: whose turn it is. Only the rows of the turn are of interest for learning.
+Under ``"players"`` a TensorDict has, for both players at once, the planes (``("observation",
+"observation")``), ``"action_mask"`` (all True for the one who is not to move, as an empty mask
+breaks distributions), ``"action"``, and ``"mask"``: whose turn it is. Only the rows of the turn are
+of interest for learning.
 
 Give a batch of environments (`SerialEnv`, `ParallelEnv`) a policy that masks: TorchRL's own random
 actions for batches do not look at the masks, and play illegal moves.

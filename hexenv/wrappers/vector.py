@@ -12,7 +12,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from hexenv.aec import Observation, planes_of
 from hexenv.boards import Which
-from hexenv.games.notation import IllegalActionError
 from hexenv.opponents import entry
 from hexenv.single import action_array
 from hexenv.vector import BoardVectorEnv, Infos, seeds_of_boards
@@ -45,6 +44,7 @@ class VectorBoardWrapper(VectorWrapper):
     def __init__(self, env: Envs, make_view: Callable[[Seen], View]) -> None:
         super().__init__(env)
         inner = board_env(env.unwrapped, BoardVectorEnv)
+        self._board_envs = cast("BoardVectorEnv", env.unwrapped)
         space = cast("spaces.Space[Any]", cast("Any", env).single_observation_space)
         self.view = make_view(Seen(inner, planes_space(space), env.num_envs))
         self.single_observation_space = shown_space(space, self.view)
@@ -59,7 +59,11 @@ class VectorBoardWrapper(VectorWrapper):
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, Infos]:
         """Begin episodes on all boards or some; see `BoardVectorEnv.reset`."""
-        observations, infos = self.env.reset(seed=cast("Any", seed), options=options)
+        try:
+            observations, infos = self.env.reset(seed=cast("Any", seed), options=options)
+        except BaseException:
+            self._over = self._board_envs.idle  # what has not begun begins later
+            raise
         mask = (options or {}).get("reset_mask")
         boards = self._all if mask is None else np.flatnonzero(mask)
         self.view.seed(boards, seeds_of_boards(seed, self.num_envs))
@@ -73,10 +77,8 @@ class VectorBoardWrapper(VectorWrapper):
         actions = self.view.map_back(action_array(actions, (self.num_envs,)))
         try:
             observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        except IllegalActionError:
-            raise  # nothing has changed
         except BaseException:
-            self._over[:] = True  # an opponent has failed, and no episode goes on
+            self._over = self._board_envs.idle  # if an opponent has failed, no episode goes on
             raise
         if "final_obs" in infos:  # before the next episodes are recorded
             infos = self._show_final(infos)
