@@ -396,13 +396,19 @@ class Boards:
         except BaseException:
             self.idle[which] = True  # an opponent has failed: they have not begun
             raise
+        former = len(self._opponents) - len(self._pool)
+        if former and self._chosen.min() >= former:  # nobody plays a former opponent any more
+            self._opponents = self._pool.copy()
+            self._chosen -= former
+            if not any(opponent.needs_moves for opponent in self._opponents):
+                self.moves = None
 
     def _restart(self, which: Which) -> None:
-        old = len(self._opponents) - len(self._pool)
+        former = len(self._opponents) - len(self._pool)
         for _ in range(MOST_STARTS):
             self._run(
                 start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
-                which, self.side, len(self._pool), old,
+                which, self.side, len(self._pool), former,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:  # nobody moves before the learner does

@@ -123,7 +123,13 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if max_episode_steps is not None:
             raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")
         self.num_envs = num_envs
-        self._mode = AutoresetMode(autoreset_mode)
+        try:
+            self._mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(str(mode.value) for mode in AutoresetMode)
+            raise ValueError(
+                f"expected an autoreset_mode of {known}, got {autoreset_mode!r}"
+            ) from None
         of_learner, of_game = split_options(options)
         self._learner = cast("LearnerOptions", of_learner)
         self.raw_env = make_raw_env(game, of_game)

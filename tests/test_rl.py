@@ -332,6 +332,7 @@ def test_rllib_sees_what_it_reads():
     assert env.observation_space.contains(observation)
     assert observation["observations"].shape == (48,)
     assert observation["action_mask"].dtype == np.float32
+    assert env.spec.make().reset(seed=0)[0].keys() == observation.keys()
     inner = env.unwrapped.action_masks()
     assert np.array_equal(observation["action_mask"].astype(bool), inner)
     with pytest.raises(ValueError, match="expected observations with a mask"):

@@ -747,23 +747,24 @@ def test_a_mask_of_boards_to_reset_stays_the_callers():
     assert mask.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_episode_steps": 3}, "expected no max_episode_steps: games end, got 3"),
-        ({"penalty": 0.5}, "expected a penalty of at most 0, got 0.5"),
-        ({"penalty": np.nan}, "expected a penalty of at most 0, got nan"),
-        ({"dtype": np.float16}, "expected a dtype of bool, int8, .*, got float16"),
-    ],
-)
-def test_options_out_of_range_are_refused_at_once(options, message):
-    with pytest.raises(ValueError, match=message):
-        vector(**options)
-
-
 def test_a_class_is_no_opponent():
     with pytest.raises(TypeError, match="expected an opponent, got the class UCT: make one of it"):
         vector(opponent=UCT)
+
+
+@pytest.mark.parametrize("former", [over_boards(last_legal), "uct:simulations=2"], ids=["f", "uct"])
+def test_a_former_opponent_costs_nothing_once_its_games_are_over(former):
+    envs = vector("tictactoe", 3, former)
+    envs.reset(seed=1)
+    envs.set_opponent(["random", "greedy"])
+    boards = envs._parts[0].boards
+    assert not boards.is_compiled
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        envs.step(some_actions(envs.action_masks(), rng))
+    assert boards.is_compiled
+    assert boards.moves is None
+    assert set(envs.opponents) <= {"random", "greedy"}
 
 
 @pytest.mark.parametrize(
@@ -806,7 +807,11 @@ def test_an_opponent_is_neither_taken_away_nor_added():
         ({"side": "both"}, "expected a side of"),
         ({"illegal": "ignore"}, "expected illegal of"),
         ({"max_illegal": 0}, "expected max_illegal of at least 1"),
-        ({"autoreset_mode": "Never"}, "not a valid AutoresetMode"),
+        ({"autoreset_mode": "Never"}, "expected an autoreset_mode of NextStep, SameStep, Disabled"),
+        ({"max_episode_steps": 3}, "expected no max_episode_steps: games end, got 3"),
+        ({"penalty": 0.5}, "expected a penalty of at most 0, got 0.5"),
+        ({"penalty": np.nan}, "expected a penalty of at most 0, got nan"),
+        ({"dtype": np.float16}, "expected a dtype of bool, int8, .*, got float16"),
     ],
 )
 def test_bad_options_are_refused(options, message, monkeypatch):

@@ -21,6 +21,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
@@ -53,11 +54,12 @@ def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
     }
 
 
-class RLlibObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
+class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, Any, Any]):
     """A single-agent environment as RLlib's masking module reads it."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self)
+        gymnasium.ObservationWrapper.__init__(self, env)
         self.observation_space = rllib_space(env.observation_space)
 
     def observation(self, observation: Any) -> dict[str, NDArray[np.float32]]:
