@@ -99,14 +99,14 @@ class FunctionOpponent:
 
     def begin(self, boards: Boards, which: Which) -> None:
         """Give the function a seed; every board draws one, as it does beside others or alone."""
-        if self._see_as is not None:
-            self._see_as(boards.env)
         if self._reset is not None and which.size:
             seeds = [boards.draw(board) for board in which.tolist()]
             self._reset(seeds[0])
 
     def answer(self, boards: Boards, which: Which) -> None:
         """See `Opponent.answer`."""
+        if self._see_as is not None:  # every time, as it may play in several environments
+            self._see_as(boards.env)
         while (which := boards.waiting(which)).size:
             planes, legal = boards.show(which, to_play=True)
             masks = legal.copy()  # a function may write on what it is given

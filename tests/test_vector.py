@@ -724,6 +724,27 @@ def test_a_policy_sees_the_same_as_the_opponent_of_one_board_and_of_many(view):
         assert seen(envs.step(actions)) == seen(others.step(actions))
 
 
+def test_a_policy_may_play_in_two_environments_at_once():
+    shapes = []
+
+    def policy(planes, masks):
+        shapes.append(planes.shape[1:])
+        return masks, None
+
+    agent = PolicyAgent(policy)
+    both = [vector("hex-3", 2, agent, side="first", channels_first=turned) for turned in (0, 1)]
+    for envs in both:
+        envs.reset(seed=1)
+    for envs in both:
+        envs.step(envs.action_masks().argmax(axis=1))
+    assert shapes == [(3, 3, 3)] * 2  # rows, columns, planes
+    wide = vector("hex-2x4", 2, agent, side="first", channels_first=True)
+    wide.reset(seed=1)
+    both[0].step(both[0].action_masks().argmax(axis=1))
+    wide.step(wide.action_masks().argmax(axis=1))
+    assert shapes[2:] == [(3, 3, 3), (2, 4, 3)]
+
+
 def test_a_policy_with_planes_of_its_own_says_what_boards_must_show():
     agent = PolicyAgent(lambda planes, masks: (masks, None), planes=("side",), title="mine")
     envs = vector("tictactoe", 4, agent, side="second")
