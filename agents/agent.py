@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,6 +69,11 @@ def check_in_play(env: Any) -> None:
     Raises:
         ValueError: If it has not been reset, or the game is over.
     """
+    if isinstance(env, gymnasium.Env):
+        raise ValueError(
+            "expected a PettingZoo environment to plan in, got a Gymnasium one: "
+            "give it the agent as its opponent instead"
+        )
     if not (hasattr(env, "agents") and hasattr(env, "agent_selection")):
         raise ValueError("expected an environment in play, got one before reset")
     if is_over(env):

@@ -7,15 +7,16 @@
 7
 """
 
+import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, get_args
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation
+from hexenv.aec import AGENTS, BoardEnv, Observation, ViewOptions
 from hexenv.boards import Boards, LearnerOptions
 from hexenv.games.base import State
 from hexenv.opponents import entry, resolve_opponents, with_mask
@@ -35,10 +36,21 @@ def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -
     Args:
         game: A function that makes it, or its name, as in ``"hexenv.hex_v0:raw_env"``.
         options: Arguments for the function.
+
+    Raises:
+        TypeError: If there is no such option.
     """
     if isinstance(game, str):
         module, _, name = game.partition(":")
         game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
+    parameters = inspect.signature(game).parameters.values()
+    # Without these at its end it takes what it likes, and says itself what it does not.
+    if any(get_args(one.annotation) == (ViewOptions,) for one in parameters):
+        own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+        known = [*own, *ViewOptions.__annotations__]
+        for name in set(options).difference(known):
+            known += ["opponent", *RULES_OF_BOARDS]
+            raise TypeError(f"expected an option of {', '.join(known)}, got {name!r}")
     return game(**options)
 
 

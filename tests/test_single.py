@@ -930,6 +930,19 @@ def test_render_without_a_mode_warns():
         assert env.render() is None
 
 
+def test_an_unknown_option_is_refused_with_those_there_are():
+    known = "expected an option of render_mode, planes, .*, opponent, side, .*, got 'oponent'"
+    with pytest.raises(TypeError, match=known):
+        single(oponent="random")
+
+
+def test_an_agent_does_not_plan_in_it():
+    env = single()
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="expected a PettingZoo environment to plan in, got a Gym"):
+        UCT(simulations=1).act(env)
+
+
 def test_a_window(monkeypatch):
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
