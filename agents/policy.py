@@ -29,7 +29,7 @@ from agents.options import number_within
 from agents.search.foreign import action_mask
 from agents.search.puct import Assessment
 from hexenv.aec import AGENTS, BoardEnv, planes_of
-from hexenv.games.base import Game, State, legal_mask_of
+from hexenv.games.base import Game, State
 from hexenv.observation import plane_names
 
 
@@ -174,24 +174,27 @@ class PolicyAgent:
         """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""
         raw = env.unwrapped
         if self._planes is not None and isinstance(raw, BoardEnv):
-            planes = self._planes_of(raw.game, raw.state)
+            planes, _ = self._seen_at(raw.game, raw.state)
         else:
             planes = planes_of(env.last()[0])
             if isinstance(raw, BoardEnv) and raw.channels_first:
                 planes = np.moveaxis(planes, -3, -1)
         return planes, action_mask(env).astype(np.int8)
 
-    def _planes_of(self, game: Game, state: State) -> NDArray[Any]:
-        """What the player to move sees of a position."""
+    def _seen_at(self, game: Game, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """What the player to move sees of a position: planes, and the mask."""
         view = self._view
         if view is None or view.game is not game:
             planes = self._planes
             if planes is None:
                 planes = self._shown.planes if self._shown is not None else ()
-            view = self._view = BoardEnv(game, game.name, planes=planes, mask_in="info")
+            view = BoardEnv(game, game.name, planes=planes, mask_in="observation")
+            view.begin_at(state, ())  # from here on it has its machine code, and its clones have
+            self._view = view
         view = view.clone()  # as several threads may search
         view.begin_at(state, ())
-        return np.asarray(view.observe(AGENTS[game.to_play(state)]))
+        seen: Any = view.observe(AGENTS[game.to_play(state)])
+        return seen["observation"], seen["action_mask"]
 
     def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
         """Actions for many boards.
@@ -284,7 +287,7 @@ class PolicyAgent:
             if env is not None:
                 planes, mask = self._seen(env)
             else:
-                planes, mask = self._planes_of(game, state), legal_mask_of(game, state)
+                planes, mask = self._seen_at(game, state)
             try:
                 logits, values = self._judge(planes[None], mask[None])
             except PolicyError as error:

@@ -19,9 +19,11 @@ from hexenv.observation import (
     advance,
     compiled_advance,
     compiled_show,
+    compiled_write_mask,
     extra_codes,
     plane_names,
     show,
+    write_mask,
 )
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
@@ -124,6 +126,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._owns_spaces = True
         self._advance: Callable[..., Any] | None = None
         self._show: Callable[..., Any] | None = None
+        self._write_mask: Callable[..., Any] | None = None
         self._window: Window | None = None
 
     # ---- spaces --------------------------------------------------------------------------------
@@ -179,12 +182,23 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             state: The position; it is copied.
             actions: What has been played up to it, as far as it is known.
         """
-        self._begin(Start.of(self.game, state), list(actions))
+        self._bytes[:] = np.frombuffer(state.tobytes(), np.uint8)
+        if self._write_mask is None:  # searches and opponents come here at every position
+            self._write_mask = write_mask
+            if is_compiled(self.game):
+                arguments = (self.game, self._states, self._mask)
+                self._write_mask = compiled_write_mask.specialise(*arguments)
+        self._write_mask(self.game, self._states, self._mask)
+        self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: "Start", actions: list[int]) -> None:
-        self.actions = actions
         self._bytes[:] = start.record
         self._mask[:] = start.mask
+        self._begin_play(actions, start.winner, start.to_play)
+
+    def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
+        """Go on from the position and the mask that have been written."""
+        self.actions = actions
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -192,7 +206,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.truncations = dict.fromkeys(AGENTS, False)
         self._skip_agent_selection = None
         self._bind()
-        self._settle(start.winner, start.to_play)
+        self._settle(winner, to_play)
         if self.render_mode == "human":
             self.render()
 
@@ -357,7 +371,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = dict.fromkeys(("_states", "_advance", "_show", "_window"))
+        left_out = dict.fromkeys(("_states", "_advance", "_show", "_write_mask", "_window"))
         return {**self.__dict__, **left_out}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:

@@ -355,6 +355,11 @@ class Boards:
         if self.moves is None and any(opponent.needs_moves for opponent in self._opponents):
             self.moves = [list[int]() for _ in range(self.count)]
 
+    @property
+    def _former(self) -> int:
+        """How many opponents are left from before the pool was set, first in the list."""
+        return len(self._opponents) - len(self._pool)
+
     def opponent_of(self, board: int) -> Opponent | None:
         """Who plays the other side of a board."""
         return self._opponents[int(self._chosen[board])] if self._opponents else None
@@ -396,7 +401,7 @@ class Boards:
         except BaseException:
             self.idle[which] = True  # an opponent has failed: they have not begun
             raise
-        former = len(self._opponents) - len(self._pool)
+        former = self._former
         if former and self._chosen.min() >= former:  # nobody plays a former opponent any more
             self._opponents = self._pool.copy()
             self._chosen -= former
@@ -404,11 +409,10 @@ class Boards:
                 self.moves = None
 
     def _restart(self, which: Which) -> None:
-        former = len(self._opponents) - len(self._pool)
         for _ in range(MOST_STARTS):
             self._run(
                 start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
-                which, self.side, len(self._pool), former,
+                which, self.side, len(self._pool), self._former,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:  # nobody moves before the learner does

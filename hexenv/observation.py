@@ -51,8 +51,16 @@ def write_planes(
             out[game.last_cell(state), first + i] = 1
 
 
-# Python passes numba an array ten times faster than a record, so the two functions that every step
-# needs take the position as an array of one record.
+# Python passes numba an array ten times faster than a record, so the functions that an environment
+# calls take the position as an array of one record.
+
+
+@kernel
+def write_mask(game: Any, states: Any, mask: NDArray[np.int8]) -> None:
+    """Write the legal mask."""
+    owners = np.empty(game.rows * game.columns, np.int8)
+    game.owners(states[0], owners)
+    game.legal_mask(states[0], owners, mask)
 
 
 @kernel
@@ -60,9 +68,7 @@ def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tupl
     """Step, and write the new mask; returns the winner and the player to move."""
     state = states[0]
     game.step(state, action)
-    owners = np.empty(game.rows * game.columns, np.int8)
-    game.owners(state, owners)
-    game.legal_mask(state, owners, mask)
+    write_mask(game, states, mask)
     return state.winner, game.to_play(state)
 
 
@@ -78,3 +84,4 @@ def show(
 
 compiled_advance: Final = CompiledFunction(advance)
 compiled_show: Final = CompiledFunction(show)
+compiled_write_mask: Final = CompiledFunction(write_mask)

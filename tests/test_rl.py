@@ -208,7 +208,7 @@ def judgement(agent, board):
 
 
 def assert_plays_by_name(game, name, *options):
-    """It enters a match, a tournament and `accuracy`, and leads a search."""
+    """It enters a match, and leads a search."""
     runner = CliRunner()
     search = f"puct:policy={name},simulations=5"
     found = runner.invoke(main, ["match", game, name, search, "--games", "2", "--json", *options])
