@@ -18,7 +18,7 @@ from agents.lgr import LGR
 from agents.mast import MAST
 from agents.nrpa import NRPA
 from agents.policy import PolicyAgent
-from agents.puct import PUCTSearch
+from agents.puct import PUCTAgent
 from agents.quality import QualityMCTS
 from agents.rave import RAVE
 from agents.solver import Solver
@@ -40,7 +40,7 @@ __all__ = [
     "FlatMonteCarlo",
     "GreedyAgent",
     "HistoryMCTS",
-    "PUCTSearch",
+    "PUCTAgent",
     "PolicyAgent",
     "QualityMCTS",
     "RandomAgent",

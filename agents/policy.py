@@ -27,7 +27,6 @@ from agents.models import (
 )
 from agents.options import number_within
 from agents.search.foreign import action_mask
-from agents.search.puct import Assessment
 from hexenv.aec import AGENTS, BoardEnv, planes_of
 from hexenv.games.base import Game, State
 from hexenv.observation import plane_names
@@ -276,28 +275,31 @@ class PolicyAgent:
 
     # ---- in a search -----------------------------------------------------------------------------
 
-    def assessment(self) -> Assessment:
-        """Its priors (softmax of the logits) and values, for `agents.search.puct`.
+    def evaluate(
+        self, game: Any, states: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Its priors (softmax of the logits) and values of positions in a search.
 
-        The value is 0 where the policy has none.
+        It is an `agents.search.evaluated.Evaluator`. Values are 0 where the policy has none.
+
+        Raises:
+            ValueError: As `act`.
         """
+        seen = [self._seen_in_search(game, state) for state in states]
+        planes, masks = (np.stack(part) for part in zip(*seen, strict=True))
+        try:
+            logits, values = self._judge(planes, masks)
+        except PolicyError as error:
+            where = where_in_search(states[error.row])
+            raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error
+        priors = np.exp(logits - logits.max(axis=1, keepdims=True))
+        if values is None:
+            values = np.zeros(len(states))
+        return priors / priors.sum(axis=1, keepdims=True), np.clip(values, -1.0, 1.0)
 
-        def assess(game: Any, state: Any) -> tuple[NDArray[np.float64], float]:
-            env = getattr(state, "env", None)  # over a foreign environment
-            if env is not None:
-                planes, mask = self._seen(env)
-            else:
-                planes, mask = self._seen_at(game, state)
-            try:
-                logits, values = self._judge(planes[None], mask[None])
-            except PolicyError as error:
-                where = position_of(env) if env is not None else f" (ply {state.ply})"
-                raise PolicyError(f"{self.title}: {error}, in a search{where}", 0) from error
-            priors = np.exp(logits[0] - logits[0].max())
-            value = 0.0 if values is None else float(np.clip(values[0], -1.0, 1.0))
-            return priors / priors.sum(), value
-
-        return Assessment(assess)
+    def _seen_in_search(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        env = getattr(state, "env", None)  # over a foreign environment
+        return self._seen_at(game, state) if env is None else self._seen(env)
 
 
 def refuse(wrong: Any, message: str) -> None:
@@ -316,6 +318,12 @@ def position_of(env: Any) -> str:
     if isinstance(raw, BoardEnv):
         return f" (ply {raw.state.ply}, after {raw.moves!r})"
     return f" ({env.agent_selection} to move in {env})"
+
+
+def where_in_search(state: Any) -> str:
+    """Where a search is, for a message."""
+    env = getattr(state, "env", None)
+    return f" (ply {state.ply})" if env is None else position_of(env)
 
 
 # ---- by name -------------------------------------------------------------------------------------

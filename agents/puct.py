@@ -1,29 +1,38 @@
 """PUCT: a search that a learned policy leads."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
-from agents.naming import make_agent
-from agents.options import number_within
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.evaluated_search import EvaluatedSearchAgent
+from agents.options import number_within, whole_number_within
 from agents.policy import PolicyAgent
-from agents.search.mcts import Variant
-from agents.search.puct import PUCT, Assessed
-from agents.search.reward import WinLoss
-from agents.tree_search import SearchOptions, TreeSearchAgent
-from hexenv.aec import BoardEnv
+from agents.search.foreign import View
+from agents.search.puct import PUCT
+from agents.search.tree import Tree
+from agents.tree_search import SearchOptions
 
 
-class PUCTSearch(TreeSearchAgent):
-    """Monte-Carlo tree search with a policy's priors and values (Silver et al. 2018).
+class PUCTAgent(EvaluatedSearchAgent):
+    """Monte-Carlo tree search with a policy's priors and values: AlphaZero (Silver et al. 2018).
 
-    The values take the place of playouts. The policy is asked for one position at a time, and the
-    search around it is interpreted: its time is the policy's.
+    The values take the place of playouts.
 
     Args:
-        policy: A `PolicyAgent`, or the name of one (``"sb3:path=model.zip"``). Where it has no
-            values (functions, RLlib's modules), every position counts as even.
+        policy: See `EvaluatedSearchAgent`.
         simulations: Simulations a move.
         seconds: Seconds a move.
         c: Weight of exploration, for rewards in [0, 1].
+        fpu: First-play urgency: by how much an action without a visit counts less than the
+            policy's value of the position, for rewards in [0, 1].
+        batch: See `EvaluatedSearchAgent`. Simulations that wait count as lost meanwhile.
+        noise: How much of the root's priors is Dirichlet noise: 0.25 in self-play.
+        noise_total: The sum of the Dirichlet distribution's parameters over the legal actions.
+        temperature: 0: the best action by `final_move`; else actions are drawn with probabilities
+            in proportion to ``visits ** (1 / temperature)``.
+        temperature_plies: Only in the game's first so many plies.
         **options: See `TreeSearchAgent`.
     """
 
@@ -35,18 +44,43 @@ class PUCTSearch(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 0.625,
+        fpu: float = 0.0,
+        batch: int = 1,
+        noise: float = 0.0,
+        noise_total: float = 10.0,
+        temperature: float = 0.0,
+        temperature_plies: int = 1_000_000,
         **options: Unpack[SearchOptions],
     ) -> None:
-        leader = make_agent(policy) if isinstance(policy, str) else policy
-        if not isinstance(leader, PolicyAgent):
-            raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
-        self._leader = leader
-        assessment = leader.assessment()
-        variant = Variant(PUCT(assessment, number_within("c", c)), Assessed(assessment), WinLoss())
-        super().__init__(variant, simulations, seconds, **options)
+        self.noise = number_within("noise", noise, 0.0, 1.0)
+        self.noise_total = number_within("noise_total", noise_total, 1e-3, 1e6)
+        self.temperature = number_within("temperature", temperature)
+        self.temperature_plies = whole_number_within(
+            "temperature_plies", temperature_plies, 0, 2**31
+        )
+        rule = PUCT(
+            c=number_within("c", c), fpu=number_within("fpu", fpu, -1.0, 1.0), noise_share=self.noise
+        )
+        super().__init__(policy, rule, simulations, seconds, batch, **options)
 
-    def act(self, env: Any) -> int:
-        """See `TreeSearchAgent.act`; the policy sees what the environment shows."""
-        if isinstance(env.unwrapped, BoardEnv):
-            self._leader.see_as(env.unwrapped)
-        return super().act(env)
+    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+        return rng.gamma(self.noise_total / num_actions, size=num_actions) if self.noise else None
+
+    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
+        is_drawn = self.temperature > 0.0
+        if is_drawn and view.actions is not None:
+            is_drawn = len(view.actions) < self.temperature_plies
+        if not is_drawn:
+            return super()._choose(view, trees)
+        policy, _ = self._judge(view, trees)
+        return draw_action(policy, self.temperature, self._searchers[0].rng)
+
+
+def draw_action(
+    policy: NDArray[np.float32], temperature: float, rng: np.random.Generator
+) -> int:
+    """An action with probability in proportion to ``policy ** (1 / temperature)``."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(policy / policy.max()) / temperature
+    shares = np.cumsum(np.exp(logits))
+    return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))

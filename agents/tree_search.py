@@ -255,9 +255,13 @@ class TreeSearchAgent:
         self.statistics = root_statistics(
             trees, line, view.game.num_actions(), simulations, seconds
         )
-        chosen = choose(trees, self.final_move)
+        chosen = self._choose(view, trees)
         self._remember(view, chosen)
         return chosen
+
+    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
+        """The action to play, after a search."""
+        return choose(trees, self.final_move)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""

@@ -82,6 +82,16 @@ def show(
     write_planes(game, states[0], player, owners, extra, out)
 
 
+@kernel
+def show_to_play(game: Any, states: Any, extra: NDArray[np.int8], out: NDArray[np.int8]) -> None:
+    """Write the planes of many positions, ``(N, cells, K)``, as those who are to move see them."""
+    owners = np.empty(game.rows * game.columns, np.int8)
+    for i in range(out.shape[0]):
+        game.owners(states[i], owners)
+        write_planes(game, states[i], game.to_play(states[i]), owners, extra, out[i])
+
+
 compiled_advance: Final = CompiledFunction(advance)
 compiled_show: Final = CompiledFunction(show)
+compiled_show_to_play: Final = CompiledFunction(show_to_play)
 compiled_write_mask: Final = CompiledFunction(write_mask)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents import PolicyAgent, PUCTSearch, RandomAgent
+from agents import PolicyAgent, PUCTAgent, RandomAgent
 from agents.arena import play_match, summarise
 from agents.naming import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
@@ -198,7 +198,7 @@ def test_it_enters_a_match():
 
 def test_a_search_takes_its_priors_and_values():
     sharp = np.array([0, 0, 0, 0, 5.0, 0, 0, 0, 0])
-    agent = PUCTSearch(PolicyAgent(constant(sharp, 0.0)), simulations=50, seed=0)
+    agent = PUCTAgent(PolicyAgent(constant(sharp, 0.0)), simulations=50, seed=0)
     assert agent.act(started(tictactoe_v0.env())) == 4
     assert agent.statistics.visits.argmax() == 4
     assert agent.statistics.visits[4] > 25
@@ -208,7 +208,7 @@ def test_a_search_finds_the_win_that_its_policy_does_not_see():
     blind = PolicyAgent(constant(np.array([0, 0, 0, 0, 0, 2.0, 2.0, 0, 0]), 0.0))
     env = started(tictactoe_v0.env(), "1425")  # X wins at 3
     assert blind.act(env) != 2
-    assert PUCTSearch(blind, simulations=100, seed=0).act(env) == 2
+    assert PUCTAgent(blind, simulations=100, seed=0).act(env) == 2
 
 
 def test_values_are_for_the_player_to_move():
@@ -217,7 +217,7 @@ def test_values_are_for_the_player_to_move():
         return np.zeros(masks.shape), np.tanh(left[:, 0] - left[:, 1])
 
     env = started(connect4_v0.env())
-    search = PUCTSearch(PolicyAgent(hopeful), simulations=30, c=2.0, seed=0)
+    search = PUCTAgent(PolicyAgent(hopeful), simulations=30, c=2.0, seed=0)
     assert search.act(env) in (0, 1, 2)
     assert search.statistics.values[:3].min() > search.statistics.values[3:].max()
 
@@ -226,7 +226,7 @@ def test_a_search_over_the_environment_is_the_same():
     policy = PolicyAgent(constant(np.linspace(0, 1, 9), 0.1))
     found = []
     for route in ("interpreted", "environment"):
-        search = PUCTSearch(policy, simulations=40, route=route, seed=3)
+        search = PUCTAgent(policy, simulations=40, route=route, seed=3)
         search.act(started(tictactoe_v0.env(), "51"))
         found.append(search.statistics)
     assert np.array_equal(found[0].visits, found[1].visits)
@@ -234,7 +234,7 @@ def test_a_search_over_the_environment_is_the_same():
 
 
 def test_a_search_names_a_policy_that_fails_and_where():
-    search = PUCTSearch(PolicyAgent(constant(np.zeros(5)), title="mine"), simulations=5)
+    search = PUCTAgent(PolicyAgent(constant(np.zeros(5)), title="mine"), simulations=5)
     expected = r"^mine: expected logits of shape \(1, 9\).*in a search \(ply 2\)$"
     with pytest.raises(ValueError, match=expected):
         search.act(started(tictactoe_v0.env(), "15"))
@@ -245,7 +245,7 @@ def test_a_search_sees_what_the_environment_shows():
     policy = PolicyAgent(seen_by(log))
     for view in ({"planes": "last_move"}, {"channels_first": True}, {}):
         env = started(connect4_v0.env(**view), "4")
-        PUCTSearch(policy, simulations=1, seed=0).act(env)
+        PUCTAgent(policy, simulations=1, seed=0).act(env)
         seen, log[:] = {planes.shape for planes, _ in log}, []
         assert seen == {(1, 6, 7, 3 if "planes" in view else 2)}
 
@@ -259,14 +259,14 @@ def test_searches_in_threads_judge_each_its_own_position():
         return np.zeros(masks.shape), np.zeros(len(masks))
 
     env = started(connect4_v0.env(), "444441122233")
-    PUCTSearch(PolicyAgent(policy), simulations=800, workers=4, seed=0).act(env)
+    PUCTAgent(PolicyAgent(policy), simulations=800, workers=4, seed=0).act(env)
     assert len(wrong) > 800
     assert not any(wrong)
 
 
 def test_a_search_wants_a_policy():
     with pytest.raises(ValueError, match="expected the name of a policy, such as sb3, got 'uct'"):
-        PUCTSearch("uct")
+        PUCTAgent("uct")
 
 
 @pytest.mark.parametrize("text", ["sb3", "rllib", "puct"])

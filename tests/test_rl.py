@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from agents import PolicyAgent, PUCTSearch
+from agents import PolicyAgent, PUCTAgent
 from agents.cli import main
 from agents.naming import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
@@ -271,7 +271,7 @@ def test_a_model_of_another_board_is_refused(connect4_model):
 
 def test_a_model_leads_a_search_and_plays_the_other_side(connect4_model):
     _, path = connect4_model
-    search = PUCTSearch(f"sb3:path={path}", simulations=20, seed=0)
+    search = PUCTAgent(f"sb3:path={path}", simulations=20, seed=0)
     env = connect4_v0.env()
     env.reset(options={"moves": "415161"})  # X wins at once on either side
     assert search.act(env) in (2, 6)

@@ -75,8 +75,9 @@ def descend(
     rng: np.random.Generator,
     buffer: NDArray[np.int32],
     simulation: Simulation,
+    expands: bool,
 ) -> int:
-    """Play `state` down to a leaf, and expand on the way.
+    """Play `state` down to a leaf.
 
     Args:
         game: The game.
@@ -86,6 +87,8 @@ def descend(
         rng: The stream of the search.
         buffer: ``(num_actions(),)`` of scratch space.
         simulation: Receives the path.
+        expands: Whether a leaf that has been visited before gets its children now. (A network's
+            evaluation brings them: `agents.search.evaluated`.)
 
     Returns:
         The leaf.
@@ -95,7 +98,7 @@ def descend(
     while depth < min(simulation.path.size, variant.max_depth):
         if tree.child_count[node] == 0:
             is_new = tree.visits[node] == 0
-            if is_new or not expand(game, state, tree, node, buffer, rng):
+            if not expands or is_new or not expand(game, state, tree, node, buffer, rng):
                 break
             variant.selection.initialise(game, state, tree, node)
         node = select_child(tree, node, variant)
@@ -114,28 +117,22 @@ def descend(
 
 
 @inlined_kernel
-def finish(
-    game: Any,
-    state: Any,
-    tree: Tree,
-    leaf: int,
-    variant: Any,
-    rng: np.random.Generator,
-    buffer: NDArray[np.int32],
-    simulation: Simulation,
-) -> None:
-    """Find the outcome of a simulation: it is over, or proven, or it is played out."""
+def is_settled(
+    game: Any, state: Any, tree: Tree, leaf: int, variant: Any, simulation: Simulation
+) -> bool:
+    """Whether the outcome of a simulation is known: it is over, or proven. Then it is noted."""
     depth = simulation.depth[0]
     if game.is_terminal(state):
         simulation.result[0] = game.outcome(state, 0)
         if variant.solver.proves() and tree.proof[leaf] == UNPROVEN and depth > 0:
             tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
             back_up_proof(tree, simulation)
-    elif variant.solver.proves() and tree.proof[leaf] != UNPROVEN and depth > 0:
+        return True
+    if variant.solver.proves() and tree.proof[leaf] != UNPROVEN and depth > 0:
         proof = tree.proof[leaf]
         simulation.result[0] = proof if simulation.players[depth - 1] == 0 else -proof
-    else:
-        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+        return True
+    return False
 
 
 @inlined_kernel
@@ -191,8 +188,9 @@ def search(
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
-        leaf = descend(game, state, tree, variant, rng, buffer, simulation)
-        finish(game, state, tree, leaf, variant, rng, buffer, simulation)
+        leaf = descend(game, state, tree, variant, rng, buffer, simulation, True)
+        if not is_settled(game, state, tree, leaf, variant, simulation):
+            simulation.result[0] = playout.simulate(game, state, rng, buffer, simulation)
         back_up(tree, variant, simulation)
         selection.update(tree, simulation)
         playout.update(tree, simulation)

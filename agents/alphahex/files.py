@@ -1,0 +1,204 @@
+"""Networks and checkpoints in files: written whole or not at all, and read without running code.
+
+A *network* is a safetensors file, whose header says for which game it is and how it is made. A
+*checkpoint* is all that a training run needs to go on; it is written by `torch.save` and read with
+``weights_only``.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from agents.alphahex.configuration import NetworkOptions, as_dict, parsed
+from agents.alphahex.networks import new_network
+from agents.files import replacing
+from agents.models import library
+from agents.naming import make_environment
+from hexenv.aec import BoardEnv
+from hexenv.games import base
+from hexenv.games.base import Game
+
+NETWORK_FORMAT: Final = "hexenv-network"
+CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
+VERSION: Final = 1
+SHIPPED: Final = Path(__file__).with_name("nets")
+
+
+class SavedNetwork(NamedTuple):
+    """A network from a file."""
+
+    network: nn.Module
+    options: NetworkOptions
+    game: Game
+    """That it was trained for."""
+    about: dict[str, Any]
+    """How it came about: the run's configuration, iteration, positions."""
+    path: str
+
+    def is_for(self, game: Game) -> bool:
+        """Whether it can play a game."""
+        return self.why_not(game) is None
+
+    def why_not(self, game: Game) -> str | None:
+        """Why it cannot play a game; None if it can.
+
+        A convolutional network plays on any board of its game with the same actions.
+        """
+        if game.name != self.game.name:
+            return f"expected the game of {self.game.name}, got {game.name}"
+        found = base.parameters(game)
+        is_any = self.options.kind == "residual" and self.options.heads == "convolutional"
+        for name, value in base.parameters(self.game).items():
+            if found.get(name) != value and not (is_any and name in ("rows", "columns")):
+                return f"expected {name} of {value}, as in training, got {found.get(name)}"
+        if self.options.canonical and game.rows != game.columns:
+            return f"expected a square board, got {game.rows} x {game.columns}"
+        return None
+
+
+def game_of(name: str, options: Mapping[str, Any]) -> Game:
+    """The game behind an environment of this name with these options.
+
+    Raises:
+        ValueError: If there is no such environment, it refuses an option, or is not one of ours.
+    """
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    env = make_environment(name, (), **given)
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected an environment of hexenv, got {name}")
+    return env.unwrapped.game
+
+
+def save_network(
+    path: str | os.PathLike[str],
+    network: nn.Module,
+    options: NetworkOptions,
+    game: tuple[str, Mapping[str, Any]],
+    about: Mapping[str, Any],
+) -> None:
+    """Write a network to a safetensors file, under a temporary name until it is whole.
+
+    Args:
+        path: Where to.
+        network: The network.
+        options: What it was made of.
+        game: The name and the options of the environment, for `game_of`.
+        about: How it came about: numbers, texts and the like.
+
+    Raises:
+        OSError: If the file cannot be written; one that was there is as it was.
+    """
+    header = {
+        "format": NETWORK_FORMAT,
+        "version": VERSION,
+        "game": game[0],
+        "options": dict(game[1]),
+        "network": as_dict(options),
+        "about": dict(about),
+    }
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in network.state_dict().items()
+        if not name.endswith("num_batches_tracked")
+    }
+    safetensors = library("safetensors.torch", "train")
+    data: bytes = safetensors.save(tensors, {"hexenv": json.dumps(header)})
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def find_network(net: str) -> Path:
+    """The file of a network: a path, or the name of one that is shipped.
+
+    Raises:
+        FileNotFoundError: If there is none, naming those that are shipped.
+    """
+    for path in (Path(net), SHIPPED / f"{net}.safetensors"):
+        if path.is_file():
+            return path
+    shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
+    raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
+
+
+def load_network(path: str | os.PathLike[str]) -> SavedNetwork:
+    """Read a network; nothing in the file is executed.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is damaged, or no network of this version.
+    """
+    safe_open: Any = library("safetensors", "train").safe_open
+    with open(path, "rb"):
+        pass
+    try:
+        with safe_open(str(path), "pt") as file:
+            header = json.loads((file.metadata() or {}).get("hexenv", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except Exception as error:  # damaged data raise whatever they meet first
+        raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
+    if header.get("format") != NETWORK_FORMAT or header.get("version") != VERSION:
+        found = f"{header.get('format')} {header.get('version')}"
+        raise ValueError(f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found}")
+    try:
+        options = parsed(NetworkOptions, header["network"], "network.")
+        game = game_of(header["game"], header["options"])
+        network = new_network(game, options, seed=0)
+        load_weights(network, tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"expected a network in {path}: {error}") from error
+    return SavedNetwork(network.eval(), options, game, header["about"], str(path))
+
+
+def load_weights(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Put weights into a network, all of them.
+
+    Raises:
+        RuntimeError: If one is missing, unknown, or of another shape.
+    """
+    wanted = network.state_dict()
+    counters = {
+        name: value for name, value in wanted.items() if name.endswith("num_batches_tracked")
+    }
+    network.load_state_dict({**counters, **tensors})
+
+
+def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
+    """Write a checkpoint, under a temporary name until it is whole.
+
+    Args:
+        path: Where to.
+        contents: Tensors, numbers, texts, and lists and dictionaries of these.
+
+    Raises:
+        OSError: If the file cannot be written; one that was there is as it was.
+    """
+    everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
+    with replacing(path) as temporary:
+        try:
+            torch.save(everything, temporary)
+        except RuntimeError as error:  # PyTorch's word for a full disk
+            raise OSError(f"cannot write {path}: {error}") from error
+
+
+def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a checkpoint; nothing in the file is executed.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or no checkpoint of this version.
+    """
+    with open(path, "rb"):
+        pass
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damaged data raise whatever they meet first
+        raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
+    contents = cast("dict[str, Any]", found if isinstance(found, dict) else {})
+    if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
+        raise ValueError(f"expected {CHECKPOINT_FORMAT} of version {VERSION} in {path}")
+    return contents

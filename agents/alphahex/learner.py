@@ -1,0 +1,197 @@
+"""The learner: a network, its optimiser, and the steps that bring it closer to the search."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.alphahex.configuration import Configuration, LearnerOptions
+from agents.alphahex.files import load_weights
+from agents.alphahex.networks import new_network
+from agents.alphahex.replay import Batch
+from hexenv.games.base import Game
+from hexenv.wrappers.views import cell_symmetries
+
+OPTIMISERS: Final[dict[str, Any]] = {
+    "adamw": lambda parameters, o: torch.optim.AdamW(
+        parameters, o.rate, weight_decay=o.weight_decay
+    ),
+    "adam": lambda parameters, o: torch.optim.Adam(
+        parameters, o.rate, weight_decay=o.weight_decay
+    ),
+    "sgd": lambda parameters, o: torch.optim.SGD(
+        parameters, o.rate, momentum=o.momentum, weight_decay=o.weight_decay
+    ),
+    "rmsprop": lambda parameters, o: torch.optim.RMSprop(
+        parameters, o.rate, momentum=o.momentum, weight_decay=o.weight_decay
+    ),
+    "adagrad": lambda parameters, o: torch.optim.Adagrad(
+        parameters, o.rate, weight_decay=o.weight_decay
+    ),
+}
+
+
+class Learner:
+    """A network that learns.
+
+    Args:
+        configuration: Of the run.
+        game: The game.
+
+    Attributes:
+        network: What learns.
+        average: The moving average of its weights, which plays.
+        steps: Taken so far.
+    """
+
+    def __init__(self, configuration: Configuration, game: Game) -> None:
+        options = configuration.learner
+        self.options = options
+        self.device = torch.device(device_of(options))
+        self.network = new_network(game, configuration.network, configuration.seed).to(self.device)
+        self.average = {name: value.clone() for name, value in self.weights().items()}
+        self.optimiser = OPTIMISERS[options.optimiser](self.network.parameters(), options)
+        self.steps = 0
+        self._cells = cell_symmetries(game)
+        self._actions = game.symmetries()
+        on_cuda = self.device.type == "cuda"
+        self._half = options.half and on_cuda
+        self._scaler = torch.amp.GradScaler("cuda", enabled=self._half)
+        self._forward: Any = self.network
+        if options.compile and on_cuda:
+            self._forward = torch.compile(self.network)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the network now; they change with every step."""
+        found = self.network.state_dict()
+        return {
+            name: value for name, value in found.items() if not name.endswith("num_batches_tracked")
+        }
+
+    def playing_weights(self) -> dict[str, Tensor]:
+        """A copy, on the CPU, of the weights that play."""
+        source = self.average if self.options.average > 0 else self.weights()
+        return {name: value.detach().cpu().clone() for name, value in source.items()}
+
+    def step(self, batch: Batch, progress: float, rng: np.random.Generator) -> dict[str, float]:
+        """Learn from a batch.
+
+        Args:
+            batch: The positions.
+            progress: How much of the run is over, 0 to 1.
+            rng: Chooses the symmetries.
+
+        Returns:
+            The losses of the policy and the value, and how often the network's favourite action is
+            the search's.
+        """
+        options = self.options
+        planes, policies = batch.planes, batch.policies
+        if options.symmetries:
+            planes, policies = self._turned(planes, policies, rng)
+        seen, target = self._tensor(planes), self._tensor(policies)
+        wanted = self._tensor(
+            (1 - options.value_mix) * batch.outcomes + options.value_mix * batch.values
+        )
+        self.network.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = options.rate * self._rate(progress)
+        self.optimiser.zero_grad()
+        with torch.autocast(self.device.type, torch.float16, enabled=self._half):
+            logits, values = self._forward(seen)
+            policy_loss = self._policy_loss(logits.float(), target)
+            value_loss = functional.mse_loss(values.float(), wanted)
+            loss = policy_loss + options.value_weight * value_loss
+        self._scaler.scale(loss).backward()
+        self._scaler.unscale_(self.optimiser)
+        if options.clip > 0:
+            nn.utils.clip_grad_norm_(self.network.parameters(), options.clip)
+        self._scaler.step(self.optimiser)
+        self._scaler.update()
+        self.steps += 1
+        self._follow()
+        agreement = (logits.argmax(1) == target.argmax(1)).float().mean()
+        return {
+            "policy_loss": policy_loss.item(),
+            "value_loss": value_loss.item(),
+            "learnt_agreement": agreement.item(),
+        }
+
+    def _policy_loss(self, logits: Tensor, target: Tensor) -> Tensor:
+        if self.options.policy_loss == "squared_error":
+            return (torch.softmax(logits, 1) - target).square().sum(1).mean()
+        # The entropy of the target is taken off: 0 is then perfect.
+        entropy = -torch.special.xlogy(target, target).sum(1)
+        return (functional.cross_entropy(logits, target, reduction="none") - entropy).mean()
+
+    def _rate(self, progress: float) -> float:
+        """The factor on the learning rate: a rise, then half a cosine."""
+        rise = min(1.0, (self.steps + 1) / max(1, self.options.warmup))
+        low = self.options.final_rate
+        return rise * (low + (1 - low) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+
+    def _follow(self) -> None:
+        """Move the average towards the network; faster in the beginning."""
+        decay = min(self.options.average, self.steps / (self.steps + 10))
+        with torch.no_grad():
+            for name, value in self.weights().items():
+                self.average[name].lerp_(value, 1 - decay)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
+
+    def _turned(
+        self, planes: NDArray[np.int8], policies: NDArray[np.float32], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Positions and policies in symmetries drawn at random."""
+        picks = (rng.random(len(planes)) * len(self._cells)).astype(np.int64)
+        flat = planes.reshape(len(planes), -1, planes.shape[-1])
+        turned, moved = np.empty_like(flat), np.empty_like(policies)
+        rows = np.arange(len(planes))[:, None]
+        turned[rows, self._cells[picks]] = flat
+        moved[rows, self._actions[picks]] = policies
+        return turned.reshape(planes.shape), moved
+
+    # ---- between processes -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on, for a checkpoint."""
+        return {
+            "network": self.network.state_dict(),
+            "average": self.average,
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "steps": self.steps,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state.
+
+        Raises:
+            RuntimeError: If it does not fit the network.
+        """
+        load_weights(self.network, state["network"])
+        self.average = {name: value.to(self.device) for name, value in state["average"].items()}
+        self.optimiser.load_state_dict(state["optimiser"])
+        if state["scaler"]:
+            self._scaler.load_state_dict(state["scaler"])
+        self.steps = state["steps"]
+
+
+def device_of(options: LearnerOptions) -> str:
+    """The device that the options ask for.
+
+    Raises:
+        ValueError: If there is no such device here.
+    """
+    if options.device not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"expected learner.device of auto, cpu, cuda, got {options.device!r}")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("expected learner.device as auto or cpu: there is no CUDA device here")
+    if options.device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return options.device

@@ -1,0 +1,109 @@
+"""The agent around a search with an evaluator; see `agents.puct` and `agents.gumbel`."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.naming import make_agent
+from agents.options import whole_number_within
+from agents.policy import PolicyAgent
+from agents.search.evaluated import EvaluatedSearch, given_by, new_cache, side_by_side
+from agents.search.foreign import ForeignState, View, new_state_of
+from agents.search.mcts import Variant
+from agents.search.playout import Uniform
+from agents.search.reward import WinLoss
+from agents.search.tree import Tree
+from agents.tree_search import Run, Searcher, TreeSearchAgent
+from hexenv.aec import BoardEnv
+from hexenv.games import base
+
+CACHED: int = 1 << 14
+"""Positions whose evaluations are kept during a search."""
+
+
+class EvaluatedSearchAgent(TreeSearchAgent):
+    """A tree search that a learned policy leads: base of `PUCTAgent` and `GumbelAgent`.
+
+    Args:
+        policy: A `PolicyAgent`, or the name of one (``"sb3:path=model.zip"``,
+            ``"network:net=connect4"``). Where it has no values (functions, RLlib's modules), every
+            position counts as even.
+        selection: The rule of the tree.
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        batch: Leaves that are evaluated together. More are quicker, and know less of each other.
+        **options: See `TreeSearchAgent`.
+
+    Raises:
+        ValueError: If the name is of no policy, or a parameter out of its range.
+    """
+
+    def __init__(
+        self,
+        policy: PolicyAgent | str,
+        selection: Any,
+        simulations: int | None,
+        seconds: float | None,
+        batch: int,
+        **options: Any,
+    ) -> None:
+        leader = make_agent(policy) if isinstance(policy, str) else policy
+        if not isinstance(leader, PolicyAgent):
+            raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
+        self._leader = leader
+        self.batch = whole_number_within("batch", batch, 1, 4096)
+        super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
+
+    def act(self, env: Any) -> int:
+        """See `TreeSearchAgent.act`; the policy sees what the environment shows."""
+        if isinstance(env.unwrapped, BoardEnv):
+            self._leader.see_as(env.unwrapped)
+        return super().act(env)
+
+    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+        """What the root's children get before a search, if anything."""
+        return None
+
+    def _run(self, view: View, searcher: Searcher) -> Run:
+        """The search of one tree; its root is evaluated first."""
+        game, tree = view.game, cast("Tree", searcher.tree)
+        is_foreign = isinstance(view.root, ForeignState)
+        if is_foreign:
+            roots: Any = [view.root]
+            states: Any = [new_state_of(view) for _ in range(self.batch)]
+        else:
+            roots, states = base.new_states(game, 1), base.new_states(game, self.batch)
+            game.copy(view.root, roots[0])
+        search = EvaluatedSearch(
+            game,
+            side_by_side(tree),
+            states,
+            given_by(cast("Variant", searcher.variant), game),
+            self._leader,
+            searcher.rng,
+            self.batch,
+            new_cache(game, 0 if is_foreign else CACHED),
+            view.compiles,
+        )
+        begun = False
+
+        def run_some(simulations: int) -> int:
+            nonlocal begun
+            if not begun:
+                search.run(roots, 0)
+                noise = self._draw_noise(searcher.rng, game.num_actions())
+                if noise is not None:
+                    search.stir(noise[None])
+                begun = True
+            return search.run(roots, simulations)
+
+        return Run(run_some, tree)
+
+    def _judge(self, view: View, trees: Sequence[Tree]) -> tuple[NDArray[np.float32], int]:
+        """The first tree's policy, ``(num_actions,)``, and its best action."""
+        policy = np.zeros(view.game.num_actions(), np.float32)
+        selection: Any = cast("Variant", self._searchers[0].variant).selection
+        best = selection.judge_root(trees[0], policy)
+        return policy, int(trees[0].action[best])

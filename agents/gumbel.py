@@ -1,0 +1,63 @@
+"""Gumbel AlphaZero: a search that improves a policy with few simulations."""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.evaluated_search import EvaluatedSearchAgent
+from agents.options import number_within, whole_number_within
+from agents.policy import PolicyAgent
+from agents.search.foreign import View
+from agents.search.gumbel import Gumbel
+from agents.search.tree import Tree
+from agents.tree_search import SearchOptions
+
+
+class GumbelAgent(EvaluatedSearchAgent):
+    """Sequential halving at the root, improved policies below it (Danihelka et al. 2022).
+
+    Args:
+        policy: See `EvaluatedSearchAgent`.
+        simulations: Simulations a move, which are planned ahead: there is no budget in seconds.
+        considered: How many actions are considered at the root.
+        c_visit: See `agents.search.gumbel`.
+        c_scale: See `agents.search.gumbel`.
+        noise: Scale of the Gumbel noise: 1 in self-play, 0 for the strongest play.
+        batch: See `EvaluatedSearchAgent`.
+        **options: See `TreeSearchAgent`; `final_move`, `reuse`, `early_stop` and `workers` make no
+            sense here and are refused.
+    """
+
+    name = "gumbel"
+
+    def __init__(
+        self,
+        policy: PolicyAgent | str,
+        simulations: int = 16,
+        considered: int = 16,
+        c_visit: float = 50.0,
+        c_scale: float = 1.0,
+        noise: float = 0.0,
+        batch: int = 1,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        for name in ("final_move", "reuse", "early_stop", "workers"):
+            if name in options:
+                raise ValueError(f"expected no {name} (Gumbel's search has none), got {options}")
+        self.noise = number_within("noise", noise)
+        rule = Gumbel(
+            c_visit=number_within("c_visit", c_visit),
+            c_scale=number_within("c_scale", c_scale),
+            considered=whole_number_within("considered", considered, 1, 1024),
+            simulations=whole_number_within("simulations", simulations, 1, 1_000_000),
+        )
+        options["reuse"] = False
+        super().__init__(policy, rule, simulations, None, batch, **options)
+
+    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+        return self.noise * rng.gumbel(size=num_actions) if self.noise else None
+
+    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
+        return self._judge(view, trees)[1]

@@ -1,0 +1,72 @@
+"""Rollouts by a policy: games played to the end, many at once, in place of a value.
+
+A network that chooses the moves of rollouts needs no value head; see `agents.anet`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.evaluated import Evaluator
+from agents.search.foreign import ForeignState
+from hexenv.games import base
+
+
+class RolloutEvaluator:
+    """Judges positions by the end of a game in which a policy plays both sides.
+
+    Args:
+        policy: Whose priors say what is played: the most likely action.
+        epsilon: Probability of a random move instead.
+        rng: The stream of those.
+        mix: Share of the policy's own value in the judgement.
+    """
+
+    def __init__(
+        self, policy: Evaluator, epsilon: float, rng: np.random.Generator, mix: float = 0.0
+    ) -> None:
+        self.policy = policy
+        self.epsilon = epsilon
+        self.rng = rng
+        self.mix = mix
+
+    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Equal priors, and the outcomes; see `agents.search.evaluated.Evaluator`."""
+        count = len(states)
+        boards = copies_of(game, states)
+        movers = [int(game.to_play(state)) for state in states]
+        own_values: NDArray[Any] | None = None
+        playing = list(range(count))
+        buffer = np.empty(game.num_actions(), np.int32)
+        while playing:
+            some = boards[playing] if isinstance(boards, np.ndarray) else [boards[i] for i in playing]
+            priors, values = self.policy.evaluate(game, some)
+            if own_values is None:
+                own_values = values
+            for i, prior in zip(playing, priors, strict=True):
+                legal = buffer[: game.legal_actions(boards[i], buffer)]
+                if self.rng.random() < self.epsilon:
+                    action = legal[int(self.rng.random() * len(legal))]
+                else:
+                    action = legal[np.argmax(prior[legal])]
+                game.step(boards[i], int(action))
+            playing = [i for i in playing if not game.is_terminal(boards[i])]
+        outcomes = np.array([game.outcome(boards[i], movers[i]) for i in range(count)], np.float64)
+        if own_values is not None:
+            outcomes += self.mix * (own_values - outcomes)
+        return np.ones((count, game.num_actions())), outcomes
+
+
+def copies_of(game: Any, states: Any) -> Any:
+    """Copies of positions: records in an array, or states of a foreign environment in a list."""
+    if isinstance(states[0], ForeignState):
+        found: list[Any] = []
+        for state in states:
+            found.append(twin := ForeignState(state.env))
+            game.copy(state, twin)
+        return found
+    boards = base.new_states(game, len(states))
+    for state, board in zip(states, boards, strict=True):
+        game.copy(state, board)
+    return boards
