@@ -10,12 +10,16 @@
 
 from agents.agent import Agent, GreedyAgent, RandomAgent, Statistics
 from agents.alphabeta import AlphaBeta
+from agents.alphazero import AlphaZero
+from agents.anet import ANETRolloutMCTS
 from agents.distance import DistanceMCTS
 from agents.flat import FlatMonteCarlo
 from agents.grave import GRAVE
+from agents.gumbel import GumbelAgent
 from agents.history import HistoryMCTS
 from agents.lgr import LGR
 from agents.mast import MAST
+from agents.network import NetworkAgent
 from agents.nrpa import NRPA
 from agents.policy import PolicyAgent
 from agents.puct import PUCTAgent
@@ -34,12 +38,16 @@ __all__ = [
     "NRPA",
     "RAVE",
     "UCT",
+    "ANETRolloutMCTS",
     "Agent",
     "AlphaBeta",
+    "AlphaZero",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "GreedyAgent",
+    "GumbelAgent",
     "HistoryMCTS",
+    "NetworkAgent",
     "PUCTAgent",
     "PolicyAgent",
     "QualityMCTS",

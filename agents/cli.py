@@ -1,4 +1,4 @@
-"""The command `hexenv`: matches, games against a person, and what there is to choose from."""
+"""The command `hexenv`: matches, games against a person, training, and what there is."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from rich.table import Table
 import hexenv
 from agents.accuracy_command import accuracy
 from agents.agent import Agent
+from agents.alphahex.command import train
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.doors import clear_errors
 from agents.human import HumanPlayer
@@ -222,6 +223,7 @@ def list_all(as_json: bool) -> None:
 
 main.add_command(accuracy)
 main.add_command(tournament)
+main.add_command(train)
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from agents.naming import make_agent
 from agents.options import whole_number_within
 from agents.policy import PolicyAgent
-from agents.search.evaluated import EvaluatedSearch, given_by, new_cache, side_by_side
+from agents.search.evaluated import EvaluatedSearch, Evaluator, given_by, new_cache, side_by_side
 from agents.search.foreign import ForeignState, View, new_state_of
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
@@ -66,6 +66,14 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         """What the root's children get before a search, if anything."""
         return None
 
+    def _evaluator(self, searcher: Searcher) -> Evaluator:
+        """What judges the leaves."""
+        return self._leader
+
+    def _cached(self) -> int:
+        """How many evaluations are kept: none, if equal positions may look different."""
+        return 0 if self._leader.sees_moves() else CACHED
+
     def _run(self, view: View, searcher: Searcher) -> Run:
         """The search of one tree; its root is evaluated first."""
         game, tree = view.game, cast("Tree", searcher.tree)
@@ -81,10 +89,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
             side_by_side(tree),
             states,
             given_by(cast("Variant", searcher.variant), game),
-            self._leader,
+            self._evaluator(searcher),
             searcher.rng,
             self.batch,
-            new_cache(game, 0 if is_foreign else CACHED),
+            new_cache(game, 0 if is_foreign else self._cached()),
             view.compiles,
         )
         begun = False

@@ -1,7 +1,7 @@
 """Gumbel AlphaZero: a search that improves a policy with few simulations."""
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray

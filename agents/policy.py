@@ -155,6 +155,11 @@ class PolicyAgent:
             self._view = None
         self._shown = env
 
+    def sees_moves(self) -> bool:
+        """Whether equal positions may look different to it: by the last move."""
+        shown = self._shown.planes if self._shown is not None else ()
+        return "last_move" in (shown if self._planes is None else self._planes)
+
     def act(self, env: Any) -> int:
         """The policy's action for the agent to move.
 
@@ -275,9 +280,7 @@ class PolicyAgent:
 
     # ---- in a search -----------------------------------------------------------------------------
 
-    def evaluate(
-        self, game: Any, states: Any
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Its priors (softmax of the logits) and values of positions in a search.
 
         It is an `agents.search.evaluated.Evaluator`. Values are 0 where the policy has none.

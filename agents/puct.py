@@ -1,7 +1,7 @@
 """PUCT: a search that a learned policy leads."""
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,9 @@ class PUCTAgent(EvaluatedSearchAgent):
             "temperature_plies", temperature_plies, 0, 2**31
         )
         rule = PUCT(
-            c=number_within("c", c), fpu=number_within("fpu", fpu, -1.0, 1.0), noise_share=self.noise
+            c=number_within("c", c),
+            fpu=number_within("fpu", fpu, -1.0, 1.0),
+            noise_share=self.noise,
         )
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
@@ -76,9 +78,7 @@ class PUCTAgent(EvaluatedSearchAgent):
         return draw_action(policy, self.temperature, self._searchers[0].rng)
 
 
-def draw_action(
-    policy: NDArray[np.float32], temperature: float, rng: np.random.Generator
-) -> int:
+def draw_action(policy: NDArray[np.float32], temperature: float, rng: np.random.Generator) -> int:
     """An action with probability in proportion to ``policy ** (1 / temperature)``."""
     with np.errstate(divide="ignore"):
         logits = np.log(policy / policy.max()) / temperature

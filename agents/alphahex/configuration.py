@@ -59,8 +59,8 @@ class NetworkOptions:
             {"type": "convolution", "filters": 32, "kernel": 3, "activation": "relu"},
             {"type": "dense", "units": 64, "activation": "relu"},
         ],
-        "anet: from the input on; types convolution (filters, kernel, activation) and dense (units, "
-        "activation); activations relu, tanh, sigmoid, linear",
+        "anet: from the input on; types convolution (filters, kernel, activation) and dense "
+        "(units, activation); activations relu, tanh, sigmoid, linear",
     )
     value: bool = option(True, "anet: whether it has a value besides the policy")
 
@@ -109,8 +109,11 @@ class ReplayOptions:
 
     capacity: int = option(200_000, "positions", 1, 10**9)
     recency: float = option(
-        0.0, "0: all positions alike; else the newest are drawn exp(recency) as often as the oldest",
-        0, 100,
+        0.0,
+        "0: all positions alike; else the newest are drawn exp(recency) times as often as the "
+        "oldest",
+        0,
+        100,
     )
     reuse: float = option(2.0, "how often a position is drawn on average", 0, 1000)
     most_reuse: int = option(50, "how often a position is drawn at most", 1, 65535)
@@ -129,17 +132,17 @@ class LearnerOptions:
     momentum: float = option(0.9, "sgd, rmsprop", 0, 1)
     weight_decay: float = option(1e-4, "", 0, 10)
     clip: float = option(5.0, "greatest norm of a gradient; 0: any", 0, 1e9)
-    policy_loss: str = option(
-        "cross_entropy", "", of=("cross_entropy", "squared_error")
-    )
+    policy_loss: str = option("cross_entropy", "", of=("cross_entropy", "squared_error"))
     value_weight: float = option(1.0, "of the value's squared error in the loss", 0, 1e6)
     value_mix: float = option(
         0.25, "target of the value: share of the search's own value; the rest is the outcome", 0, 1
     )
     symmetries: bool = option(True, "show positions in random symmetries of the game")
     average: float = option(
-        0.99, "the network that plays is a moving average with this decay a step; 0: the last one",
-        0, 0.99999,
+        0.99,
+        "the network that plays is a moving average with this decay a step; 0: the last one",
+        0,
+        0.99999,
     )
     device: str = option("auto", "auto (cuda where there is one), cpu or cuda")
     compile: bool = option(False, "torch.compile on CUDA")
@@ -159,7 +162,9 @@ class Configuration:
     gate: float = option(
         0.0, "0: the newest network plays; else only one that scores so much against the last", 0, 1
     )
-    duel_games: int = option(100, "policy against policy: for the gate, and for the log's Elo", 0, 10**5)
+    duel_games: int = option(
+        100, "policy against policy: for the gate, and for the Elo in the log", 0, 100_000
+    )
     start: str = option("", "a network to start from: its file, or the name of a shipped one")
     seed: int = option(0, "of all chance", 0, 2**63 - 1)
     engine: str = option("processes", "", of=("processes", "local", "ray"))

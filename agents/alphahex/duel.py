@@ -1,4 +1,4 @@
-"""Two networks against each other, by their policies alone: quick, for gates and learning curves."""
+"""Two networks against each other, by their policies alone: for gates and learning curves."""
 
 import math
 from typing import Any

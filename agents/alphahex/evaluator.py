@@ -41,9 +41,7 @@ class NetworkEvaluator:
         """Take the weights of a network."""
         self._network = prepared(folded(network).to(self.device), len(self._names), self._shape)
 
-    def evaluate(
-        self, game: Game, states: Any
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Priors (softmax of the logits) and values for the player to move."""
         logits, values = self.judge(self.seen(game, states))
         return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()

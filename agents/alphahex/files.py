@@ -67,7 +67,9 @@ def game_of(name: str, options: Mapping[str, Any]) -> Game:
     Raises:
         ValueError: If there is no such environment, it refuses an option, or is not one of ours.
     """
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    given = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in options.items()
+    }
     env = make_environment(name, (), **given)
     if not isinstance(env.unwrapped, BoardEnv):
         raise ValueError(f"expected an environment of hexenv, got {name}")

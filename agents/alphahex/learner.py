@@ -20,9 +20,7 @@ OPTIMISERS: Final[dict[str, Any]] = {
     "adamw": lambda parameters, o: torch.optim.AdamW(
         parameters, o.rate, weight_decay=o.weight_decay
     ),
-    "adam": lambda parameters, o: torch.optim.Adam(
-        parameters, o.rate, weight_decay=o.weight_decay
-    ),
+    "adam": lambda parameters, o: torch.optim.Adam(parameters, o.rate, weight_decay=o.weight_decay),
     "sgd": lambda parameters, o: torch.optim.SGD(
         parameters, o.rate, momentum=o.momentum, weight_decay=o.weight_decay
     ),

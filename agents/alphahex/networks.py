@@ -41,9 +41,9 @@ class Board(NamedTuple):
         board = Board(game.rows, game.columns, planes, game.num_actions())
         if options.canonical and (game.name != "hex" or game.rows != game.columns):
             raise ValueError(f"expected network.canonical for Hex on a square board, got {game}")
-        if options.heads == "convolutional" and board.extra_actions not in (0, 1):
-            if board.num_actions != board.columns:
-                raise ValueError(f"expected heads dense, as actions of {game} are no cells")
+        fits = board.extra_actions in (0, 1) or board.num_actions == board.columns
+        if options.heads == "convolutional" and not fits:
+            raise ValueError(f"expected network.heads dense, as actions of {game} are no cells")
         return board
 
     @property

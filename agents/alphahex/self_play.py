@@ -301,9 +301,7 @@ class Table:
         self.figures["agreement"] += float(agree.sum())
         self.figures["entropy"] += float(entropy)
 
-    def _drawn(
-        self, policies: NDArray[np.float32], best: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
+    def _drawn(self, policies: NDArray[np.float32], best: NDArray[np.int32]) -> NDArray[np.int32]:
         """Actions by temperature in the first plies, the best ones after them."""
         options = self.configuration.search
         draws = self.rng.random(len(best))

@@ -61,7 +61,7 @@ KEPT: Final = 2
 """Checkpoints."""
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """Somebody has asked for an end (Ctrl-C); the run is saved."""
 
 
@@ -154,7 +154,9 @@ class Run:
         self.learner.average = {name: w.clone() for name, w in self.learner.weights().items()}
 
     def _new_streams(self) -> list[dict[str, Any]]:
-        seeds = np.random.SeedSequence([self.configuration.seed, 1]).spawn(self.configuration.workers)
+        seeds = np.random.SeedSequence([self.configuration.seed, 1]).spawn(
+            self.configuration.workers
+        )
         return [cast("Any", np.random.default_rng(seed).bit_generator.state) for seed in seeds]
 
     def _new_unfinished(self) -> list[Unfinished]:
@@ -265,7 +267,7 @@ class Run:
             report: Called with the figures of every iteration.
 
         Raises:
-            Stopped: After Ctrl-C; the run is saved.
+            StoppedError: After Ctrl-C; the run is saved.
             OSError: If a file cannot be written; the run is as it was at its last checkpoint.
         """
         if self.iteration >= self.configuration.iterations:
@@ -282,7 +284,7 @@ class Run:
                         if writer is not None and key != "iteration":
                             writer.add_scalar(key, value, self.iteration)
                     if self._stop:
-                        raise Stopped
+                        raise StoppedError
         finally:
             engine.close()
             if writer is not None:
@@ -294,7 +296,7 @@ class Run:
 
         def stop(number: int, frame: Any) -> None:
             if self._stop or self._waits:
-                raise Stopped
+                raise StoppedError
             self._stop = True
 
         try:
@@ -304,7 +306,7 @@ class Run:
             return
         try:
             yield
-        except Stopped:
+        except StoppedError:
             self.save()
             raise
         finally:
@@ -376,7 +378,9 @@ class Run:
             "simulations": sums["simulations"],
             "evaluations": sums["evaluations"],
             "plies_per_game": len(games.actions) / max(1, len(games.lengths)),
-            "first_player_score": float(games.outcomes.mean() / 2 + 0.5) if len(games.lengths) else 0.5,
+            "first_player_score": float(games.outcomes.mean() / 2 + 0.5)
+            if len(games.lengths)
+            else 0.5,
             "search_agreement": sums["agreement"] / positions,
             "search_entropy": sums["entropy"] / positions,
         }

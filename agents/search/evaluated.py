@@ -23,7 +23,6 @@ from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 
-
 PER_NODE: Final = ("first_child", "child_count", "action", "visits", "value", "spread", "proof")
 """The arrays of a tree with an entry for each node."""
 
@@ -171,7 +170,7 @@ def accept(
     rng: np.random.Generator,
     simulation: Simulation,
 ) -> None:
-    """Expand an evaluated leaf, and back its value up. (The root's is no simulation.)"""
+    """Expand an evaluated leaf, and back its value up; the root's is no simulation."""
     given = variant.selection.assessor.given
     if tree.child_count[leaf] == 0 and expand(game, state, tree, leaf, buffer, rng):
         variant.selection.initialise(game, state, tree, leaf)

@@ -1,4 +1,4 @@
-"""Gumbel AlphaZero: planning by policy improvement (Danihelka, Guez, Schrittwieser and Silver 2022).
+"""Gumbel AlphaZero: planning by policy improvement (Danihelka, Guez et al. 2022).
 
 At the root, some actions are drawn without replacement (the highest of logit + Gumbel noise), and
 sequential halving spends the simulations on them. Everywhere else visits follow the improved policy
@@ -142,7 +142,7 @@ class Gumbel(NamedTuple):
         return tree.extras.noise[child] + logit + prepared.scale * value
 
     def improved(self, tree: Tree, child: int, prepared: Improvement) -> float:
-        """pi' of a child."""
+        """Pi' of a child."""
         merit = prepared.scale * mean_reward(tree, child, prepared.unvisited)
         return tree.extras.prior[child] * math.exp(merit - prepared.highest) / prepared.mass
 

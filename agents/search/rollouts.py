@@ -40,7 +40,9 @@ class RolloutEvaluator:
         playing = list(range(count))
         buffer = np.empty(game.num_actions(), np.int32)
         while playing:
-            some = boards[playing] if isinstance(boards, np.ndarray) else [boards[i] for i in playing]
+            some = (
+                boards[playing] if isinstance(boards, np.ndarray) else [boards[i] for i in playing]
+            )
             priors, values = self.policy.evaluate(game, some)
             if own_values is None:
                 own_values = values

@@ -1,0 +1,116 @@
+"""The commands `hexenv train` and `hexenv topp`. PyTorch is imported when they are called."""
+
+import json
+import sys
+from typing import Any, Final
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from agents.alphahex import configuration as configurations
+from agents.doors import clear_errors
+from agents.models import library
+
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C, as shells give it."""
+
+
+@click.command()
+@click.argument("game")
+@click.option("--run", "directory", help="The run's directory.  [default: runs/GAME]")
+@click.option("--config", type=click.Path(dir_okay=False), help="JSON; see --describe.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter, such as search.simulations=50; may be repeated.",
+)
+@click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, a line an iteration.")
+def train(
+    game: str,
+    directory: str | None,
+    config: str | None,
+    settings: tuple[str, ...],
+    describe: bool,
+    as_json: bool,
+) -> None:
+    """Learn to play GAME from search: AlphaZero on one machine or on a Ray cluster.
+
+    Called again with the same directory, a run goes on from its last checkpoint, however it ended.
+    Ctrl-C saves it and ends.
+
+    Example: hexenv train hex --set options.board_size=7 --set iterations=200
+    """
+    with clear_errors():
+        values = configurations.read_file(config) if config else {}
+        if values.get("game", game) != game:
+            raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
+        values = configurations.merged(values, configurations.parse_settings(settings))
+        values["game"] = game
+        if describe:
+            show(configurations.make(values), as_json)
+            return
+        library("torch", "train")
+        from agents.alphahex.training import Run, StoppedError
+
+        run = Run(directory or f"runs/{game}", values)
+    total = run.configuration.iterations
+    if not as_json:
+        begun = f"goes on after iteration {run.iteration}" if run.iteration else "begins"
+        click.echo(f"{run.directory}: {begun}, to {total}", err=True)
+    with clear_errors(), progress_bar(as_json) as bar:
+        task = bar.add_task("train", total=total, completed=run.iteration, figures="")
+
+        def report(figures: dict[str, Any]) -> None:
+            if as_json:
+                click.echo(json.dumps(figures))
+            bar.update(task, completed=figures["iteration"], figures=in_short(figures))
+
+        try:
+            run.run(report)
+        except StoppedError:
+            bar.stop()
+            click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
+            sys.exit(INTERRUPTED)
+
+
+def progress_bar(is_off: bool) -> Progress:
+    """A bar with the figures of the last iteration behind it."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=Console(stderr=True),
+        disable=is_off,
+    )
+
+
+def in_short(figures: dict[str, Any]) -> str:
+    """The figures of an iteration in a few words."""
+    words = [f"{figures['positions_per_second']:.0f} positions/s"]
+    for key, name in (("policy_loss", "policy"), ("value_loss", "value"), ("elo", "Elo")):
+        if key in figures:
+            words.append(f"{name} {figures[key]:.2f}" if key != "elo" else f"Elo {figures[key]:+.0f}")
+    return ", ".join(words)
+
+
+def show(configuration: configurations.Configuration, as_json: bool) -> None:
+    """Print every parameter."""
+    if as_json:
+        click.echo(json.dumps(configurations.as_dict(configuration), indent=1))
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("parameter", "value", ""):
+        table.add_column(column, overflow="fold")
+    for row in configurations.described(configuration):
+        table.add_row(*row)
+    console = Console()
+    console.width = max(console.width, 100)
+    console.print(table)
