@@ -77,7 +77,7 @@ class SearchOptions:
     simulations: int = option(32, "a move", 1, 1_000_000)
     considered: int = option(16, "gumbel: actions considered at the root", 1, 1024)
     c_visit: float = option(50.0, "gumbel: see agents.search.gumbel", 0, 1e6)
-    c_scale: float = option(1.0, "gumbel: see agents.search.gumbel", 0, 1e6)
+    c_scale: float = option(0.25, "gumbel: see agents.search.gumbel", 0, 1e6)
     c: float = option(1.0, "puct, rollouts: weight of exploration, for rewards in [0, 1]", 0, 1e6)
     fpu: float = option(0.1, "puct: how much less an action without a visit counts", -1, 1)
     noise: float = option(
@@ -186,9 +186,9 @@ DEFAULTS: Final[dict[str, dict[str, Any]]] = {
         "replay": {"capacity": 50_000, "fill": 2048},
     },
     "connect4": {
-        "iterations": 400,
+        "iterations": 250,
         "network": {"channels": 32, "blocks": 5},
-        "search": {"simulations": 24, "considered": 7},
+        "search": {"considered": 7},
         "self_play": {"opening_plies": 6},
         "replay": {"capacity": 400_000, "fill": 8192},
     },
