@@ -16,6 +16,8 @@ import hexenv
 from agents.accuracy_command import accuracy
 from agents.agent import Agent
 from agents.alphahex.command import train
+from agents.alphahex.network_command import network
+from agents.alphahex.topp_command import topp
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.doors import clear_errors
 from agents.human import HumanPlayer
@@ -222,6 +224,8 @@ def list_all(as_json: bool) -> None:
 
 
 main.add_command(accuracy)
+main.add_command(network)
+main.add_command(topp)
 main.add_command(tournament)
 main.add_command(train)
 

@@ -161,7 +161,7 @@ def tournament(
     try:
         for note in run.notes:
             click.echo(note, err=True)
-        interrupted = _play(run, show_progress=not as_json)
+        interrupted = play_missing(run, show_progress=not as_json)
     finally:
         run.close()
     table = run.standings()
@@ -170,7 +170,7 @@ def tournament(
         sys.exit(INTERRUPTED)
 
 
-def _play(run: TournamentRun, show_progress: bool) -> bool:
+def play_missing(run: TournamentRun, show_progress: bool) -> bool:
     """Play what is missing; returns whether the user has stopped it."""
     games = iter(run)
     try:

@@ -1,0 +1,255 @@
+"""Networks for other programs, and the command that shows and writes them."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from agents.alphahex.configuration import NetworkOptions
+from agents.cli import main
+
+torch = pytest.importorskip("torch", reason="the extra train is not installed")
+pytest.importorskip("safetensors", reason="the extra train is not installed")
+
+from agents.alphahex import export  # noqa: E402
+from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
+from agents.alphahex.files import game_of, load_network, save_network  # noqa: E402
+from agents.alphahex.heat import heat_map  # noqa: E402
+from agents.alphahex.networks import new_network, parameter_table  # noqa: E402
+from hexenv.games import base, notation  # noqa: E402
+from hexenv.observation import plane_names  # noqa: E402
+
+SMALL = NetworkOptions(channels=8, blocks=2, head_channels=4, value_units=16)
+CONVOLUTIONAL = replace(SMALL, heads="convolutional")
+KINDS = {
+    "dense": ("connect4", {}, SMALL),
+    "by columns": ("connect4", {}, CONVOLUTIONAL),
+    "canonical with swap": (
+        "hex",
+        {"board_size": 5, "swap": True},
+        replace(CONVOLUTIONAL, canonical=True),
+    ),
+    "anet without value": (
+        "tictactoe",
+        {},
+        NetworkOptions(kind="anet", planes=["last_move"], value=False),
+    ),
+}
+
+
+def saved_as(path, kind):
+    """A network's file; its normalisations have seen something."""
+    name, options, about = KINDS[kind]
+    game = game_of(name, options)
+    network = new_network(game, about, seed=3)
+    shape = game.rows, game.columns, len(plane_names(game, tuple(about.planes)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(4)
+        for _ in range(20):
+            network.train()((torch.rand(32, *shape) > 0.6).float())
+    save_network(path, network, about, (name, options), {"iteration": 7, "positions": 1234})
+    return load_network(path)
+
+
+def boards(saved, count):
+    """Boards that might be, as far as a network can tell."""
+    shape = (count, *export.example(saved).shape[1:])
+    return torch.from_numpy(np.random.default_rng(count).integers(0, 2, shape)).float()
+
+
+def answers(saved, planes):
+    with torch.no_grad():
+        return [answer.numpy() for answer in saved.network(planes)]
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, ["network", *map(str, arguments)])
+    assert result.exit_code == status, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def connect4(tmp_path_factory):
+    path = tmp_path_factory.mktemp("networks") / "connect4.safetensors"
+    saved_as(path, "dense")
+    return path
+
+
+# ---- files for other programs --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_onnx_runtime_says_what_the_network_says(kind, tmp_path):
+    for module in ("onnx", "onnxscript"):
+        pytest.importorskip(module, reason="the extra train is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+    saved = saved_as(tmp_path / "net.safetensors", kind)
+    export.write_onnx(saved, tmp_path / "net.onnx")
+    assert {path.name for path in tmp_path.iterdir()} == {"net.safetensors", "net.onnx"}
+    session = runtime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
+    for count in (1, 2, 7, 64):
+        planes = boards(saved, count)
+        found = session.run(["logits", "values"], {"planes": planes.numpy()})
+        for one, other in zip(found, answers(saved, planes), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    about = json.loads(session.get_modelmeta().custom_metadata_map["hexenv"])
+    assert about == json.loads(json.dumps(export.description(saved)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # of reading it, here
+@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
+def test_torchscript_says_what_the_network_says(kind, tmp_path):
+    saved = saved_as(tmp_path / "net.safetensors", kind)
+    export.write_torchscript(saved, tmp_path / "net.pt")
+    extra = {"hexenv.json": ""}
+    loaded = torch.jit.load(tmp_path / "net.pt", _extra_files=extra)
+    for count in (1, 2, 7, 64):
+        planes = boards(saved, count)
+        for one, other in zip(loaded(planes), answers(saved, planes), strict=True):
+            np.testing.assert_allclose(one.detach().numpy(), other, atol=1e-5)
+    about = json.loads(extra["hexenv.json"])
+    assert about["about"] == {"iteration": 7, "positions": 1234}
+    assert len(about["planes"]) == planes.shape[-1]
+
+
+@pytest.mark.filterwarnings("ignore")  # of TensorBoard's reader
+def test_tensorboard_shows_the_graph(tmp_path):
+    reader = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator",
+        reason="the extra train is not installed",
+    )
+    saved = saved_as(tmp_path / "net.safetensors", "canonical with swap")
+    export.write_graph(saved, tmp_path / "board")
+    events = reader.EventAccumulator(str(tmp_path / "board"))
+    events.Reload()
+    names = {node.name for node in events.Graph().node}
+    for part in ("stem", "blocks", "policy", "value_out"):
+        assert any(f"[{part}]" in name or f"/{part}" in name for name in names), (part, names)
+
+
+def test_what_was_there_stays_when_a_file_cannot_be_written(connect4, tmp_path):
+    path = tmp_path / "none" / "net.pt"
+    result = run(connect4, "--torchscript", path, status=1)
+    assert f"{path}: No such file or directory" in result.output.replace("\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- what it says of a position ------------------------------------------------------------------
+
+
+def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
+    saved = load_network(connect4)
+    found = export.judged(saved, "444444 5")
+    evaluator = NetworkEvaluator(saved.network, saved.game, ())
+    states = base.new_states(saved.game, 1)
+    saved.game.copy(found.state, states[0])
+    priors, values = evaluator.evaluate(saved.game, states)
+    assert found.value == pytest.approx(values[0], abs=1e-6)
+    legal = base.legal_mask_of(saved.game, found.state) != 0
+    assert legal.tolist() == [True] * 3 + [False] + [True] * 3
+    assert found.policy[3] == 0
+    np.testing.assert_allclose(
+        found.policy[legal], priors[0, legal] / priors[0, legal].sum(), atol=1e-6
+    )
+
+
+def test_there_is_nothing_to_say_after_the_end(connect4):
+    with pytest.raises(ValueError, match="expected moves after which the game goes on, got '41"):
+        export.judged(load_network(connect4), "4142434")  # four in column 4
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_the_command_shows_what_a_network_is(connect4):
+    saved = load_network(connect4)
+    output = run(connect4).output
+    rows = parameter_table(saved.network)
+    total = sum(count for _, _, count in rows)
+    assert total == sum(p.numel() for p in saved.network.parameters())
+    for words in ("connect4 (rows=6, columns=7, connect=4)", "own, opponent", "1234", f"{total:,}"):
+        assert words in output
+    for name, shape, _ in rows:
+        assert f"{name} " in output
+        assert shape in output
+    assert "layers" not in output  # of another kind of network
+
+
+def test_the_command_speaks_json(connect4):
+    found = json.loads(run(connect4, "--json").output)
+    assert (found["game"], found["num_actions"], found["planes"]) == (
+        "connect4", 7, ["own", "opponent"],
+    )  # fmt: skip
+    assert found["about"]["iteration"] == 7
+    assert found["written"] == []
+    assert "policy" not in found
+
+
+def test_the_command_draws_what_the_network_thinks(connect4, tmp_path):
+    path = tmp_path / "heat.png"
+    found = json.loads(run(connect4, "--moves", "4453", "--heat", path, "--json").output)
+    position = export.judged(load_network(connect4), "4453")
+    assert found["to_play"] == "X"
+    assert found["value"] == pytest.approx(position.value)
+    assert list(found["policy"]) == [str(1 + a) for a in np.argsort(-position.policy)]
+    assert sum(found["policy"].values()) == pytest.approx(1)
+    game = load_network(connect4).game
+    drawn = heat_map(game, notation.play(game, [3, 3, 4, 2]), position.policy)
+    assert np.array_equal(np.array(Image.open(path)), drawn)
+    words = run(connect4, "--moves", "4453").output
+    assert f"value {position.value:+.3f} for X" in words
+    assert f"policy {next(iter(found['policy']))} " in words
+
+
+def test_the_command_writes_files(connect4, tmp_path):
+    path = tmp_path / "net.pt"
+    assert f"written: {path}" in run(connect4, "--torchscript", path).output.replace("\n", "")
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["none.safetensors"], 1, "expected a network's file, or one of"),
+        (["NET", "--moves", "49"], 2, "move 2 of 2: expected a column from 1 to 7, got '9'"),
+        (["NET", "--moves", "4444444"], 2, "column 4 is full"),
+        (["NET", "--heat", "x.what"], 2, "unknown file extension"),
+    ],
+)
+def test_mistakes_are_lines(connect4, arguments, status, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*[str(connect4) if word == "NET" else word for word in arguments], status=status)
+    assert message in " ".join(result.output.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(b"nothing")
+    assert f"got a damaged {path}" in " ".join(run(path, status=2).output.split())
+
+
+@pytest.mark.parametrize("module", ["onnx", "onnxscript", "tensorboard"])
+def test_what_is_missing_is_named(connect4, module, tmp_path, monkeypatch):
+    if module == "onnxscript":
+        pytest.importorskip("onnx", reason="the extra train is not installed")
+    monkeypatch.setitem(sys.modules, module, None)
+    option = "--tensorboard" if module == "tensorboard" else "--onnx"
+    result = run(connect4, option, tmp_path / "out", status=2)
+    words = f'expected {module} (pip install "hexenv[train]")'
+    assert words in " ".join(result.output.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pytorch_is_imported_when_it_is_needed():
+    code = "import sys, agents.cli; print({'torch', 'safetensors'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "set()\n"
