@@ -20,13 +20,17 @@ from agents.naming import agent_classes, environment_makers, make_agent, parse_o
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
     "alphabeta",
+    "alphazero",
+    "anet",
     "distance",
     "flat",
     "grave",
     "greedy",
+    "gumbel",
     "history",
     "lgr",
     "mast",
+    "network",
     "nrpa",
     "puct",
     "quality",
@@ -39,6 +43,7 @@ AGENTS = [
     "ucb1-tuned",
     "uct",
 ]
+NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
 
 
 def run(*arguments, typed=None, status=0):
@@ -368,7 +373,7 @@ def test_options_without_a_type_are_texts():
     assert parse_options(maker, ["depth=3"], "maker") == {"depth": "3"}
 
 
-@pytest.mark.parametrize("name", sorted({*AGENTS} - {"puct", "rllib", "sb3"}))  # need a model
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL))
 def test_agents_are_made_by_name(name):
     agent = make_agent(name, seed=4)
     assert type(agent) is agent_classes()[name]
