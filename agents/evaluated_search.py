@@ -1,7 +1,6 @@
 """The agent around a search with an evaluator; see `agents.puct` and `agents.gumbel`."""
 
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import Tree
-from agents.tree_search import Run, Searcher, TreeSearchAgent
+from agents.tree_search import Run, Searcher, SearchOptions, TreeSearchAgent
 from hexenv.aec import BoardEnv
 from hexenv.games import base
 
@@ -47,13 +46,13 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         simulations: int | None,
         seconds: float | None,
         batch: int,
-        **options: Any,
+        **options: Unpack[SearchOptions],
     ) -> None:
         leader = make_agent(policy) if isinstance(policy, str) else policy
         if not isinstance(leader, PolicyAgent):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
         self._leader = leader
-        self.batch = whole_number_within("batch", batch, 1, 4096)
+        self.batch = self._together = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     def act(self, env: Any) -> int:
@@ -95,6 +94,9 @@ class EvaluatedSearchAgent(TreeSearchAgent):
             new_cache(game, 0 if is_foreign else self._cached()),
             view.compiles,
         )
+        rule: Any = search.variant.selection
+        if view.compiles:
+            search.compile(roots)
         begun = False
 
         def run_some(simulations: int) -> int:
@@ -103,15 +105,16 @@ class EvaluatedSearchAgent(TreeSearchAgent):
                 search.run(roots, 0)
                 noise = self._draw_noise(searcher.rng, game.num_actions())
                 if noise is not None:
-                    search.stir(noise[None])
+                    rule.stir(tree, noise)
                 begun = True
             return search.run(roots, simulations)
 
         return Run(run_some, tree)
 
-    def _judge(self, view: View, trees: Sequence[Tree]) -> tuple[NDArray[np.float32], int]:
-        """The first tree's policy, ``(num_actions,)``, and its best action."""
-        policy = np.zeros(view.game.num_actions(), np.float32)
-        selection: Any = cast("Variant", self._searchers[0].variant).selection
-        best = selection.judge_root(trees[0], policy)
-        return policy, int(trees[0].action[best])
+    def _spend_budget(
+        self, run: Run, started: float, simulations: int | None, seconds: float | None
+    ) -> int:
+        """See `TreeSearchAgent`; where a slice ends, fewer leaves are evaluated together."""
+        if simulations is not None and seconds is None and not self.early_stop:
+            return run.search(simulations)
+        return super()._spend_budget(run, started, simulations, seconds)

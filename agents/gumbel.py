@@ -1,7 +1,8 @@
 """Gumbel AlphaZero: a search that improves a policy with few simulations."""
 
+import os
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from agents.options import number_within, whole_number_within
 from agents.policy import PolicyAgent
 from agents.search.foreign import View
 from agents.search.gumbel import Gumbel
+from agents.search.mcts import Variant
 from agents.search.tree import Tree
 from agents.tree_search import SearchOptions
 
@@ -56,8 +58,18 @@ class GumbelAgent(EvaluatedSearchAgent):
         options["reuse"] = False
         super().__init__(policy, rule, simulations, None, batch, **options)
 
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """There is nothing to load: every search starts anew.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"expected no tree (Gumbel's search starts anew), got {path}")
+
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         return self.noise * rng.gumbel(size=num_actions) if self.noise else None
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
-        return self._judge(view, trees)[1]
+        rule: Any = cast("Variant", self._searchers[0].variant).selection
+        policy = np.zeros(view.game.num_actions(), np.float32)
+        return int(trees[0].action[rule.judge_root(trees[0], policy)])

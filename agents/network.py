@@ -36,6 +36,8 @@ class NetworkAgent(PolicyAgent):
 
     name = "network"
 
-    def __new__(cls, net: str, temperature: float = 0.0, seed: int | None = None) -> Any:
+    def __new__(  # pyright: ignore[reportInconsistentConstructor]
+        cls, net: str, temperature: float = 0.0, seed: int | None = None
+    ) -> Any:
         """The policy of the network."""
         return network_policy(net, temperature, seed, f"network:net={net}")

@@ -1,11 +1,12 @@
 """PUCT: a search that a learned policy leads."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.agent import Statistics
 from agents.evaluated_search import EvaluatedSearchAgent
 from agents.options import number_within, whole_number_within
 from agents.policy import PolicyAgent
@@ -29,10 +30,12 @@ class PUCTAgent(EvaluatedSearchAgent):
             policy's value of the position, for rewards in [0, 1].
         batch: See `EvaluatedSearchAgent`. Simulations that wait count as lost meanwhile.
         noise: How much of the root's priors is Dirichlet noise: 0.25 in self-play.
-        noise_total: The sum of the Dirichlet distribution's parameters over the legal actions.
+        noise_total: The sum of the Dirichlet distribution's parameters, of which every action,
+            legal or not, has the same.
         temperature: 0: the best action by `final_move`; else actions are drawn with probabilities
             in proportion to ``visits ** (1 / temperature)``.
-        temperature_plies: Only in the game's first so many plies.
+        temperature_plies: Only in the game's first so many plies. (A foreign environment does not
+            tell them: there in all.)
         **options: See `TreeSearchAgent`.
     """
 
@@ -69,18 +72,17 @@ class PUCTAgent(EvaluatedSearchAgent):
         return rng.gamma(self.noise_total / num_actions, size=num_actions) if self.noise else None
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
-        is_drawn = self.temperature > 0.0
-        if is_drawn and view.actions is not None:
-            is_drawn = len(view.actions) < self.temperature_plies
-        if not is_drawn:
+        visits = cast("Statistics", self.statistics).visits
+        is_early = view.actions is None or view.root.ply < self.temperature_plies
+        if self.temperature == 0.0 or not is_early or not visits.any():
             return super()._choose(view, trees)
-        policy, _ = self._judge(view, trees)
-        return draw_action(policy, self.temperature, self._searchers[0].rng)
+        return draw_action(visits, self.temperature, self._searchers[0].rng)
 
 
-def draw_action(policy: NDArray[np.float32], temperature: float, rng: np.random.Generator) -> int:
-    """An action with probability in proportion to ``policy ** (1 / temperature)``."""
-    with np.errstate(divide="ignore"):
-        logits = np.log(policy / policy.max()) / temperature
-    shares = np.cumsum(np.exp(logits))
-    return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
+def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:
+    """An action with probability in proportion to ``visits ** (1 / temperature)``."""
+    with np.errstate(divide="ignore", over="ignore"):  # to -inf
+        logits: NDArray[np.float64] = np.log(visits / visits.max()) / temperature
+    shares: NDArray[np.float64] = np.cumsum(np.exp(logits))
+    drawn = rng.random() * float(shares[-1])
+    return int(np.searchsorted(shares, drawn, side="right"))

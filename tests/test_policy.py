@@ -260,7 +260,7 @@ def test_searches_in_threads_judge_each_its_own_position():
 
     env = started(connect4_v0.env(), "444441122233")
     PUCTAgent(PolicyAgent(policy), simulations=800, workers=4, seed=0).act(env)
-    assert len(wrong) > 800
+    assert len(wrong) > 600  # some positions are reached twice, or over
     assert not any(wrong)
 
 
@@ -269,9 +269,9 @@ def test_a_search_wants_a_policy():
         PUCTAgent("uct")
 
 
-@pytest.mark.parametrize("text", ["sb3", "rllib", "puct"])
+@pytest.mark.parametrize("text", ["sb3", "rllib", "puct", "gumbel", "anet", "alphazero", "network"])
 def test_they_have_names(text):
-    with pytest.raises(ValueError, match=f"^{text}: .*(path|policy)"):
+    with pytest.raises(ValueError, match=f"^{text}: .*(path|policy|net)"):
         make_agent(text)
 
 

@@ -117,7 +117,11 @@ def test_compiled_and_interpreted_puct_grow_the_same_trees(playout):
     assert_routes_agree(lambda route: TreeSearchAgent(variant, 70, route=route, seed=3), "connect4")
 
 
-@pytest.mark.parametrize("name", sorted({*agent_classes()} - {"human", "puct", "rllib", "sb3"}))
+LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
+"""Those that a learned policy leads: `test_evaluated`, `test_policy`."""
+
+
+@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - {"human"}))
 def test_every_agent_plays_legally_over_pettingzoo(name):
     pytest.importorskip("pygame")
     theirs = importlib.import_module("pettingzoo.classic.tictactoe.tictactoe")
@@ -476,16 +480,17 @@ def judge(game, state):
 @over_boards
 def test_priors_are_shares_of_the_legal_actions(board):
     found = searched(board, PUCT(Assessment(judge), 1.1, 50.0, 0.4), plies=1)
-    tree = found.tree
+    tree, states = found.tree, positions(found)
     for node in inner_nodes(tree):
         below = children(tree, node)
         weights = (tree.action[below] + 1.0) ** 2
         np.testing.assert_allclose(tree.extras.prior[below], weights / weights.sum())
+        value = judge(found.game, states[node])[1]
         total = int(tree.visits[node])
         rate = 1.1 + math.log((total + 51) / 50)
         for child, score in scored(found, node).items():
             visits, prior = int(tree.visits[child]), float(tree.extras.prior[child])
-            mean = float(tree.value[child]) if visits else 0.4
+            mean = float(tree.value[child]) if visits else (value + 1) / 2 - 0.4
             assert score == pytest.approx(mean + rate * prior * math.sqrt(total) / (1 + visits))
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import Variant, back_up, descend, is_settled
+from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
 from agents.search.puct import EvaluatedExtras, Given, new_evaluated_extras
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
@@ -104,7 +104,7 @@ def new_cache(game: Any, size: int) -> Cache:
 def new_trees(count: int, max_nodes: int) -> Tree:
     """Empty trees side by side: every array has one row, ``(N,)``, for each."""
     shape = (count, max_nodes)
-    extras = new_evaluated_extras(None, count * max_nodes)
+    extras: Any = new_evaluated_extras(None, count * max_nodes)
     flat = new_tree(count * max_nodes, EvaluatedExtras(*(array.reshape(shape) for array in extras)))
     rows = {name: getattr(flat, name).reshape(shape) for name in PER_NODE}
     return flat._replace(**rows, node_count=np.zeros((count, 1), np.int32))
@@ -216,10 +216,10 @@ def descend_trees(
         if tree.node_count[0] == 0:
             add_node(tree, -1, 1)
             tree.extras.pending[ROOT] = 0
+        prove_root(tree, variant)
         begun = 0
         while begun < width and (flights.remaining[number] > 0 or tree.child_count[ROOT] == 0):
             if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
-                flights.remaining[number] = 0
                 break
             state = states[waiting]
             simulation = simulation_of(flights, waiting)
@@ -339,7 +339,7 @@ class EvaluatedSearch:
 
     Args:
         game: The game, or the adapter of a foreign environment.
-        trees: T trees, side by side.
+        trees: T trees, side by side, each with room for a root and all its children.
         states: ``(T * width,)`` to work in: an array of records, or a list.
         variant: The composition; see `given_by`.
         evaluator: Judges the leaves.
@@ -351,6 +351,9 @@ class EvaluatedSearch:
 
     Attributes:
         evaluations: Positions that were evaluated so far.
+
+    Raises:
+        ValueError: If the trees have too little room.
     """
 
     def __init__(
@@ -365,6 +368,9 @@ class EvaluatedSearch:
         cache: Cache | None = None,
         compiles: bool = True,
     ) -> None:
+        most, num_actions = trees.action.shape[1], game.num_actions()
+        if most <= num_actions:
+            raise ValueError(f"expected trees of more than {num_actions} nodes, got {most}")
         self.game = game
         self.trees = trees
         self.states = states
@@ -378,44 +384,59 @@ class EvaluatedSearch:
         self._compiles = compiles
         self._code: dict[CompiledFunction, Callable[..., Any]] = {}
 
-    def _call(self, kernel: CompiledFunction, *arguments: Any) -> Any:
-        """Run a kernel, of which the machine code is looked up once."""
+    def _prepared(self, kernel: CompiledFunction, *arguments: Any) -> Callable[..., Any]:
+        """A kernel, of which the machine code is looked up once."""
         if kernel not in self._code:
             code = kernel.specialise(*arguments) if self._compiles else kernel.function
             self._code[kernel] = code
-        return self._code[kernel](*arguments)
+        return self._code[kernel]
+
+    def _call(self, kernel: CompiledFunction, *arguments: Any) -> Any:
+        return self._prepared(kernel, *arguments)(*arguments)
+
+    def _down(self, roots: Any) -> tuple[Any, ...]:
+        """The arguments of `descend_trees`."""
+        places = self.game, roots, self.states, self.trees
+        return *places, self.variant, self._flights, self.cache, self.width, self.rng
+
+    def _up(self, priors: NDArray[np.float32], values: NDArray[np.float32]) -> tuple[Any, ...]:
+        """The arguments of `back_up_trees`."""
+        places = self.game, self.states, self.trees
+        return *places, self.variant, self._flights, self.cache, priors, values, self.rng
+
+    def compile(self, roots: Any) -> None:
+        """Have the machine code that `run` needs, so that its first call need not wait for it."""
+        priors = np.zeros((1, self.game.num_actions()), np.float32)
+        self._prepared(compiled_descend_trees, *self._down(roots))
+        self._prepared(compiled_back_up_trees, *self._up(priors, priors[0]))
 
     def run(self, roots: Any, simulations: int | NDArray[np.int32]) -> int:
         """Search.
 
         Args:
-            roots: ``(T,)`` positions, or a list of them.
+            roots: ``(T,)`` positions, or a list of them; none is over.
             simulations: How many of each tree; 0 evaluates the roots that are not yet.
 
         Returns:
             How many were run; fewer where a root is proven.
+
+        Raises:
+            ValueError: If a game is over.
         """
-        flights, remaining = self._flights, self._flights.remaining
+        if any(self.game.is_terminal(root) for root in roots):
+            raise ValueError("expected positions to search from, got one where the game is over")
+        remaining = self._flights.remaining
         remaining[:] = simulations
         wanted = int(remaining.sum())
-        arguments = (self.variant, flights, self.cache)
         while True:
-            waiting = self._call(
-                compiled_descend_trees,
-                *(self.game, roots, self.states, self.trees),
-                *(*arguments, self.width, self.rng),
-            )
+            waiting = self._call(compiled_descend_trees, *self._down(roots))
             if waiting == 0:
-                return wanted
+                return wanted - int(remaining.sum())
             priors, values = self.evaluator.evaluate(self.game, self.states[:waiting])
             self.evaluations += waiting
             priors = np.ascontiguousarray(priors, np.float32)
             values = np.ascontiguousarray(values, np.float32)
-            self._call(
-                compiled_back_up_trees,
-                *(self.game, self.states, self.trees),
-                *(*arguments, priors, values, self.rng),
-            )
+            self._call(compiled_back_up_trees, *self._up(priors, values))
 
     def stir(self, noise: NDArray[np.float64]) -> None:
         """Give every root, which has children, its noise, ``(T, num_actions())``."""

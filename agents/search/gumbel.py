@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.puct import Indifferent, mean_reward, new_evaluated_extras, take_priors
+from agents.search.puct import (
+    Indifferent,
+    mean_reward,
+    new_evaluated_extras,
+    standing,
+    take_priors,
+)
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -23,6 +29,8 @@ from hexenv.compiled import compiled
 
 SMALLEST: float = 1e-30
 """Added to priors, whose logarithm is taken."""
+FAR: float = 1e12
+"""Taken off the score of what is not considered now."""
 
 
 def considered_visits(most: int, simulations: int) -> NDArray[np.int32]:
@@ -122,7 +130,7 @@ class Gumbel(NamedTuple):
         mass = 0.0
         for child in range(first, last):
             merit = scale * mean_reward(tree, child, unvisited)
-            mass += extras.prior[child] * math.exp(merit - highest)
+            mass += (extras.prior[child] + SMALLEST) * math.exp(merit - highest)
         considered = -1
         if node == ROOT:
             row = self.table[min(self.table.shape[0] - 1, last - first)]
@@ -132,7 +140,10 @@ class Gumbel(NamedTuple):
     def score(self, tree: Tree, child: int, prepared: Improvement) -> float:
         visits = tree.visits[child] + tree.extras.pending[child]
         if prepared.considered >= 0:
-            return self.merit(tree, child, prepared) if visits == prepared.considered else -np.inf
+            if visits == prepared.considered:
+                return self.merit(tree, child, prepared)
+            # Its turn comes where all that are considered are proven losses, and left out.
+            return tree.extras.prior[child] - FAR * abs(visits - prepared.considered)
         return self.improved(tree, child, prepared) - visits / (1.0 + prepared.total)
 
     def merit(self, tree: Tree, child: int, prepared: Improvement) -> float:
@@ -144,7 +155,8 @@ class Gumbel(NamedTuple):
     def improved(self, tree: Tree, child: int, prepared: Improvement) -> float:
         """Pi' of a child."""
         merit = prepared.scale * mean_reward(tree, child, prepared.unvisited)
-        return tree.extras.prior[child] * math.exp(merit - prepared.highest) / prepared.mass
+        prior = tree.extras.prior[child] + SMALLEST
+        return prior * math.exp(merit - prepared.highest) / prepared.mass
 
     def stir(self, tree: Tree, noise: NDArray[np.float64]) -> None:
         """Give the root's children their Gumbel noise; see `PUCT.stir`."""
@@ -156,18 +168,19 @@ class Gumbel(NamedTuple):
         """Write the improved policy; see `PUCT.judge_root`.
 
         Returns:
-            Of the children with the most visits the one with the highest score.
+            Of the children with the most visits the one with the highest score; proven wins come
+            before all others, proven losses after them.
         """
         prepared = self.prepare(tree, ROOT)
         first = tree.first_child[ROOT]
         last = first + tree.child_count[ROOT]
-        most = 0
-        for child in range(first, last):
-            most = max(most, tree.visits[child])
-        best, best_merit = first, -np.inf
+        best = first
         for child in range(first, last):
             policy[tree.action[child]] = self.improved(tree, child, prepared)
-            merit = self.merit(tree, child, prepared)
-            if tree.visits[child] == most and merit > best_merit:
-                best, best_merit = child, merit
+            more = standing(tree, child) - standing(tree, best)
+            if more == 0:
+                more = tree.visits[child] - tree.visits[best]
+            better = self.merit(tree, child, prepared) > self.merit(tree, best, prepared)
+            if more > 0 or (more == 0 and better):
+                best = child
         return best

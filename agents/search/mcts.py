@@ -149,6 +149,14 @@ def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
         record_visit(tree, simulation.path[i], reward)
 
 
+@inlined_kernel
+def prove_root(tree: Tree, variant: Any) -> None:
+    """Prove a root that was a child once, if its children decide it."""
+    if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
+        outcome = proof_by_children(tree, ROOT)
+        tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
+
+
 @kernel
 def search(
     game: Any,
@@ -181,9 +189,7 @@ def search(
         add_node(tree, -1, 1)
     if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, buffer, rng):
         selection.initialise(game, root, tree, ROOT)
-    if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:  # once a child, perhaps
-        outcome = proof_by_children(tree, ROOT)
-        tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
+    prove_root(tree, variant)
     for done in range(simulations):
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, no_moves, no_update
-from agents.search.tree import ROOT, Tree
+from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
 
 
@@ -81,7 +81,8 @@ class EvaluatedExtras(NamedTuple):
     pending: NDArray[np.int32]
     """``(N,)``: simulations that passed the node and wait for their evaluation."""
     noise: NDArray[np.float64]
-    """``(N,)``: what is added to the scores of the root's children; see `agents.search.gumbel`."""
+    """``(N,)``: what the noise has added to the priors of the root's children (`PUCT`), or adds to
+    their logits (`agents.search.gumbel`)."""
 
 
 def new_evaluated_extras(self: Any, max_nodes: int) -> EvaluatedExtras:
@@ -100,6 +101,7 @@ def take_priors(self: Any, game: Any, state: Any, tree: Tree, node: int) -> None
     extras = tree.extras
     value = self.assessor.assess(game, state, self.priors)
     extras.worth[node] = 0.5 * (value + 1.0)
+    extras.pending[node] = 0
     first = tree.first_child[node]
     last = first + tree.child_count[node]
     total = 0.0
@@ -109,6 +111,7 @@ def take_priors(self: Any, game: Any, state: Any, tree: Tree, node: int) -> None
         even = 1.0 / (last - first)
         prior = self.priors[tree.action[child]] / total if total > 0.0 else even
         extras.prior[child] = prior
+        extras.worth[child] = 0.0  # until it is evaluated itself
         extras.pending[child] = 0
         extras.noise[child] = 0.0
 
@@ -121,12 +124,24 @@ def mean_reward(tree: Tree, child: int, otherwise: float) -> float:
 
 
 @kernel
+def standing(tree: Tree, child: int) -> int:
+    """1 for a proven win, -1 for a proven loss, 0 for what lies between."""
+    proof = int(tree.proof[child])
+    return 0 if proof == UNPROVEN else proof
+
+
+@kernel
 def most_visited(tree: Tree) -> int:
-    """The root's child with the most visits, of equals the one with the higher value."""
+    """The root's child with the most visits, of equals the one with the higher value.
+
+    Proven wins come before all others, proven losses after them.
+    """
     first = tree.first_child[ROOT]
     best = first
     for child in range(first + 1, first + tree.child_count[ROOT]):
-        more = tree.visits[child] - tree.visits[best]
+        more = standing(tree, child) - standing(tree, best)
+        if more == 0:
+            more = tree.visits[child] - tree.visits[best]
         if more > 0 or (more == 0 and tree.value[child] > tree.value[best]):
             best = child
     return best
@@ -195,7 +210,7 @@ class PUCT(NamedTuple):
         return mean_reward(tree, child, urgency) + exploration
 
     def stir(self, tree: Tree, noise: NDArray[np.float64]) -> None:
-        """Mix noise into the root's priors (Silver et al. 2017, "Self-play").
+        """Mix noise into the root's priors (Silver et al. 2017, "Self-play"), and any before out.
 
         Args:
             tree: The tree.
@@ -210,8 +225,9 @@ class PUCT(NamedTuple):
         if total > 0.0 and self.noise_share > 0.0:
             for child in range(first, last):
                 drawn = noise[tree.action[child]] / total
-                prior = tree.extras.prior[child]
-                tree.extras.prior[child] = prior + self.noise_share * (drawn - prior)
+                prior = tree.extras.prior[child] - tree.extras.noise[child]
+                tree.extras.noise[child] = self.noise_share * (drawn - prior)
+                tree.extras.prior[child] = prior + tree.extras.noise[child]
 
     judge_root = share_visits
 

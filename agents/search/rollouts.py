@@ -35,14 +35,13 @@ class RolloutEvaluator:
         """Equal priors, and the outcomes; see `agents.search.evaluated.Evaluator`."""
         count = len(states)
         boards = copies_of(game, states)
+        is_foreign = isinstance(states[0], ForeignState)
         movers = [int(game.to_play(state)) for state in states]
         own_values: NDArray[Any] | None = None
         playing = list(range(count))
         buffer = np.empty(game.num_actions(), np.int32)
         while playing:
-            some = (
-                boards[playing] if isinstance(boards, np.ndarray) else [boards[i] for i in playing]
-            )
+            some = [boards[i] for i in playing] if is_foreign else boards[playing]
             priors, values = self.policy.evaluate(game, some)
             if own_values is None:
                 own_values = values
