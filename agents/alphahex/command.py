@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -46,7 +48,7 @@ def train(
 
     Example: hexenv train hex --set options.board_size=7 --set iterations=200
     """
-    with clear_errors():
+    with interruptible(), clear_errors():
         values = configurations.read_file(config) if config else {}
         if values.get("game", game) != game:
             raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
@@ -63,7 +65,7 @@ def train(
     if not as_json:
         begun = f"goes on after iteration {run.iteration}" if run.iteration else "begins"
         click.echo(f"{run.directory}: {begun}, to {total}", err=True)
-    with clear_errors(), progress_bar(as_json) as bar:
+    with interruptible(), clear_errors(), progress_bar(as_json) as bar:
         task = bar.add_task("train", total=total, completed=run.iteration, figures="")
 
         def report(figures: dict[str, Any]) -> None:
@@ -77,6 +79,15 @@ def train(
             bar.stop()
             click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
             sys.exit(INTERRUPTED)
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Ctrl-C ends the program without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def progress_bar(is_off: bool) -> Progress:
@@ -97,7 +108,7 @@ def in_short(figures: dict[str, Any]) -> str:
     words = [f"{figures['positions_per_second']:.0f} positions/s"]
     for key, name in (("policy_loss", "policy"), ("value_loss", "value"), ("elo", "Elo")):
         if key in figures:
-            words.append(f"{name} {figures[key]:.2f}" if key != "elo" else f"Elo {figures[key]:+.0f}")
+            words.append(f"{name} {figures[key]:{'+.0f' if key == 'elo' else '.2f'}}")
     return ", ".join(words)
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
@@ -29,7 +30,7 @@ def option(
     """A parameter: its default, what it is, and what it may be."""
     metadata = {"about": about, "least": least, "most": most, "of": of}
     if isinstance(default, (list, dict)):
-        made: Any = default
+        made = cast("Any", default)
         return field(default_factory=lambda: made.copy(), metadata=metadata)
     return field(default=default, metadata=metadata)
 
@@ -101,6 +102,11 @@ class SelfPlayOptions:
     opening_plies: int = option(
         0, "random moves at the start of a game, 0 to so many; they are not learnt from", 0, 1000
     )
+    device: str = option(
+        "auto",
+        "of the network that plays; auto: cuda where there is one",
+        of=("auto", "cpu", "cuda"),
+    )
 
 
 @dataclass(frozen=True)
@@ -125,14 +131,18 @@ class LearnerOptions:
     """The steps of training."""
 
     batch: int = option(256, "positions in a step", 1, 65536)
-    optimiser: str = option("adamw", "", of=("adamw", "adam", "sgd", "rmsprop", "adagrad"))
+    optimiser: str = option(
+        "adamw", "of PyTorch", of=("adamw", "adam", "sgd", "rmsprop", "adagrad")
+    )
     rate: float = option(2e-3, "learning rate", 0, 10)
     final_rate: float = option(0.05, "factor on the rate at the end, reached along a cosine", 0, 1)
     warmup: int = option(100, "steps over which the rate rises", 0, 10**9)
     momentum: float = option(0.9, "sgd, rmsprop", 0, 1)
-    weight_decay: float = option(1e-4, "", 0, 10)
+    weight_decay: float = option(1e-4, "decoupled with adamw, else a squared penalty", 0, 10)
     clip: float = option(5.0, "greatest norm of a gradient; 0: any", 0, 1e9)
-    policy_loss: str = option("cross_entropy", "", of=("cross_entropy", "squared_error"))
+    policy_loss: str = option(
+        "cross_entropy", "from the search's policy", of=("cross_entropy", "squared_error")
+    )
     value_weight: float = option(1.0, "of the value's squared error in the loss", 0, 1e6)
     value_mix: float = option(
         0.25, "target of the value: share of the search's own value; the rest is the outcome", 0, 1
@@ -144,7 +154,9 @@ class LearnerOptions:
         0,
         0.99999,
     )
-    device: str = option("auto", "auto (cuda where there is one), cpu or cuda")
+    device: str = option(
+        "auto", "of the learner; auto: cuda where there is one", of=("auto", "cpu", "cuda")
+    )
     compile: bool = option(False, "torch.compile on CUDA")
     half: bool = option(True, "mixed precision on CUDA")
     threads: int = option(1, "of the learner on the CPU", 1, 1024)
@@ -167,7 +179,7 @@ class Configuration:
     )
     start: str = option("", "a network to start from: its file, or the name of a shipped one")
     seed: int = option(0, "of all chance", 0, 2**63 - 1)
-    engine: str = option("processes", "", of=("processes", "local", "ray"))
+    engine: str = option("processes", "where workers play", of=("processes", "local", "ray"))
     workers: int = option(2, "that play", 1, 4096)
     keep_games: bool = option(False, "keep the shards of games that the buffer has let go")
     network: NetworkOptions = field(default_factory=NetworkOptions)
@@ -260,9 +272,10 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
         *sections, key = path.split(".")
         inner = found
         for section in sections:
-            inner = inner.setdefault(section, {})
-            if not isinstance(inner, dict):
+            below: Any = inner.setdefault(section, {})
+            if not isinstance(below, dict):
                 raise ValueError(f"expected section.key=value, got {pair!r}: {section} has a value")
+            inner = cast("dict[str, Any]", below)
         inner[key] = value
     return found
 
@@ -276,7 +289,12 @@ def make(values: Mapping[str, Any]) -> Configuration:
     game = values.get("game", "hex")
     if not isinstance(game, str):
         raise ValueError(f"expected game as text, got {game!r}")
-    return parsed(Configuration, merged(defaults(game), values), "")
+    if game not in DEFAULTS and ":" not in game:  # that is a function, for an environment of ours
+        raise ValueError(f"expected a game of {', '.join(sorted(DEFAULTS))}, got {game!r}")
+    found = parsed(Configuration, merged(defaults(game), values), "")
+    if found.gate > 0 and found.duel_games < 2:
+        raise ValueError(f"expected duel_games from 2 for a gate, got {found.duel_games}")
+    return found
 
 
 def parsed(kind: type[T], values: Mapping[str, Any], where: str) -> T:
@@ -322,7 +340,8 @@ def checked(value: Any, hint: Any, name: str, about: Mapping[str, Any]) -> Any:
     """
     kind = get_origin(hint) or hint
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        with suppress(OverflowError):
+            value = float(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(f"expected {name} as {WORDS[kind]}, got {value!r}")
     if kind is list and get_args(hint):

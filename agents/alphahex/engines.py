@@ -5,6 +5,8 @@ worker that dies is replaced and its task played again, with the same result.
 """
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +17,7 @@ import torch
 from agents.alphahex.configuration import Configuration
 from agents.alphahex.self_play import Result, SelfPlay, Task
 from agents.models import library
+from agents.tournament.processes import end_with_parent, quiet_start
 
 ATTEMPTS: Final = 5
 """How often a task is begun before its failures are taken for its own fault."""
@@ -64,10 +67,9 @@ _worker: SelfPlay | None = None
 
 def _start_worker(configuration: Configuration) -> None:
     """In a process of the pool."""
-    import signal
-
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the learner
+    end_with_parent()
     torch.set_num_threads(1)
     _worker = SelfPlay(configuration)
 
@@ -99,11 +101,12 @@ class ProcessEngine:
         self._futures = [self._submitted(task) for task in tasks]
 
     def _submitted(self, task: Task) -> "Future[Result]":
-        try:
-            return self._pool.submit(_play, task)
-        except BrokenProcessPool:
-            self._pool = self._new_pool()
-            return self._pool.submit(_play, task)
+        with quiet_start():  # a task may be what a process is started for
+            try:
+                return self._pool.submit(_play, task)
+            except BrokenProcessPool:
+                self._pool = self._new_pool()
+                return self._pool.submit(_play, task)
 
     def collect(self) -> list[Result]:
         """See `Engine.collect`."""
@@ -114,14 +117,15 @@ class ProcessEngine:
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 self._pool = self._new_pool()
                 self._futures = [
-                    future if is_done(future) else self._pool.submit(_play, task)
+                    future if is_done(future) else self._submitted(task)
                     for future, task in zip(self._futures, self._tasks, strict=True)
                 ]
         raise RuntimeError(f"a process that plays has died {ATTEMPTS} times: out of memory?")
 
     def close(self) -> None:
         """See `Engine.close`."""
-        processes = list((getattr(self._pool, "_processes", None) or {}).values())
+        known: dict[int, Any] = getattr(self._pool, "_processes", None) or {}
+        processes = list(known.values())
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
@@ -141,8 +145,16 @@ class RayEngine:
 
     def __init__(self, configuration: Configuration) -> None:
         self._ray = ray = library("ray", "distributed")
-        if not ray.is_initialized():
-            ray.init(log_to_driver=False, configure_logging=False, include_dashboard=False)
+        self._is_ours = not ray.is_initialized()
+        if self._is_ours:
+            ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+        processors = int(ray.cluster_resources().get("CPU", 1))
+        if configuration.workers > processors:  # some would wait for ever
+            self._stop_ray()
+            raise ValueError(
+                f"expected workers up to {processors}, the processors that Ray has, got "
+                f"{configuration.workers}"
+            )
         self._configuration = configuration
         self._actors = [self._new_actor() for _ in range(configuration.workers)]
         self._tasks: Sequence[Task] = ()
@@ -172,7 +184,9 @@ class RayEngine:
     def _result(self, number: int) -> Result:
         for _ in range(ATTEMPTS):
             try:
-                return self._ray.get(self._waiting[number])
+                result: Result = self._ray.get(self._waiting[number])
+                # (What Ray hands over cannot be written to.)
+                return result._replace(unfinished=result.unfinished.copied())
             except (self._ray.exceptions.RayActorError, self._ray.exceptions.RaySystemError):
                 self._actors[number] = self._new_actor()
                 self._waiting[number] = self._begun(number)
@@ -182,6 +196,11 @@ class RayEngine:
         """See `Engine.close`."""
         for actor in self._actors:
             self._ray.kill(actor)
+        self._stop_ray()
+
+    def _stop_ray(self) -> None:
+        if self._is_ours:
+            self._ray.shutdown()
 
 
 class RayWorker:
@@ -198,8 +217,6 @@ class RayWorker:
 
     def pid(self) -> int:
         """Its process, on its machine."""
-        import os
-
         return os.getpid()
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.alphahex.configuration import as_dict
-from agents.alphahex.evaluator import NetworkPolicy, prepared
+from agents.alphahex.evaluator import NetworkPolicy, traced
 from agents.alphahex.files import SavedNetwork
 from agents.alphahex.networks import folded, parameter_table
 from agents.files import replacing
@@ -130,12 +130,12 @@ def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None
         OSError: If the file cannot be written; what was there is as it was.
     """
     planes = example(saved)
-    graph = prepared(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
+    graph = traced(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
     buffer = io.BytesIO()
     with quiet():
-        cast("Any", torch.jit).save(
-            graph, buffer, {f"{DESCRIPTION}.json": json.dumps(description(saved))}
-        )
+        compiler: Any = torch.jit
+        about = {f"{DESCRIPTION}.json": json.dumps(description(saved))}
+        compiler.save(compiler.freeze(graph), buffer, about)
     write_bytes(path, buffer.getvalue())
 
 

@@ -68,7 +68,8 @@ def game_of(name: str, options: Mapping[str, Any]) -> Game:
         ValueError: If there is no such environment, it refuses an option, or is not one of ours.
     """
     given = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in options.items()
+        key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+        for key, value in options.items()
     }
     env = make_environment(name, (), **given)
     if not isinstance(env.unwrapped, BoardEnv):
@@ -139,21 +140,27 @@ def load_network(path: str | os.PathLike[str]) -> SavedNetwork:
         pass
     try:
         with safe_open(str(path), "pt") as file:
-            header = json.loads((file.metadata() or {}).get("hexenv", "{}"))
+            texts = cast("dict[str, str]", file.metadata() or {})
+            header: Any = json.loads(texts.get("hexenv", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    if header.get("format") != NETWORK_FORMAT or header.get("version") != VERSION:
-        found = f"{header.get('format')} {header.get('version')}"
-        raise ValueError(f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found}")
+    try:
+        found = header.get("format"), header.get("version")
+    except AttributeError:
+        found = "a header", header
+    if found != (NETWORK_FORMAT, VERSION):
+        raise ValueError(
+            f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
+        )
     try:
         options = parsed(NetworkOptions, header["network"], "network.")
         game = game_of(header["game"], header["options"])
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        return SavedNetwork(network.eval(), options, game, header["about"], str(path))
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"expected a network in {path}: {error}") from error
-    return SavedNetwork(network.eval(), options, game, header["about"], str(path))
 
 
 def load_weights(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:

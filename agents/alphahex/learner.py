@@ -1,5 +1,8 @@
 """The learner: a network, its optimiser, and the steps that bring it closer to the search."""
 
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
 import math
 from typing import Any, Final
 
@@ -10,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.alphahex.configuration import Configuration, LearnerOptions
+from agents.alphahex.evaluator import device_of
 from agents.alphahex.files import load_weights
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Batch
@@ -17,20 +21,20 @@ from hexenv.games.base import Game
 from hexenv.wrappers.views import cell_symmetries
 
 OPTIMISERS: Final[dict[str, Any]] = {
-    "adamw": lambda parameters, o: torch.optim.AdamW(
-        parameters, o.rate, weight_decay=o.weight_decay
-    ),
-    "adam": lambda parameters, o: torch.optim.Adam(parameters, o.rate, weight_decay=o.weight_decay),
-    "sgd": lambda parameters, o: torch.optim.SGD(
-        parameters, o.rate, momentum=o.momentum, weight_decay=o.weight_decay
-    ),
-    "rmsprop": lambda parameters, o: torch.optim.RMSprop(
-        parameters, o.rate, momentum=o.momentum, weight_decay=o.weight_decay
-    ),
-    "adagrad": lambda parameters, o: torch.optim.Adagrad(
-        parameters, o.rate, weight_decay=o.weight_decay
-    ),
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+    "sgd": torch.optim.SGD,
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
 }
+
+
+def new_optimiser(network: nn.Module, options: LearnerOptions) -> torch.optim.Optimizer:
+    """The optimiser of a network's parameters."""
+    arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
+    if options.optimiser in ("sgd", "rmsprop"):
+        arguments["momentum"] = options.momentum
+    return OPTIMISERS[options.optimiser](network.parameters(), **arguments)
 
 
 class Learner:
@@ -49,10 +53,10 @@ class Learner:
     def __init__(self, configuration: Configuration, game: Game) -> None:
         options = configuration.learner
         self.options = options
-        self.device = torch.device(device_of(options))
+        self.device = torch.device(device_of(options.device, "learner.device"))
         self.network = new_network(game, configuration.network, configuration.seed).to(self.device)
         self.average = {name: value.clone() for name, value in self.weights().items()}
-        self.optimiser = OPTIMISERS[options.optimiser](self.network.parameters(), options)
+        self.optimiser = new_optimiser(self.network, options)
         self.steps = 0
         self._cells = cell_symmetries(game)
         self._actions = game.symmetries()
@@ -123,7 +127,7 @@ class Learner:
         if self.options.policy_loss == "squared_error":
             return (torch.softmax(logits, 1) - target).square().sum(1).mean()
         # The entropy of the target is taken off: 0 is then perfect.
-        entropy = -torch.special.xlogy(target, target).sum(1)
+        entropy = -torch.xlogy(target, target).sum(1)
         return (functional.cross_entropy(logits, target, reduction="none") - entropy).mean()
 
     def _rate(self, progress: float) -> float:
@@ -178,18 +182,3 @@ class Learner:
         if state["scaler"]:
             self._scaler.load_state_dict(state["scaler"])
         self.steps = state["steps"]
-
-
-def device_of(options: LearnerOptions) -> str:
-    """The device that the options ask for.
-
-    Raises:
-        ValueError: If there is no such device here.
-    """
-    if options.device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"expected learner.device of auto, cpu, cuda, got {options.device!r}")
-    if options.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("expected learner.device as auto or cpu: there is no CUDA device here")
-    if options.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return options.device

@@ -4,6 +4,9 @@ A network is a PyTorch module: planes ``(N, rows, columns, K)`` in, logits over 
 ``(N, num_actions)`` and values ``(N,)`` in [-1, 1] for the player to move out.
 """
 
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from typing import Any, Final, NamedTuple, cast
 
 import torch
@@ -158,9 +161,9 @@ class Residual(nn.Module):
                 logits = turned_back(logits, turned, x.shape[2], x.shape[3])
             v = v.flatten(1)
         else:
-            field = self.logits(p)[:, 0]
+            field: Tensor = self.logits(p)[:, 0]
             if turned is not None:
-                field = torch.where(turned, field.transpose(1, 2), field)
+                field = turned_field(field, turned)
             logits = field.amax(1) if self.by_columns else field.flatten(1)
             if self.extra is not None:
                 logits = torch.cat([logits, self.extra(pooled(x))], 1)
@@ -171,9 +174,14 @@ class Residual(nn.Module):
 
 def turned_back(logits: Tensor, turned: Tensor, rows: int, columns: int) -> Tensor:
     """Dense logits over the cells of a board that was turned, and what follows them as it is."""
-    field = logits[:, : rows * columns].unflatten(1, (rows, columns))
-    field = torch.where(turned, field.transpose(1, 2), field)
+    field: Tensor = logits[:, : rows * columns].unflatten(1, (rows, columns))
+    field = turned_field(field, turned)
     return torch.cat([field.flatten(1), logits[:, rows * columns :]], 1)
+
+
+def turned_field(field: Tensor, turned: Tensor) -> Tensor:
+    """Boards ``(N, R, C)``, of which those are transposed that were turned, ``(N, 1, 1)``."""
+    return torch.where(turned, field.transpose(1, 2), field)
 
 
 class Anet(nn.Module):
@@ -200,7 +208,7 @@ class Anet(nn.Module):
         for number, layer in enumerate(options.layers):
             where = f"network.layers[{number}]"
             kind = layer.get("type")
-            activation = ACTIVATIONS.get(layer.get("activation", "relu"))
+            activation = ACTIVATIONS.get(str(layer.get("activation", "relu")))
             if activation is None:
                 names = ", ".join(ACTIVATIONS)
                 raise ValueError(f"expected {where}.activation of {names}, got {layer}")
@@ -281,7 +289,7 @@ def new_network(game: Game, options: NetworkOptions, seed: int | None = None) ->
         if seed is not None:
             torch.manual_seed(seed)
         made = Residual(board, options) if options.kind == "residual" else Anet(board, options)
-    return made.to(memory_format=cast("Any", torch.channels_last))
+    return cast("Any", made).to(memory_format=torch.channels_last)
 
 
 def folded(network: nn.Module) -> nn.Module:
@@ -297,7 +305,7 @@ def folded(network: nn.Module) -> nn.Module:
             fused = torch.nn.utils.fusion.fuse_conv_bn_eval(before, after)
             setattr(module, convolution, fused)
             setattr(module, norm, nn.Identity())
-    return twin.to(memory_format=cast("Any", torch.channels_last))
+    return cast("Any", twin).to(memory_format=torch.channels_last)
 
 
 FOLDS: Final[dict[type[nn.Module], tuple[tuple[str, str], ...]]] = {

@@ -67,7 +67,8 @@ def save_games(path: str | os.PathLike[str], games: Games, game: Game, about: An
         "parameters": base.parameters(game),
         "about": about,
     }
-    arrays = games._asdict() | {"about": np.frombuffer(json.dumps(header).encode(), np.uint8)}
+    arrays: dict[str, Any] = games._asdict()
+    arrays["about"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with replacing(path) as temporary:
         np.savez(temporary, **arrays)
 
@@ -90,16 +91,26 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         raise ValueError(f"expected {FORMAT} of version {VERSION} in {path}: {error}") from None
     if of != (game.name, base.parameters(game)):
         raise ValueError(f"expected games of {game} in {path}, got {of[0]} with {of[1]}")
-    plies, empty = len(games.actions), Games.none(game.num_actions())
-    kinds = [array.dtype == known.dtype for array, known in zip(games, empty, strict=True)]
-    shapes = [len(games.outcomes) == len(games.lengths), len(games.values) == plies]
-    shapes.append(games.policies.shape == (plies, game.num_actions()))
-    if not all(kinds + shapes) or (games.lengths < 1).any() or games.lengths.sum() != plies:
+    if not fits_together(games, game.num_actions()):
         raise ValueError(f"expected arrays that fit together in {path}")
+    if not (np.isfinite(games.policies).all() and (np.abs(games.values) <= 1.0).all()):
+        raise ValueError(f"expected policies that are numbers and values from -1 to 1 in {path}")
     wrong = int(_checked(game, games))
     if wrong >= 0:
         raise ValueError(f"expected moves by the rules in {path}, got others in game {wrong}")
     return games
+
+
+def fits_together(games: Games, num_actions: int) -> bool:
+    """Whether arrays from a file are of the types and shapes of `Games`."""
+    empty = Games.none(num_actions)
+    if any(array.dtype != known.dtype for array, known in zip(games, empty, strict=True)):
+        return False
+    count, plies = games.lengths.size, games.actions.size
+    shapes = [(count,), (count,), (plies,), (plies, num_actions), (plies,)]
+    if any(array.shape != shape for array, shape in zip(games, shapes, strict=True)):
+        return False
+    return bool((games.lengths >= 1).all() and games.lengths.sum() == plies)
 
 
 @kernel
@@ -129,6 +140,15 @@ compiled_first_illegal: Final = CompiledFunction(first_illegal)
 def _checked(game: Game, games: Games) -> int:
     check = compiled_first_illegal if is_compiled(game) else first_illegal
     return check(game, base.new_states(game, 1), games)
+
+
+def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many numbers before each are equal to it."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    found = np.empty_like(numbers)
+    found[order] = np.arange(len(numbers)) - np.searchsorted(ordered, ordered)
+    return found
 
 
 # ---- the buffer ----------------------------------------------------------------------------------
@@ -228,22 +248,18 @@ class ReplayBuffer:
         return min(self.total, self.capacity)
 
     def add(self, games: Games) -> None:
-        """Add games; the oldest positions make room.
-
-        Raises:
-            ValueError: If they do not fit at all.
-        """
+        """Add games; the oldest positions make room."""
         plies = len(games.actions)
-        if plies > self.capacity:
-            raise ValueError(f"expected at most {self.capacity} positions at once, got {plies}")
-        places = (self.total + np.arange(plies)) % self.capacity
+        fitting = slice(max(0, plies - self.capacity), plies)
+        numbers = np.arange(plies)[fitting]
+        places = (self.total + numbers) % self.capacity
         starts = np.repeat(np.cumsum(games.lengths) - games.lengths, games.lengths)
-        self.actions[places] = games.actions
-        self.plies[places] = np.arange(plies) - starts
-        self.policies[places] = games.policies
-        self.values[places] = games.values
-        self.outcomes[places] = np.repeat(games.outcomes, games.lengths)
-        is_searched = games.policies.any(axis=1)
+        self.actions[places] = games.actions[fitting]
+        self.plies[places] = numbers - starts[fitting]
+        self.policies[places] = games.policies[fitting]
+        self.values[places] = games.values[fitting]
+        self.outcomes[places] = np.repeat(games.outcomes, games.lengths)[fitting]
+        is_searched = games.policies[fitting].any(axis=1)
         self.uses[places] = np.where(is_searched, 0, np.iinfo(np.uint16).max)
         self.total += plies
 
@@ -254,16 +270,18 @@ class ReplayBuffer:
             ``(count,)``; fewer where the buffer has hardly any that may still be drawn.
         """
         oldest = self.total - len(self)
-        kept: list[NDArray[np.int64]] = []
+        kept = [np.zeros(0, np.int64)]
         found = 0
-        for _ in range(50):
+        for _ in range(50 if self.total else 0):
             fraction = rng.random(count)
             if self.recency > 0.0:
                 fraction = np.log1p(fraction * np.expm1(self.recency)) / self.recency
             numbers = oldest + (fraction * len(self)).astype(np.int64)
+            numbers = np.minimum(numbers, self.total - 1)  # a fraction may be rounded to 1
             places = numbers % self.capacity
             is_whole = numbers - self.plies[places] >= oldest  # its game's start is still there
-            numbers = numbers[is_whole & (self.uses[places] < self.most_reuse)][: count - found]
+            uses = self.uses[places] + earlier_equals(numbers)
+            numbers = numbers[is_whole & (uses < self.most_reuse)][: count - found]
             np.add.at(self.uses, numbers % self.capacity, 1)
             kept.append(numbers)
             found += len(numbers)
@@ -286,7 +304,7 @@ class ReplayBuffer:
         )
         own = np.where(players == 0, self.outcomes[places], -self.outcomes[places])
         return Batch(
-            planes.reshape(count, game.rows, game.columns, -1),
+            planes.reshape(count, game.rows, game.columns, len(self._names)),
             self.policies[places],
             own.astype(np.float32),
             self.values[places],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.alphahex.configuration import Configuration
-from agents.alphahex.evaluator import NetworkEvaluator
+from agents.alphahex.evaluator import NetworkEvaluator, device_of
 from agents.alphahex.files import game_of, load_weights
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Games
@@ -50,6 +50,12 @@ class Unfinished(NamedTuple):
             np.zeros((count, plies), np.int16),
             np.zeros((count, plies, num_actions), np.float32),
             np.zeros((count, plies), np.float32),
+        )
+
+    def copied(self) -> "Unfinished":
+        """The same games, in memory of their own."""
+        return Unfinished(
+            self.lengths.copy(), self.actions.copy(), self.policies.copy(), self.values.copy()
         )
 
 
@@ -172,48 +178,54 @@ class SelfPlay:
         self.game = game_of(configuration.game, configuration.options)
         self.network = new_network(self.game, configuration.network, seed=0).eval()
         planes = tuple(configuration.network.planes)
-        self.evaluator = NetworkEvaluator(self.network, self.game, planes)
+        device = device_of(configuration.self_play.device, "self_play.device")
+        self.evaluator = NetworkEvaluator(self.network, self.game, planes, device)
         self._compiles = is_compiled(self.game)
 
-    def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
+    def call(self, function: CompiledFunction, *arguments: Any) -> Any:
+        """Run a kernel: as machine code where the game compiles."""
         return (function if self._compiles else function.function)(*arguments)
 
     def play(self, task: Task) -> Result:
         """Play a task: the same task gives the same result."""
-        options, search_options = self.configuration.self_play, self.configuration.search
         load_weights(self.network, task.weights)
         self.evaluator.update(self.network)
         rng = np.random.default_rng()
         rng.bit_generator.state = task.rng
-        unfinished = Unfinished(*(array.copy() for array in task.unfinished))
+        unfinished = task.unfinished.copied()
+        search = self._new_search(len(unfinished.lengths), rng, task.epsilon)
+        table = Table(self, search, unfinished, rng)
+        for _ in range(self.configuration.self_play.plies):
+            table.play_ply()
+        found = Games.joined([Games.none(self.game.num_actions()), *table.finished])
+        figures = {**table.figures, "evaluations": float(search.evaluations)}
+        return Result(task.number, found, unfinished, rng.bit_generator.state, figures)
+
+    def _new_search(self, count: int, rng: np.random.Generator, epsilon: float) -> EvaluatedSearch:
+        """Empty trees for so many games."""
+        options, game = self.configuration.search, self.game
         evaluator: Any = self.evaluator
-        if search_options.method == "rollouts":
-            evaluator = RolloutEvaluator(evaluator, task.epsilon, rng)
-        game, count = self.game, len(unfinished.lengths)
-        nodes = 1 + (search_options.simulations + 1) * game.num_actions()
-        search = EvaluatedSearch(
+        if options.method == "rollouts":
+            evaluator = RolloutEvaluator(evaluator, epsilon, rng)
+        nodes = 1 + (options.simulations + 1) * game.num_actions()
+        return EvaluatedSearch(
             game,
-            new_trees(count, nodes * (2 if self._reuses else 1)),
+            new_trees(count, nodes * (2 if self.reuses else 1)),
             base.new_states(game, count),
             given_by(Variant(rule_of(self.configuration), Uniform(), WinLoss()), game),
             evaluator,
             rng,
-            cache=new_cache(game, search_options.cache if self._caches else 0),
+            cache=new_cache(game, options.cache if self.caches else 0),
             compiles=self._compiles,
         )
-        table = Table(self, search, unfinished, rng)
-        for _ in range(options.plies):
-            table.play_ply()
-        found = Games.joined([Games.none(game.num_actions()), *table.finished])
-        figures = {**table.figures, "evaluations": float(search.evaluations)}
-        return Result(task.number, found, unfinished, rng.bit_generator.state, figures)
 
     @property
-    def _reuses(self) -> bool:
+    def reuses(self) -> bool:
+        """Whether the subtree of a move is kept."""
         return self.configuration.search.reuse and self.configuration.search.method != "gumbel"
 
     @property
-    def _caches(self) -> bool:
+    def caches(self) -> bool:
         """Whether equal positions look equal to the network, and are judged alike."""
         by_network = self.configuration.search.method != "rollouts"
         return by_network and "last_move" not in self.configuration.network.planes
@@ -236,8 +248,8 @@ class Table:
         self.rng = rng
         self.finished: list[Games] = []
         self.figures = dict.fromkeys(("simulations", "positions", "agreement", "entropy"), 0.0)
-        self._call = worker._call  # pyright: ignore[reportPrivateUsage]
-        self._reuses = worker._reuses  # pyright: ignore[reportPrivateUsage]
+        self._call = worker.call
+        self._reuses = worker.reuses
         self._roots = base.new_states(self.game, len(unfinished.lengths))
         for number, length in enumerate(unfinished.lengths.tolist()):
             if length < 0:

@@ -13,19 +13,23 @@ A run's directory has
 An iteration is in the run once its checkpoint is there; what is newer is written anew.
 """
 
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
 import json
 import os
+import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 import torch
 
-from agents.alphahex.configuration import Configuration, as_dict, make, merged
+from agents.alphahex.configuration import Configuration, as_dict, make, merged, read_file
 from agents.alphahex.duel import duel, elo
 from agents.alphahex.engines import ENGINES, Engine
 from agents.alphahex.evaluator import NetworkEvaluator
@@ -51,6 +55,7 @@ CHANGEABLE: Final = (
     "engine",
     "workers",
     "keep_games",
+    "self_play.device",
     "learner.device",
     "learner.compile",
     "learner.half",
@@ -61,7 +66,7 @@ KEPT: Final = 2
 """Checkpoints."""
 
 
-class StoppedError(Exception):
+class StoppedError(KeyboardInterrupt):
     """Somebody has asked for an end (Ctrl-C); the run is saved."""
 
 
@@ -85,7 +90,8 @@ class Run:
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
         self.learner = Learner(configuration, self.game)
-        if configuration.start:
+        newest = self._checkpoints()
+        if configuration.start and not newest:
             self._start_from(configuration.start)
         replay = configuration.replay
         self.buffer = ReplayBuffer(
@@ -102,39 +108,47 @@ class Run:
         self._playing = self.learner.playing_weights()  # by those who play from now on
         self._played = self._playing  # by those whose results come next
         self._duelled = self._playing  # against which the next saved network is measured
+        self._duellists: list[NetworkEvaluator] = []
         self._elo = 0.0
         self._owed = 0.0  # steps of training, for positions that have been added
         self._shards: list[tuple[int, int]] = []  # iterations with games, and their first positions
         self._stop = False
-        self._waits = False
+        self._is_whole = True  # between two iterations
+        self._writer: Any = None  # TensorBoard's
         for name in ("checkpoints", "networks", "games"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        newest = self._checkpoints()
         if newest:
             self._restore(newest[-1])
-        else:
-            with replacing(self.directory / "config.json") as temporary:
-                temporary.write_text(json.dumps(as_dict(configuration), indent=1) + "\n")
+        with replacing(self.directory / "config.json") as temporary:
+            temporary.write_text(json.dumps(as_dict(configuration), indent=1) + "\n")
+        if not newest:
             self._save_network()
+            self.save()
 
     # ---- beginning and going on ------------------------------------------------------------------
 
     def _configured(self, settings: Mapping[str, Any]) -> Configuration:
         """The run's configuration: that of the directory, or a new one."""
         path = self.directory / "config.json"
-        if not path.exists() or not self._checkpoints():
+        if not self._checkpoints():
+            if (self.directory / "log.jsonl").exists():
+                raise ValueError(
+                    f"expected a checkpoint in {self.directory / 'checkpoints'}, as there is a "
+                    "log.jsonl (a new run needs a directory of its own)"
+                )
             return make(settings)
         try:
-            known = make(json.loads(path.read_text(encoding="utf-8")))
+            known = make(read_file(path))
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
         wanted = make(merged(as_dict(known), settings))
         before, after = flat(as_dict(known)), flat(as_dict(wanted))
         for key, value in after.items():
-            if before[key] != value and key not in CHANGEABLE:
+            said, says = json.dumps(before[key]), json.dumps(value)
+            if said != says and key not in CHANGEABLE:
                 raise ValueError(
-                    f"expected {key} of {json.dumps(before[key])}, as in {self.directory}, got "
-                    f"{json.dumps(value)} (a new run needs a directory of its own)"
+                    f"expected {key} of {said}, as in {self.directory}, got {says} (a new run "
+                    "needs a directory of its own)"
                 )
         return wanted
 
@@ -198,17 +212,23 @@ class Run:
         save_checkpoint(self._file("checkpoints", self.iteration, "pt"), self._contents())
         for path in self._checkpoints()[:-KEPT]:
             path.unlink()
-        if not self.configuration.keep_games:
-            oldest = int(self._checkpoints()[0].stem)
-            needed = self.buffer.capacity + (self.buffer.total - self._total_at(oldest))
-            while len(self._shards) > 1 and self.buffer.total - self._shards[1][1] >= needed:
-                with suppress(FileNotFoundError):
-                    self._file("games", self._shards.pop(0)[0], "npz").unlink()
+        oldest = int(self._checkpoints()[0].stem)
+        needed = self._needed(self._total_at(oldest), self.buffer.total)
+        while self._shards and self._shards[0] not in needed:
+            number, _ = self._shards.pop(0)
+            if not self.configuration.keep_games:
+                self._file("games", number, "npz").unlink(missing_ok=True)
 
     def _total_at(self, iteration: int) -> int:
-        """How many positions there were after an iteration, or later."""
+        """How many positions there were after an iteration."""
         later = [first for number, first in self._shards if number > iteration]
         return later[0] if later else self.buffer.total
+
+    def _needed(self, total: int, end: int) -> list[tuple[int, int]]:
+        """The shards from the oldest that the buffer has after so many positions to the end."""
+        ends = [*(first for _, first in self._shards[1:]), end]
+        oldest = total - self.buffer.capacity
+        return [shard for shard, last in zip(self._shards, ends, strict=False) if last > oldest]
 
     def _restore(self, path: Path) -> None:
         try:
@@ -226,37 +246,46 @@ class Run:
             ]
             self._unfinished = (unfinished + self._unfinished[len(unfinished) :])[:count]
             self._shards = [(int(number), int(first)) for number, first in contents["shards"]]
+            total, uses = int(contents["total"]), contents["uses"].numpy()
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"cannot go on from {path}: {error} (without the file, the run goes on from the "
                 "checkpoint before it)"
             ) from error
-        self._refill(contents)
-        for folder in ("networks", "games"):  # of iterations that are not in the run
-            for file in (self.directory / folder).glob("[0-9]*"):
-                if int(file.stem) > self.iteration:
+        self._refill(total)
+        self.buffer.uses[:] = uses
+        self._forget()
+
+    def _refill(self, total: int) -> None:
+        """Fill the buffer from the games' files.
+
+        Raises:
+            OSError: If one cannot be read.
+            ValueError: If one is damaged, or not that of this run.
+        """
+        shards = self._needed(total, total)
+        self.buffer.total = shards[0][1] if shards else 0
+        ends = [*(first for _, first in shards[1:]), total]
+        for (number, first), end in zip(shards, ends, strict=False):
+            path = self._file("games", number, "npz")
+            self.buffer.add(load_games(path, self.game))
+            if self.buffer.total != end:
+                count = self.buffer.total - first
+                raise ValueError(f"expected {end - first} positions in {path}, got {count}")
+
+    def _forget(self) -> None:
+        """Remove what is of iterations that are not in the run, and files half written."""
+        for folder in ("checkpoints", "networks", "games"):
+            for file in (self.directory / folder).iterdir():
+                if file.stem.isdecimal() and int(file.stem) > self.iteration:
                     file.unlink()
+        for file in self.directory.rglob(".*"):
+            if re.fullmatch(r"\.\w+\.[0-9a-f]{8}\.\w+", file.name):  # see `agents.files`
+                file.unlink()
         log = self.directory / "log.jsonl"
         lines = log.read_text().splitlines(keepends=True) if log.exists() else []
         with replacing(log) as temporary:
             temporary.write_text("".join(lines[: self.iteration]))
-
-    def _refill(self, contents: dict[str, Any]) -> None:
-        """Fill the buffer from the games' files."""
-        total = int(contents["total"])
-        if self._shards:
-            self.buffer.total = self._shards[0][1]
-        for number, first in self._shards:
-            games = load_games(self._file("games", number, "npz"), self.game)
-            if self.buffer.total != first:
-                path = self._file("games", number, "npz")
-                raise ValueError(f"expected games from position {self.buffer.total} on in {path}")
-            self.buffer.add(games)
-        if self.buffer.total != total:
-            raise ValueError(
-                f"expected {total} positions in {self.directory / 'games'}, got {self.buffer.total}"
-            )
-        self.buffer.uses[:] = contents["uses"].numpy()
 
     # ---- running ---------------------------------------------------------------------------------
 
@@ -268,36 +297,36 @@ class Run:
 
         Raises:
             StoppedError: After Ctrl-C; the run is saved.
-            OSError: If a file cannot be written; the run is as it was at its last checkpoint.
+            KeyboardInterrupt: After Ctrl-C twice; the run is as it was at its last checkpoint.
+            OSError: If a file cannot be written; likewise.
         """
         if self.iteration >= self.configuration.iterations:
             return
+        self._stop = False
         engine: Engine = ENGINES[self.configuration.engine](self.configuration)
-        writer = summary_writer(self.directory / "tensorboard", self.iteration)
+        self._writer = summary_writer(self.directory / "tensorboard", self.iteration)
         try:
             with self._interruptible():
                 engine.submit(self._tasks(self._played))
                 while self.iteration < self.configuration.iterations:
-                    figures = self._iterate(engine)
-                    report(figures)
-                    for key, value in figures.items():
-                        if writer is not None and key != "iteration":
-                            writer.add_scalar(key, value, self.iteration)
+                    report(self._iterate(engine))
                     if self._stop:
                         raise StoppedError
         finally:
             engine.close()
-            if writer is not None:
-                writer.close()
+            if self._writer is not None:
+                self._writer.close()
 
     @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _interruptible(self) -> Generator[None]:
         """Ctrl-C stops: at once while waiting for games, else at the iteration's end."""
 
         def stop(number: int, frame: Any) -> None:
-            if self._stop or self._waits:
+            is_again, self._stop = self._stop, True
+            if self._is_whole:
                 raise StoppedError
-            self._stop = True
+            if is_again:
+                raise KeyboardInterrupt
 
         try:
             before = signal.signal(signal.SIGINT, stop)
@@ -324,9 +353,8 @@ class Run:
     def _iterate(self, engine: Engine) -> dict[str, Any]:
         """Take in the games of the workers, let them play on, and learn meanwhile."""
         started = time.perf_counter()
-        self._waits = True
         results = engine.collect()
-        self._waits = False
+        self._is_whole = False
         waited = time.perf_counter() - started
         figures = self._take_in(results)
         self._played = self._playing
@@ -350,11 +378,20 @@ class Run:
             "simulations_per_second": figures.pop("simulations") / seconds,
             "positions_per_second": figures["positions"] / seconds,
         }
-        with open(self.directory / "log.jsonl", "a", encoding="utf-8") as log:
-            log.write(json.dumps(figures) + "\n")
-        if is_last or self.iteration % configuration.checkpoint_interval == 0 or self._stop:
+        self._log(figures)
+        self._is_whole = True
+        if is_last or self.iteration % configuration.checkpoint_interval == 0:
             self.save()
         return figures
+
+    def _log(self, figures: dict[str, Any]) -> None:
+        with open(self.directory / "log.jsonl", "a", encoding="utf-8") as log:
+            log.write(json.dumps(figures) + "\n")
+        if self._writer is not None:
+            for key, value in figures.items():
+                if key != "iteration":
+                    self._writer.add_scalar(key, value, self.iteration)
+            self._writer.flush()
 
     def _take_in(self, results: list[Result]) -> dict[str, Any]:
         """Add the games that ended to the buffer, and write them to their file."""
@@ -424,24 +461,29 @@ class Run:
 
     def _duel(self, first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
         configuration = self.configuration
-        players = [self.evaluator_of(weights) for weights in (first, second)]
+        for number, weights in enumerate((first, second)):
+            if number == len(self._duellists):
+                self._duellists.append(self.evaluator_of(weights))
+            else:
+                self._duellists[number].update(self._network_of(weights))
+        pair = self._duellists[0], self._duellists[1]
         plies = max(2, configuration.self_play.opening_plies)
-        pair = (players[0], players[1])
         return duel(self.game, pair, configuration.duel_games, plies, configuration.seed)
 
     def evaluator_of(self, weights: dict[str, torch.Tensor]) -> NetworkEvaluator:
         """A network with these weights, to play with."""
-        options = self.configuration.network
-        network = new_network(self.game, options, seed=0)
+        planes = tuple(self.configuration.network.planes)
+        return NetworkEvaluator(self._network_of(weights), self.game, planes)
+
+    def _network_of(self, weights: dict[str, torch.Tensor]) -> torch.nn.Module:
+        network = new_network(self.game, self.configuration.network, seed=0)
         load_weights(network, weights)
-        return NetworkEvaluator(network, self.game, tuple(options.planes))
+        return network
 
     def _save_network(self) -> None:
-        network = new_network(self.game, self.configuration.network, seed=0)
-        load_weights(network, self._playing)
         save_network(
             self._file("networks", self.iteration, "safetensors"),
-            network,
+            self._network_of(self._playing),
             self.configuration.network,
             (self.configuration.game, self.configuration.options),
             {

@@ -116,7 +116,7 @@ def end_with_parent() -> None:
 
 
 @contextmanager
-def _quiet_start() -> Generator[None, None, None]:
+def quiet_start() -> Generator[None, None, None]:
     """Start processes with one thread each, and deaf to Ctrl-C from their first moment."""
     before = {key: os.environ.get(key) for key in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -149,7 +149,7 @@ class _Worker:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, tournament), daemon=True)
-        with _quiet_start():
+        with quiet_start():
             self.process.start()
         theirs.close()  # so that its end is seen
         self.game: Game | None = None

@@ -1,0 +1,1071 @@
+"""Training runs: the same weights from any engine and after any end, and what they learn."""
+
+import errno
+import functools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from environments import hearing_interrupts, make, random_action
+from training_runs import Killer, begin, differences, end_of, log_of, tiny, train
+
+from agents.arena import play_match
+from agents.cli import INTERRUPTED, main
+from agents.naming import make_agent
+from hexenv import tictactoe_v0
+from hexenv.games import base
+
+torch = pytest.importorskip("torch", reason="the extra train is not installed")
+pytest.importorskip("safetensors", reason="the extra train is not installed")
+
+from agents.alphahex import training  # noqa: E402
+from agents.alphahex.configuration import as_dict  # noqa: E402
+from agents.alphahex.configuration import make as configured  # noqa: E402
+from agents.alphahex.duel import duel, elo  # noqa: E402
+from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
+from agents.alphahex.files import load_checkpoint, load_network, save_network  # noqa: E402
+from agents.alphahex.learner import Learner  # noqa: E402
+from agents.alphahex.networks import new_network  # noqa: E402
+from agents.alphahex.replay import Batch, load_games  # noqa: E402
+from agents.alphahex.self_play import SelfPlay  # noqa: E402
+from agents.alphahex.training import Run, StoppedError  # noqa: E402
+
+GAME = tictactoe_v0.raw_env().game
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """What comes of a run that nothing breaks, by its settings; each is trained once."""
+
+    @functools.cache
+    def trained(text):
+        directory = tmp_path_factory.mktemp("unbroken")
+        train(directory, tiny(**json.loads(text)))
+        return end_of(directory)
+
+    return lambda **changes: trained(json.dumps(changes, sort_keys=True))
+
+
+def names(directory, folder):
+    return sorted(path.name for path in (Path(directory) / folder).iterdir())
+
+
+def leftovers(directory):
+    return [str(path) for path in Path(directory).rglob(".*")]
+
+
+def stopped_after(directory, settings, iterations):
+    """A run that was stopped after some iterations, as by Ctrl-C."""
+    run = Run(directory, settings)
+
+    def report(figures):
+        if figures["iteration"] == iterations:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(StoppedError):
+        run.run(report)
+    assert run.iteration == iterations
+
+
+# ---- the same weights ----------------------------------------------------------------------------
+
+
+def test_the_same_run_twice_has_the_same_weights(unbroken, tmp_path):
+    run = train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+    assert run.iteration == 5
+    assert run.learner.steps > 20
+    first, last = (run.evaluator_of(load(tmp_path, n)) for n in ("000000", "000005"))
+    states = base.new_states(GAME, 1)
+    assert not np.allclose(first.evaluate(GAME, states)[0], last.evaluate(GAME, states)[0])
+
+
+def load(directory, name):
+    network = load_network(Path(directory) / "networks" / f"{name}.safetensors").network
+    return {k: v for k, v in network.state_dict().items() if not k.endswith("batches_tracked")}
+
+
+def test_another_seed_has_other_weights(unbroken):
+    assert differences(unbroken()["networks"], unbroken(seed=1)["networks"]) != []
+
+
+def test_what_a_run_leaves(tmp_path):
+    train(tmp_path, tiny())
+    assert names(tmp_path, "networks") == [
+        f"00000{n}.safetensors" for n in (0, 2, 4, 5)
+    ]  # every second, and the last
+    assert names(tmp_path, "checkpoints") == ["000004.pt", "000005.pt"]
+    assert json.loads((tmp_path / "config.json").read_text()) == as_dict(configured(tiny()))
+    assert [line["iteration"] for line in log_of(tmp_path)] == [1, 2, 3, 4, 5]
+    assert leftovers(tmp_path) == []
+    saved = load_network(tmp_path / "networks" / "000004.safetensors")
+    assert saved.about["iteration"] == 4
+    assert saved.about["positions"] == log_of(tmp_path)[3]["total_positions"]
+    assert configured(saved.about["configuration"]) == configured(tiny())
+
+
+def test_the_log_counts_what_was_played(tmp_path):
+    train(tmp_path, tiny(keep_games=True, duel_games=4))
+    total = 0
+    for number, line in enumerate(log_of(tmp_path), 1):
+        games = load_games(tmp_path / "games" / f"{number:06}.npz", GAME)
+        assert line["games"] == len(games.lengths) > 0
+        assert line["plies_per_game"] == len(games.actions) / len(games.lengths)
+        assert line["first_player_score"] == pytest.approx((games.outcomes.mean() + 1) / 2)
+        total += len(games.actions)
+        assert line["total_positions"] == total
+        assert line["positions"] == 64
+        assert 0 <= line["search_agreement"] <= 1
+        assert 0 < line["search_entropy"] < np.log(9)
+        assert line["steps"] > 0
+        assert line["policy_loss"] > 0
+        assert ("elo" in line) == (number in (2, 4, 5))
+
+
+# ---- games that are kept -------------------------------------------------------------------------
+
+
+def test_games_are_removed_when_the_buffer_has_let_them_go(tmp_path):
+    run = train(tmp_path, tiny(iterations=8))
+    kept = [int(name.partition(".")[0]) for name in names(tmp_path, "games")]
+    ends = np.cumsum([load_count(line) for line in log_of(tmp_path)])
+    oldest = ends[6] - 150  # that the checkpoint before the last needs
+    assert kept == [number for number in range(1, 9) if ends[number - 1] > oldest]
+    assert len(kept) < 6
+    assert run.buffer.total == ends[-1] > 300
+
+
+def load_count(line):
+    return round(line["games"] * line["plies_per_game"])
+
+
+def test_games_are_kept_if_they_are_to_be(tmp_path):
+    train(tmp_path, tiny(iterations=8, keep_games=True))
+    assert names(tmp_path, "games") == [f"{number:06}.npz" for number in range(1, 9)]
+
+
+@pytest.mark.parametrize("keep_games", [False, True])
+def test_a_run_goes_on_though_its_buffer_has_let_games_go(tmp_path, unbroken, keep_games):
+    settings = tiny(iterations=8, keep_games=keep_games)
+    stopped_after(tmp_path, settings, 6)
+    stopped_after(tmp_path, settings, 7)
+    before = names(tmp_path, "games")
+    assert len(before) == 7 if keep_games else len(before) < 6
+    train(tmp_path, settings)
+    assert differences(unbroken(iterations=8, keep_games=keep_games), end_of(tmp_path)) == []
+    if not keep_games:
+        assert len(names(tmp_path, "games")) < 6
+
+
+# ---- killed --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def killer():
+    process = Killer()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize(
+    ("place", "counts"),
+    [
+        ("a ply of self-play", (1, 11, 20)),
+        ("a step of training", (1, 12, 9)),
+        ("the middle of a checkpoint", (1, 2, 3)),
+        ("before a file is replaced", (1, 3, 4, 5, 6, 7, 8)),
+        ("after a file is replaced", (2, 3, 4, 5, 6, 7)),
+    ],
+)
+def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(
+    tmp_path, unbroken, killer, place, counts
+):
+    for count in counts:
+        assert killer.train(tmp_path, tiny(), place, count) == -signal.SIGKILL
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+    assert leftovers(tmp_path) == []
+
+
+def test_a_run_killed_at_random_moments_ends_like_an_unbroken_one(tmp_path, unbroken, killer):
+    settings, rng, seconds, kills = tiny(iterations=12), random.Random(), 0.3, 0
+    while True:
+        status = killer.train(tmp_path, settings, seconds=seconds * rng.uniform(0.5, 1.5))
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+        kills += 1
+        seconds *= 1.3
+    assert kills > 0
+    assert differences(unbroken(iterations=12), end_of(tmp_path)) == []
+    assert [line["iteration"] for line in log_of(tmp_path)] == list(range(1, 13))
+
+
+@pytest.mark.parametrize("interval", [2, 3, 100])
+def test_a_run_with_few_checkpoints_goes_on_from_the_last(tmp_path, unbroken, killer, interval):
+    """Its log and its files of later iterations are written anew."""
+    settings = tiny(checkpoint_interval=interval)
+    assert killer.train(tmp_path, settings, "a step of training", 22) == -signal.SIGKILL
+    done = len(log_of(tmp_path))
+    assert done in (3, 4)
+    assert len(names(tmp_path, "games")) > done or interval == 2
+    run = Run(tmp_path, settings)
+    assert run.iteration == done // interval * interval
+    assert len(log_of(tmp_path)) == run.iteration
+    run.run()
+    found, expected = end_of(tmp_path), unbroken()
+    assert differences(expected, found) == []
+
+
+# ---- workers -------------------------------------------------------------------------------------
+
+
+def processes_below(parent):
+    """The processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[1]) == parent and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def is_alive(process):
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def command_of(process):
+    return Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+def wait_for(condition, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+needs_proc = pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"), reason="looks into /proc for processes"
+)
+
+
+@needs_proc
+def test_processes_play_the_same_games_though_one_is_killed(tmp_path, unbroken):
+    killed = []
+
+    def report(figures):
+        if figures["iteration"] == 2:
+            workers = [p for p in processes_below(os.getpid()) if b"spawn_main" in command_of(p)]
+            killed.append(min(workers))
+            os.kill(killed[0], signal.SIGKILL)
+
+    Run(tmp_path, tiny(engine="processes", workers=2)).run(report)
+    assert differences(unbroken(workers=2), end_of(tmp_path)) == []
+    wait_for(lambda: not any(b"spawn_main" in command_of(p) for p in processes_below(os.getpid())))
+    assert not is_alive(killed[0])
+
+
+@needs_proc
+def test_the_processes_of_a_killed_run_end_with_it(tmp_path, unbroken):
+    settings = tiny(engine="processes", workers=2)
+    process = begin(train, tmp_path, settings)
+    wait_for(lambda: (tmp_path / "log.jsonl").exists())
+    workers = processes_below(process.pid)
+    assert len(workers) >= 2
+    process.kill()
+    process.join()
+    wait_for(lambda: not any(map(is_alive, workers)), 20)
+    train(tmp_path, tiny(engine="local", workers=2))
+    assert differences(unbroken(workers=2), end_of(tmp_path)) == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, monkeypatch):
+    """Starts and stops its own Ray, on two processors."""
+    ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
+    from agents.alphahex import engines
+
+    known = []
+
+    class Watched(engines.RayEngine):
+        def __init__(self, configuration):
+            super().__init__(configuration)
+            known.append(self)
+
+    monkeypatch.setitem(engines.ENGINES, "ray", Watched)
+
+    def report(figures):
+        if figures["iteration"] == 2:
+            actor = known[0]._actors[1]
+            before.append(actor)
+            ray.kill(actor)
+
+    before = []
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        Run(tmp_path, tiny(engine="ray", workers=2)).run(report)
+        with pytest.raises(ValueError, match="expected workers up to 2, the processors that Ray"):
+            train(tmp_path / "more", tiny(engine="ray", workers=3))
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+    assert known[0]._actors[1] is not before[0]
+    assert differences(unbroken(workers=2), end_of(tmp_path)) == []
+
+
+def test_tasks_that_always_kill_their_process_are_given_up(monkeypatch):
+    from agents.alphahex import engines
+
+    monkeypatch.setattr(engines, "_play", os._exit)
+    engine = engines.ProcessEngine(configured(tiny()))
+    engine._pool = Doomed()
+    monkeypatch.setattr(engine, "_new_pool", Doomed)
+    engine.submit(["task"])
+    with pytest.raises(RuntimeError, match="a process that plays has died 5 times: out of memory"):
+        engine.collect()
+
+
+class Doomed:
+    """A pool whose processes die."""
+
+    def submit(self, function, task):
+        from concurrent.futures import Future
+        from concurrent.futures.process import BrokenProcessPool
+
+        future = Future()
+        future.set_exception(BrokenProcessPool())
+        return future
+
+    def shutdown(self, wait, cancel_futures):
+        pass
+
+
+# ---- Ctrl-C --------------------------------------------------------------------------------------
+
+
+def interrupting(method, at, times=1):
+    """A method that is interrupted when it is called for the so manieth time."""
+    left = [at]
+
+    def called(*arguments):
+        left[0] -= 1
+        if left[0] == 0:
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+        return method(*arguments)
+
+    return called
+
+
+def test_ctrl_c_while_games_are_played_saves_at_once(tmp_path, unbroken, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 3))
+        run = Run(tmp_path, tiny(checkpoint_interval=100))
+        with pytest.raises(StoppedError):
+            run.run()
+    assert run.iteration == 2
+    assert names(tmp_path, "checkpoints")[-1] == "000002.pt"
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_ctrl_c_while_it_learns_saves_after_the_iteration(tmp_path, unbroken, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Learner, "step", interrupting(Learner.step, 10))
+        run = Run(tmp_path, tiny(checkpoint_interval=100))
+        with pytest.raises(StoppedError):
+            run.run()
+    assert run.iteration == 2
+    assert len(log_of(tmp_path)) == 2
+    assert names(tmp_path, "checkpoints")[-1] == "000002.pt"
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_ctrl_c_twice_ends_at_once_and_spoils_nothing(tmp_path, unbroken, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Learner, "step", interrupting(Learner.step, 10, times=2))
+        with pytest.raises(KeyboardInterrupt) as found:
+            train(tmp_path, tiny())
+    assert not isinstance(found.value, StoppedError)
+    assert names(tmp_path, "checkpoints")[-1] == "000001.pt"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_a_run_that_was_stopped_can_be_called_again(tmp_path, unbroken, monkeypatch):
+    run = Run(tmp_path, tiny())
+    with monkeypatch.context() as patched:
+        patched.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 3))
+        with pytest.raises(StoppedError):
+            run.run()
+    run.run()
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def arguments_of(settings):
+    """The settings of a run as words for the command."""
+    found = []
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            found += [f"{key}.{inner}={json.dumps(v)}" for inner, v in value.items()]
+        elif key != "game":
+            found.append(f"{key}={json.dumps(value)}")
+    return [word for pair in found for word in ("--set", pair)]
+
+
+def test_ctrl_c_at_the_command_saves_and_exits_with_130(tmp_path):
+    """The whole group of processes is interrupted, as by a terminal."""
+    settings = tiny(engine="processes", iterations=100_000)
+    command = ["train", "tictactoe", "--run", str(tmp_path / "run"), *arguments_of(settings)]
+    with hearing_interrupts():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agents.cli", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+    wait_for(lambda: (tmp_path / "run" / "log.jsonl").exists())
+    os.killpg(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=120)
+    assert process.returncode == INTERRUPTED, errors
+    done = len(log_of(tmp_path / "run"))
+    assert f"saved after iteration {done} of 100000" in errors
+    assert "Traceback" not in printed + errors
+    run = Run(tmp_path / "run", tiny(iterations=done + 2))
+    assert run.iteration == done
+    assert run.buffer.total == log_of(tmp_path / "run")[-1]["total_positions"]
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(main, ["train", *map(str, arguments)])
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_the_command_trains_and_goes_on(tmp_path):
+    words = arguments_of(tiny())
+    first = call("tictactoe", "--run", tmp_path, *words, "--set", "iterations=2", "--json")
+    assert [json.loads(line)["iteration"] for line in first.stdout.splitlines()] == [1, 2]
+    again = call("tictactoe", "--run", tmp_path, "--json")
+    assert again.stdout == ""
+    more = call("tictactoe", "--run", tmp_path, "--set", "iterations=3")
+    assert f"{tmp_path}: goes on after iteration 2, to 3" in more.stderr
+    assert json.loads((tmp_path / "config.json").read_text())["iterations"] == 3
+    assert [line["iteration"] for line in log_of(tmp_path)] == [1, 2, 3]
+
+
+def test_a_mistake_is_one_line(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    said = call("tictactoe", "--run", tmp_path, "--set", "seed=3", status=2).output
+    assert f"expected seed of 0, as in {tmp_path}, got 3" in " ".join(said.split())
+    (tmp_path / "checkpoints" / "000001.pt").write_bytes(b"")
+    said = call("tictactoe", "--run", tmp_path, status=2).output
+    assert "cannot go on from" in " ".join(said.split())
+    said = call("hex", "--run", tmp_path / "new", "--set", "options.size=3", status=2).output
+    assert "size" in said
+    assert not (tmp_path / "new").exists()
+
+
+def test_ctrl_c_is_told_how_far_it_came(tmp_path, monkeypatch):
+    monkeypatch.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 2))
+    words = arguments_of(tiny())
+    result = call("tictactoe", "--run", tmp_path, *words, status=INTERRUPTED)
+    assert "saved after iteration 1 of 5" in result.stderr
+
+
+# ---- files that are damaged, and disks that are full ---------------------------------------------
+
+
+def test_a_full_disk_at_a_checkpoint_leaves_the_one_before(tmp_path, unbroken, monkeypatch):
+    resource = pytest.importorskip("resource", reason="no limits of a file's size here")
+    limits, save = resource.getrlimit(resource.RLIMIT_FSIZE), training.save_checkpoint
+
+    def on_a_small_disk(path, contents):
+        small = 5000 if contents["iteration"] == 3 else limits[0]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (small, limits[1]))
+        try:
+            save(path, contents)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(training, "save_checkpoint", on_a_small_disk)
+        with pytest.raises(OSError, match=r"000003\.pt") as found:
+            train(tmp_path, tiny())
+    assert str(tmp_path) in f"{found.value.filename} {found.value}"
+    assert names(tmp_path, "checkpoints") == ["000001.pt", "000002.pt"]
+    assert load_checkpoint(tmp_path / "checkpoints" / "000002.pt")["iteration"] == 2
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+@pytest.mark.parametrize("what", ["games", "a network", "the log"])
+def test_a_full_disk_elsewhere_spoils_nothing(tmp_path, unbroken, monkeypatch, what):
+    calls = []
+
+    def full(function, last):
+        def called(*arguments, **keywords):
+            calls.append(1)
+            if len(calls) == last:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return function(*arguments, **keywords)
+
+        return called
+
+    with monkeypatch.context() as patched:
+        if what == "games":
+            patched.setattr(np, "savez", full(np.savez, 3))
+        elif what == "a network":
+            patched.setattr(training, "save_network", full(save_network, 3))
+        else:
+            patched.setattr(training, "open", full(open, 3), raising=False)
+        with pytest.raises(OSError, match="No space left on device"):
+            train(tmp_path, tiny())
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_a_truncated_checkpoint_is_refused_and_the_run_goes_on_without_it(tmp_path, unbroken):
+    stopped_after(tmp_path, tiny(), 4)
+    path = tmp_path / "checkpoints" / "000004.pt"
+    whole = path.read_bytes()
+    message = r"cannot go on from .*000004\.pt: .*goes on from the checkpoint before it"
+    for damaged in (b"", whole[: len(whole) // 2], whole[:-10], b"text"):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=message):
+            Run(tmp_path, tiny())
+    path.unlink()
+    run = Run(tmp_path, tiny())
+    assert run.iteration == 3
+    assert len(log_of(tmp_path)) == 3
+    run.run()
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+class Trap:
+    """Leaves a trace when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_a_checkpoint_runs_no_code(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    path = tmp_path / "checkpoints" / "000001.pt"
+    torch.save({**load_checkpoint(path), "elo": Trap(tmp_path / "trace")}, path)
+    with pytest.raises(ValueError, match=r"cannot go on from .*000001\.pt"):
+        Run(tmp_path, tiny())
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("key", ["format", "version", "learner", "streams", "uses"])
+def test_a_checkpoint_that_lacks_something_is_refused(tmp_path, key):
+    train(tmp_path, tiny(iterations=1))
+    path = tmp_path / "checkpoints" / "000001.pt"
+    contents = load_checkpoint(path)
+    del contents[key]
+    torch.save(contents, path)
+    with pytest.raises(ValueError, match=r"cannot go on from .*000001\.pt"):
+        Run(tmp_path, tiny())
+
+
+def test_damaged_games_are_named(tmp_path, unbroken):
+    stopped_after(tmp_path, tiny(), 3)
+    path = tmp_path / "games" / "000003.npz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"expected games, got .*000003\.npz"):
+        Run(tmp_path, tiny())
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"000003\.npz"):
+        Run(tmp_path, tiny())
+    other = (tmp_path / "games" / "000002.npz").read_bytes()
+    path.write_bytes(other)
+    with pytest.raises(ValueError, match=r"expected \d+ positions in .*000003\.npz, got \d+"):
+        Run(tmp_path, tiny())
+    path.write_bytes(whole)
+    train(tmp_path, tiny())
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_a_damaged_configuration_is_named(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    path = tmp_path / "config.json"
+    for text in ("{", "[]", '{"seed": "x"}', '{"sead": 1}'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"expected the configuration of a run in .*config\."):
+            Run(tmp_path, tiny())
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"config\.json"):
+        Run(tmp_path, tiny())
+
+
+def test_a_log_without_checkpoints_is_not_overwritten(tmp_path):
+    train(tmp_path, tiny(iterations=2))
+    before = (tmp_path / "log.jsonl").read_text()
+    for path in (tmp_path / "checkpoints").iterdir():
+        path.unlink()
+    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, as there is a log"):
+        Run(tmp_path, tiny(iterations=2))
+    assert (tmp_path / "log.jsonl").read_text() == before
+    assert len(names(tmp_path, "networks")) == 2
+
+
+def test_files_of_others_are_left_alone(tmp_path):
+    stopped_after(tmp_path, tiny(), 1)
+    others = ["networks/000040-best.safetensors", "networks/.keep", "games/notes.txt", ".hidden"]
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    for name in ("games/.000009.0123abcd.npz", ".log.0123abcd.jsonl"):
+        (tmp_path / name).write_text("half written")
+    (tmp_path / "networks" / "000040.safetensors").write_text("of no iteration in the run")
+    Run(tmp_path, tiny())
+    assert [name for name in others if not (tmp_path / name).exists()] == []
+    assert sorted(leftovers(tmp_path)) == sorted(
+        [str(tmp_path / "networks/.keep"), str(tmp_path / ".hidden")]
+    )
+    assert not (tmp_path / "networks" / "000040.safetensors").exists()
+
+
+# ---- what may be changed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"game": "gomoku"}, 'expected game of "tictactoe", as in .*, got "gomoku"'),
+        ({"options": {"board_size": 4}}, "expected options of {}, as in .*, got {.board_size.: 4}"),
+        ({"seed": 1}, "expected seed of 0, as in .*, got 1"),
+        ({"network": {"channels": 5}}, "expected network.channels of 4, as in .*, got 5"),
+        ({"replay": {"capacity": 10}}, "expected replay.capacity of 150, as in .*, got 10"),
+        ({"learner": {"rate": 1.0}}, "expected learner.rate of 0.002, as in .*, got 1.0"),
+        ({"network": {"planes": ["side"]}}, r"expected network.planes of \[\], as in .*, got \["),
+        ({"learner": {"rat": 1.0}}, "expected a key of .*, got learner.rat"),
+    ],
+)
+def test_a_run_goes_on_as_it_was(tmp_path, changes, message):
+    train(tmp_path, tiny(iterations=1))
+    before = end_of(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        Run(tmp_path, changes)
+    assert differences(before, end_of(tmp_path)) == []
+
+
+def test_a_run_goes_on_without_being_told_again(tmp_path, unbroken):
+    stopped_after(tmp_path, tiny(), 2)
+    train(tmp_path, {})
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_a_longer_run_is_not_forgotten(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    stopped_after(tmp_path, {"iterations": 4, "save_interval": 1}, 2)
+    assert train(tmp_path, {}).iteration == 4
+    assert len(names(tmp_path, "networks")) == 5
+    assert train(tmp_path, {}).iteration == 4
+
+
+def test_a_shape_of_a_board_may_be_a_tuple(tmp_path):
+    settings = tiny(game="hex", options={"board_size": (2, 3)}, iterations=1)
+    settings = {**settings, "network": {**settings["network"], "canonical": False}}
+    train(tmp_path, settings)
+    assert Run(tmp_path, settings).iteration == 1
+    settings["options"] = {"board_size": [2, 3]}
+    assert Run(tmp_path, settings).game.columns == 3
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_run_goes_on_with_more_or_fewer_workers(tmp_path, workers):
+    stopped_after(tmp_path, tiny(workers=2), 2)
+    run = train(tmp_path, {"workers": workers})
+    assert run.iteration == 5
+    assert [line["positions"] for line in log_of(tmp_path)] == [128] * 2 + [64 * workers] * 3
+    assert len({json.dumps(stream) for stream in run._streams}) == workers
+
+
+# ---- where it starts from ------------------------------------------------------------------------
+
+
+def test_a_run_starts_from_a_network(tmp_path):
+    options = configured(tiny()).network
+    network = new_network(GAME, options, seed=99)
+    path = tmp_path / "start.safetensors"
+    save_network(path, network, options, ("tictactoe", {}), {})
+    run = Run(tmp_path / "run", tiny(start=str(path), iterations=2))
+    for name, tensor in load(tmp_path / "run", "000000").items():
+        assert torch.equal(tensor, network.state_dict()[name]), name
+    run.run()
+    path.unlink()  # which is needed no more
+    assert train(tmp_path / "run", {"iterations": 3}).iteration == 3
+
+
+def test_a_run_does_not_start_from_another_network(tmp_path):
+    options = configured(tiny()).network
+    for name, game, made in [
+        ("other game", "gomoku", options),
+        ("other size", "tictactoe", configured(tiny(network={"channels": 5})).network),
+    ]:
+        path = tmp_path / name
+        arguments = {"board_size": 3, "connect": 3} if game == "gomoku" else {}
+        from agents.alphahex.files import game_of
+
+        save_network(path, new_network(game_of(game, arguments), made), made, (game, arguments), {})
+        with pytest.raises(ValueError, match=f"cannot start from .*{name}: expected "):
+            Run(tmp_path / "run", tiny(start=str(path)))
+    with pytest.raises(FileNotFoundError, match="expected a network's file, or one of"):
+        Run(tmp_path / "run", tiny(start="nowhere"))
+    assert not (tmp_path / "run").exists()
+
+
+# ---- who plays -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("score", "passes"), [(0.54, False), (0.55, True)])
+def test_only_a_network_that_passes_the_gate_plays(tmp_path, monkeypatch, score, passes):
+    monkeypatch.setattr(training, "duel", lambda *arguments: score)
+    run = train(tmp_path, tiny(gate=0.55, duel_games=2))
+    begun, ended = load(tmp_path, "000000"), load(tmp_path, "000005")
+    is_new = [not torch.equal(begun[name], ended[name]) for name in begun]
+    assert all(is_new) if passes else not any(is_new)
+    assert all(line["gate_score"] == score for line in log_of(tmp_path))
+    learnt = run.learner.playing_weights()
+    assert not torch.equal(learnt["stem.weight"], begun["stem.weight"])
+    assert torch.equal(learnt["stem.weight"], ended["stem.weight"]) == passes
+
+
+@pytest.mark.parametrize("method", ["gumbel", "puct", "rollouts"])
+@pytest.mark.parametrize("kind", ["residual", "anet"])
+def test_every_method_trains_every_kind_of_network(tmp_path, method, kind):
+    layers = [{"type": "dense", "units": 8, "activation": "tanh"}]
+    network = {"kind": kind, "layers": layers, "value": method != "rollouts"}
+    settings = tiny(search={"method": method}, network=network, iterations=3)
+    stopped_after(tmp_path / "broken", settings, 2)
+    train(tmp_path / "broken", settings)
+    run = train(tmp_path / "whole", settings)
+    assert differences(end_of(tmp_path / "whole"), end_of(tmp_path / "broken")) == []
+    assert run.learner.steps > 8
+    for path in sorted((tmp_path / "whole" / "games").iterdir()):
+        policies = load_games(path, GAME).policies
+        sums = policies.sum(axis=1)
+        assert np.allclose(sums[sums > 0], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "planes"),
+    [
+        ("hex", {"board_size": 3, "swap": True}, ["last_move"]),
+        ("connect4", {"rows": 4, "columns": 4, "connect": 3}, ["side"]),
+        ("gomoku", {"board_size": 4, "connect": 3}, ["last_move"]),
+    ],
+)
+def test_every_game_trains(tmp_path, game, options, planes):
+    settings = tiny(game=game, options=options, network={"planes": planes}, iterations=2)
+    settings["replay"]["fill"] = 1
+    stopped_after(tmp_path / "broken", settings, 1)
+    train(tmp_path / "broken", settings)
+    run = train(tmp_path / "whole", settings)
+    assert differences(end_of(tmp_path / "whole"), end_of(tmp_path / "broken")) == []
+    assert run.learner.steps > 0
+    assert run.buffer.sample(4, run.rng).planes.shape[-1] == len(run.game.planes()) + 1
+
+
+def test_few_positions_that_may_be_drawn_end_no_run(tmp_path):
+    replay = {"most_reuse": 1, "reuse": 5.0}
+    run = train(tmp_path, tiny(replay=replay))
+    assert run.iteration == 5
+    assert set(run.buffer.uses.tolist()) == {1, 65535}
+    assert 0 < run.learner.steps < run.buffer.total * 5.0 / 16 / 2
+
+
+def test_a_buffer_smaller_than_an_iteration_ends_no_run(tmp_path):
+    run = train(tmp_path, tiny(replay={"capacity": 40, "fill": 16}, iterations=3))
+    assert len(run.buffer) == 40
+    assert run.learner.steps > 0
+    assert Run(tmp_path, {}).buffer.total == run.buffer.total
+
+
+def test_figures_are_written_for_tensorboard(tmp_path, killer):
+    reading = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator",
+        reason="tensorboard of the extra train is not installed",
+    )
+    stopped_after(tmp_path, tiny(), 2)
+    assert killer.train(tmp_path, tiny(), "after a file is replaced", 8) == -signal.SIGKILL
+    train(tmp_path, tiny())
+    found = reading.EventAccumulator(str(tmp_path / "tensorboard"))
+    found.Reload()
+    expected = {line["iteration"]: line["total_positions"] for line in log_of(tmp_path)}
+    assert {e.step: e.value for e in found.Scalars("total_positions")} == expected
+    assert len(found.Scalars("policy_loss")) == 5
+
+
+# ---- the learner ---------------------------------------------------------------------------------
+
+
+def learner_of(**options):
+    settings = tiny(learner={"warmup": 0, "average": 0.0, **options})
+    return Learner(configured(settings), GAME)
+
+
+def some_batch(count=32, seed=0):
+    """Positions without a stone but one, to which there is one right answer each."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 9, count)
+    planes = np.zeros((count, 9, 2), np.int8)
+    planes[np.arange(count), cells, 0] = 1
+    policies = np.eye(9, dtype=np.float32)[8 - cells]
+    outcomes = np.where(cells % 2 == 0, 1, -1).astype(np.float32)
+    return Batch(
+        planes.reshape(-1, 3, 3, 2), policies, outcomes, outcomes, np.zeros(count, np.int8)
+    )
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "rate"),
+    [("adamw", 0.02), ("adam", 0.02), ("sgd", 0.05), ("rmsprop", 0.003), ("adagrad", 0.05)],
+)
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared_error"])
+def test_every_optimiser_lowers_every_loss(optimiser, rate, loss):
+    learner = learner_of(optimiser=optimiser, rate=rate, policy_loss=loss)
+    rng = np.random.default_rng(1)
+    found = [learner.step(some_batch(), 0.0, rng) for _ in range(60)]
+    for key in ("policy_loss", "value_loss"):
+        assert found[-1][key] < 0.7 * found[0][key], key
+        assert found[-1][key] >= 0
+    assert found[-1]["learnt_agreement"] > found[0]["learnt_agreement"]
+
+
+def test_a_loss_of_nothing_is_what_the_target_itself_would_have():
+    learner = learner_of()
+    target = torch.from_numpy(np.random.default_rng(1).dirichlet(np.ones(9), 5)).float()
+    assert learner._policy_loss(target.log(), target).item() == pytest.approx(0, abs=1e-6)
+    learner.options = learner_of(policy_loss="squared_error").options
+    assert learner._policy_loss(target.log(), target).item() == pytest.approx(0, abs=1e-6)
+    uniform = torch.zeros(5, 9)
+    expected = (target - 1 / 9).square().sum(1).mean().item()
+    assert learner._policy_loss(uniform, target).item() == pytest.approx(expected)
+
+
+def test_the_value_learns_a_mixture_of_outcome_and_search():
+    batch = some_batch()._replace(values=np.full(32, 0.5, np.float32))
+    for mix in (0.0, 0.25, 1.0):
+        learner = learner_of(value_mix=mix, rate=0.0, symmetries=False)
+        found = learner.step(batch, 0.0, np.random.default_rng(1))
+        learner.network.train()
+        _, values = learner.network(torch.from_numpy(batch.planes).float())
+        wanted = (1 - mix) * batch.outcomes + mix * batch.values
+        expected = np.square(values.detach().numpy() - wanted).mean()
+        assert found["value_loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_gradient_is_clipped():
+    moved = []
+    for clip in (0.01, 1000.0):
+        learner = learner_of(
+            optimiser="sgd", momentum=0.0, rate=1.0, weight_decay=0.0, clip=clip, value_weight=100.0
+        )
+        before = [p.detach().clone() for p in learner.network.parameters()]
+        learner.step(some_batch(), 0.0, np.random.default_rng(1))
+        after = learner.network.parameters()
+        changes = [(a - b).square().sum() for a, b in zip(after, before, strict=True)]
+        moved.append(torch.stack(changes).sum().sqrt().item())
+    assert moved[0] == pytest.approx(0.01, rel=1e-3)
+    assert moved[1] > 0.1
+
+
+def test_the_rate_rises_and_falls_along_a_cosine():
+    learner = learner_of(rate=1.0, warmup=4, final_rate=0.1, optimiser="sgd", momentum=0.0)
+    rng, rates = np.random.default_rng(1), []
+    for progress in (0, 0, 0, 0, 0.5, 1.0):
+        learner.step(some_batch(), progress, rng)
+        rates.append(learner.optimiser.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.25, 0.5, 0.75, 1.0, 0.55, 0.1])
+
+
+def test_the_average_follows_the_weights():
+    learner, rng = learner_of(average=0.9), np.random.default_rng(1)
+    average = {name: w.clone() for name, w in learner.weights().items()}
+    for number in range(1, 120):
+        learner.step(some_batch(), 0.0, rng)
+        decay = min(0.9, number / (number + 10))
+        for name, w in learner.weights().items():
+            average[name] = decay * average[name] + (1 - decay) * w
+    for name, w in learner.playing_weights().items():
+        assert torch.allclose(w, average[name], rtol=0, atol=1e-5), name
+        assert not torch.equal(w, learner.weights()[name])
+
+
+def test_without_an_average_the_last_weights_play():
+    learner = learner_of(average=0.0)
+    learner.step(some_batch(), 0.0, np.random.default_rng(1))
+    playing = learner.playing_weights()
+    assert all(torch.equal(w, playing[name]) for name, w in learner.weights().items())
+    learner.step(some_batch(), 0.0, np.random.default_rng(1))
+    assert not torch.equal(playing["stem.weight"], learner.weights()["stem.weight"])
+
+
+@pytest.mark.parametrize(
+    ("board", "game"),
+    [
+        ("hex-3-swap", "hex"),
+        ("hex-2x4", "hex"),
+        ("connect4-4x5", "connect4"),
+        ("tictactoe", "tictactoe"),
+        ("gomoku-4", "gomoku"),
+        ("gomoku-7x9", "gomoku"),
+    ],
+)
+def test_positions_and_policies_are_turned_alike(board, game):
+    """Against games of which every move was turned."""
+    env = make(board, planes=("side", "last_move"))
+    rules, rng = env.unwrapped.game, np.random.default_rng(4)
+    planes = ["side", "last_move"]
+    learner = Learner(configured(tiny(network={"planes": planes, "canonical": False})), rules)
+    symmetries = rules.symmetries()
+    twins = [make(board, planes=("side", "last_move")) for _ in symmetries]
+    for each in (env, *twins):
+        each.reset()
+    seen_images = set()
+    while not any(env.terminations.values()):
+        action = random_action(env, rng)
+        images = [each.observe(each.agent_selection)["observation"] for each in twins]
+        shown = np.repeat(env.observe(env.agent_selection)["observation"][None], 64, axis=0)
+        policy = np.repeat(np.eye(rules.num_actions(), dtype=np.float32)[action][None], 64, axis=0)
+        turned, moved = learner._turned(shown, policy, rng)
+        for row in range(64):
+            fits = [
+                number
+                for number, image in enumerate(images)
+                if np.array_equal(turned[row], image)
+                and moved[row].argmax() == symmetries[number, action]
+            ]
+            assert fits
+            if len(fits) == 1:
+                seen_images.add(fits[0])
+            assert moved[row].sum() == 1
+        for number, each in enumerate(twins):
+            each.step(int(symmetries[number, action]))
+        env.step(action)
+    assert seen_images == set(range(len(symmetries)))
+
+
+def test_a_device_that_is_not_there_is_refused():
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    with pytest.raises(ValueError, match=r"learner\.device as auto or cpu: there is no"):
+        learner_of(device="cuda")
+
+
+# ---- network against network ---------------------------------------------------------------------
+
+
+def evaluator_of(seed):
+    options = configured(tiny()).network
+    return NetworkEvaluator(new_network(GAME, options, seed).eval(), GAME, ())
+
+
+class Perfect:
+    """Knows TicTacToe."""
+
+    def __init__(self):
+        self.known = {}
+
+    def value(self, state):
+        """For the player to move."""
+        if GAME.is_terminal(state):
+            return GAME.outcome(state, GAME.to_play(state))
+        key = GAME.position_hash(state)
+        if key not in self.known:
+            self.known[key] = max(-self.value(after) for _, after in self.moves(state))
+        return self.known[key]
+
+    def moves(self, state):
+        for action in base.legal_actions(GAME, state):
+            after = base.clone(GAME, state)
+            GAME.step(after, action)
+            yield action, after
+
+    def evaluate(self, game, states):
+        priors = np.zeros((len(states), 9), np.float32)
+        for row, state in enumerate(states):
+            for action, after in self.moves(state):
+                priors[row, action] = 2 - self.value(after)
+        return priors, np.zeros(len(states), np.float32)
+
+
+def test_two_players_that_are_the_same_are_equal():
+    for seed in range(4):
+        assert duel(GAME, (evaluator_of(1), evaluator_of(1)), 50, 2, seed) == 0.5
+
+
+def test_a_strong_player_wins_a_duel_on_either_side():
+    strong, weak = Perfect(), evaluator_of(1)
+    score = duel(GAME, (strong, weak), 60, 2, seed=1)
+    assert score > 0.75
+    assert duel(GAME, (weak, strong), 60, 2, seed=1) == pytest.approx(1 - score)
+
+
+def test_an_odd_game_and_a_long_opening_are_left_out():
+    assert duel(GAME, (Perfect(), evaluator_of(1)), 1, 2, seed=1) == 0.0
+    assert 0 < duel(GAME, (Perfect(), Perfect()), 21, 100, seed=1) < 1
+
+
+def test_elo_is_the_difference_that_a_score_means():
+    assert elo(0.5, 100) == 0
+    assert elo(0.75, 100) == pytest.approx(190.85, abs=0.01)
+    assert elo(0.25, 100) == -elo(0.75, 100)
+    assert elo(1.0, 100) == elo(0.995, 100)
+    assert elo(0.0, 10) == pytest.approx(-elo(1.0, 10))
+    assert -600 < elo(0.0, 10) < -500
+
+
+# ---- what it learns ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_short_run_learns_to_draw_the_solver(tmp_path):
+    settings = {
+        "game": "tictactoe",
+        "iterations": 12,
+        "engine": "local",
+        "workers": 1,
+        "save_interval": 12,
+        "learner": {"batch": 128},
+        "replay": {"fill": 512, "reuse": 4.0},
+    }
+    run = train(tmp_path, settings)
+    assert log_of(tmp_path)[-1]["policy_loss"] < 0.5 * log_of(tmp_path)[0]["policy_loss"]
+    first, last = (run.evaluator_of(load(tmp_path, name)) for name in ("000000", "000012"))
+    assert duel(GAME, (last, first), 200, 2, seed=5) > 0.7
+    net = tmp_path / "networks" / "000012.safetensors"
+    players = [make_agent(f"alphazero:net={net},simulations=50"), make_agent("solver")]
+    results = list(play_match(tictactoe_v0.env(), players, 100, seed=3))
+    assert [result.outcome for result in results] == [0] * 100
