@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from environments import hearing_interrupts, make, random_action
 from training_runs import Killer, begin, differences, end_of, log_of, tiny, train
 
-from agents.arena import play_match
+from agents.arena import play_match, run_tournament
 from agents.cli import INTERRUPTED, main
 from agents.naming import make_agent
 from hexenv import tictactoe_v0
@@ -36,6 +36,7 @@ from agents.alphahex.learner import Learner  # noqa: E402
 from agents.alphahex.networks import new_network  # noqa: E402
 from agents.alphahex.replay import Batch, load_games  # noqa: E402
 from agents.alphahex.self_play import SelfPlay  # noqa: E402
+from agents.alphahex.topp import new_topp, ratings  # noqa: E402
 from agents.alphahex.training import Run, StoppedError  # noqa: E402
 
 GAME = tictactoe_v0.raw_env().game
@@ -1069,3 +1070,6 @@ def test_a_short_run_learns_to_draw_the_solver(tmp_path):
     players = [make_agent(f"alphazero:net={net},simulations=50"), make_agent("solver")]
     results = list(play_match(tictactoe_v0.env(), players, 100, seed=3))
     assert [result.outcome for result in results] == [0] * 100
+    topp = new_topp(tmp_path, pairs=40)
+    before, after = ratings(topp, run_tournament(topp.tournament, workers=0))
+    assert after.low > before.high
