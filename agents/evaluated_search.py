@@ -23,7 +23,7 @@ CACHED: int = 1 << 14
 
 
 class EvaluatedSearchAgent(TreeSearchAgent):
-    """A tree search that a learned policy leads: base of `PUCTAgent` and `GumbelAgent`.
+    """A tree search that a learned policy leads: base of `PUCTAgent` and others.
 
     Args:
         policy: A `PolicyAgent`, or the name of one (``"sb3:path=model.zip"``,

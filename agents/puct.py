@@ -72,9 +72,10 @@ class PUCTAgent(EvaluatedSearchAgent):
         return rng.gamma(self.noise_total / num_actions, size=num_actions) if self.noise else None
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
-        visits = cast("Statistics", self.statistics).visits
+        statistics = cast("Statistics", self.statistics)
+        visits = statistics.visits
         is_early = view.actions is None or view.root.ply < self.temperature_plies
-        if self.temperature == 0.0 or not is_early or not visits.any():
+        if self.temperature == 0.0 or not is_early or not visits.any() or statistics.proven:
             return super()._choose(view, trees)
         return draw_action(visits, self.temperature, self._searchers[0].rng)
 

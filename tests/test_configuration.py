@@ -83,10 +83,13 @@ def test_what_is_given_goes_before_the_defaults_of_the_game():
     assert (found.search.simulations, found.search.considered) == (3, 9)
 
 
-def test_the_options_of_the_environment_are_taken_whole():
+def test_sections_and_options_are_merged_key_by_key():
     first = {"options": {"board_size": 5, "swap": True}, "search": {"c": 2.0, "fpu": 0.5}}
     second = {"options": {"board_size": 7}, "search": {"c": 1.0}}
-    assert merged(first, second) == {"options": {"board_size": 7}, "search": {"c": 1.0, "fpu": 0.5}}
+    assert merged(first, second) == {
+        "options": {"board_size": 7, "swap": True},
+        "search": {"c": 1.0, "fpu": 0.5},
+    }
     assert first["options"] == {"board_size": 5, "swap": True}
 
 

@@ -570,7 +570,7 @@ def test_the_file_that_the_refused_ones_are_made_of_is_a_network(tmp_path):
         (header_of(version=2), "expected hexenv-network of version 1 in .*, got hexenv-network 2"),
         ([1], "expected hexenv-network of version 1 in .*, got a header"),
         ("{", "expected a network, got a damaged .*net: "),
-        (header_of(game="chess"), "expected a network in .*net: expected a game of connect4, "),
+        (header_of(game="chess"), "expected a network in .*net: expected a game of hexenv, "),
         (header_of(game=...), "expected a network in .*net: 'game'"),
         (header_of(about=...), "expected a network in .*net: 'about'"),
         (header_of(network=3), "expected a network in .*net: "),
@@ -646,3 +646,12 @@ def test_the_network_of_every_games_defaults_can_be_made(game):
     network = new_network(game_of(game, {}), options, seed=0).eval()
     planes = planes_for(game_of(game, {}), 2, tuple(options.planes))
     assert judged(network, planes)[0].shape == (2, game_of(game, {}).num_actions())
+
+
+def test_a_file_cannot_have_anything_imported(tmp_path):
+    options = {"cmd": f"touch {tmp_path / 'ran'}"}
+    path = tmp_path / "net.safetensors"
+    write(path, header_of(game="subprocess:getoutput", options=options))
+    with pytest.raises(ValueError, match="expected a game of hexenv, got 'subprocess:getoutput'"):
+        load_network(path)
+    assert not (tmp_path / "ran").exists()

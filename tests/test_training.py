@@ -35,7 +35,7 @@ from agents.alphahex.files import load_checkpoint, load_network, save_network  #
 from agents.alphahex.learner import Learner  # noqa: E402
 from agents.alphahex.networks import new_network  # noqa: E402
 from agents.alphahex.replay import Batch, load_games  # noqa: E402
-from agents.alphahex.self_play import SelfPlay  # noqa: E402
+from agents.alphahex.self_play import SelfPlay, rule_of  # noqa: E402
 from agents.alphahex.topp import new_topp, ratings  # noqa: E402
 from agents.alphahex.training import Run, StoppedError  # noqa: E402
 
@@ -1073,3 +1073,29 @@ def test_a_short_run_learns_to_draw_the_solver(tmp_path):
     topp = new_topp(tmp_path, pairs=40)
     before, after = ratings(topp, run_tournament(topp.tournament, workers=0))
     assert after.low > before.high
+
+
+def test_a_checkpoint_of_another_board_is_refused_with_the_reason(tmp_path):
+    train(tmp_path / "one", tiny(game="hex", options={"board_size": 3}, iterations=1))
+    train(tmp_path / "two", tiny(game="hex", options={"board_size": 4}, iterations=1))
+    there = tmp_path / "two" / "checkpoints" / "000001.pt"
+    there.write_bytes((tmp_path / "one" / "checkpoints" / "000001.pt").read_bytes())
+    with pytest.raises(ValueError, match=r"another run: expected options of .*4}, got .*3}"):
+        Run(tmp_path / "two", tiny(game="hex", options={"board_size": 4}, iterations=1))
+
+
+def test_weights_that_are_no_numbers_end_a_run_before_they_are_saved(tmp_path):
+    run = train(tmp_path, tiny(iterations=2))
+    with torch.no_grad():
+        next(run.learner.network.parameters())[0] = float("nan")
+    run.configuration = configured({**as_dict(run.configuration), "iterations": 4})
+    with pytest.raises(ValueError, match="expected weights that are numbers after step"):
+        run.run()
+    again = Run(tmp_path, tiny(iterations=4, learner={"rate": 1e-4}))
+    assert again.iteration == 2
+    again.run()
+
+
+def test_alphazeros_noise_leaves_most_of_the_priors():
+    rule = rule_of(configured({"game": "hex", "search": {"method": "puct"}}))
+    assert rule.noise_share == 0.25

@@ -1,4 +1,4 @@
-"""The commands `hexenv train` and `hexenv topp`. PyTorch is imported when they are called."""
+"""The command `hexenv train`. PyTorch is imported when it is called."""
 
 import json
 import sys

@@ -81,14 +81,13 @@ class SearchOptions:
     c_scale: float = option(0.25, "gumbel: see agents.search.gumbel", 0, 1e6)
     c: float = option(1.0, "puct, rollouts: weight of exploration, for rewards in [0, 1]", 0, 1e6)
     fpu: float = option(0.1, "puct: how much less an action without a visit counts", -1, 1)
-    noise: float = option(
-        1.0, "gumbel: scale of its noise; puct: share of Dirichlet noise in the root's priors", 0, 1
-    )
+    noise: float = option(1.0, "gumbel: scale of its noise", 0, 1)
+    dirichlet: float = option(0.25, "puct: share of Dirichlet noise in the root's priors", 0, 1)
     noise_total: float = option(10.0, "puct: sum of the Dirichlet parameters", 1e-3, 1e6)
     temperature: float = option(1.0, "puct, rollouts: of the first moves", 0, 100)
     temperature_plies: int = option(10, "puct, rollouts: how many first moves", 0, 100_000)
     reuse: bool = option(True, "puct, rollouts: keep the subtree of the move played")
-    cache: int = option(65536, "evaluations kept between updates of the network", 0, 2**26)
+    cache: int = option(65536, "evaluations that a worker keeps during an iteration", 0, 2**26)
     epsilon: float = option(0.2, "rollouts: share of random moves", 0, 1)
     epsilon_decay: float = option(0.99, "rollouts: factor on epsilon after an iteration", 0, 1)
 
@@ -233,7 +232,7 @@ def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     found = dict(first)
     for key, value in second.items():
         inner = found.get(key)
-        is_section = isinstance(inner, dict) and isinstance(value, dict) and key != "options"
+        is_section = isinstance(inner, dict) and isinstance(value, dict)
         found[key] = merged(inner, value) if is_section else value  # pyright: ignore
     return found
 

@@ -187,7 +187,9 @@ class RayEngine:
                 result: Result = self._ray.get(self._waiting[number])
                 # (What Ray hands over cannot be written to.)
                 return result._replace(unfinished=result.unfinished.copied())
-            except (self._ray.exceptions.RayActorError, self._ray.exceptions.RaySystemError):
+            except self._ray.exceptions.RayTaskError:
+                raise  # what it does, it would do again
+            except self._ray.exceptions.RayError:  # an actor, its machine or what it had is lost
                 self._actors[number] = self._new_actor()
                 self._waiting[number] = self._begun(number)
         raise RuntimeError(f"an actor that plays has died {ATTEMPTS} times: out of memory?")

@@ -34,13 +34,14 @@ class NetworkEvaluator:
         self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
     ) -> None:
         self.device = torch.device(device)
+        self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self._names = plane_names(game, planes)
         self._extra = extra_codes(game, self._names)
         self._show: Any = compiled_show_to_play if is_compiled(game) else show_to_play
         self._network = traced(self._placed(network), len(self._names), (game.rows, game.columns))
 
     def _placed(self, network: nn.Module) -> nn.Module:
-        return folded(network).to(self.device)
+        return folded(network).to(self.device, self._dtype)
 
     def update(self, network: nn.Module) -> None:
         """Take the weights of a network of the same kind."""
@@ -61,9 +62,8 @@ class NetworkEvaluator:
 
     def judge(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and values of positions, from their planes."""
-        seen = torch.from_numpy(planes).to(self.device, torch.float32)
-        on_cuda = self.device.type == "cuda"
-        with torch.inference_mode(), torch.autocast("cuda", torch.float16, enabled=on_cuda):
+        seen = torch.from_numpy(planes).to(self.device, self._dtype)
+        with torch.inference_mode():
             logits, values = self._network(seen)
         return logits.float(), values.float()
 

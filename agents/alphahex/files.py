@@ -18,7 +18,7 @@ from agents.alphahex.configuration import NetworkOptions, as_dict, parsed
 from agents.alphahex.networks import new_network
 from agents.files import replacing
 from agents.models import library
-from agents.naming import make_environment
+from agents.naming import environment_makers, make_environment
 from hexenv.aec import BoardEnv
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -128,8 +128,13 @@ def find_network(net: str) -> Path:
     raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
 
 
-def load_network(path: str | os.PathLike[str]) -> SavedNetwork:
+def load_network(path: str | os.PathLike[str], game: Game | None = None) -> SavedNetwork:
     """Read a network; nothing in the file is executed.
+
+    Args:
+        path: The file.
+        game: The game that it is for, if that is one of your own: what a file names is looked up
+            among the games of `hexenv`, and nothing else is imported for it.
 
     Raises:
         OSError: If the file cannot be read.
@@ -155,7 +160,10 @@ def load_network(path: str | os.PathLike[str]) -> SavedNetwork:
         )
     try:
         options = parsed(NetworkOptions, header["network"], "network.")
-        game = game_of(header["game"], header["options"])
+        if game is None:
+            if header["game"] not in environment_makers():
+                raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
+            game = game_of(header["game"], header["options"])
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
         return SavedNetwork(network.eval(), options, game, header["about"], str(path))

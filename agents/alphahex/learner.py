@@ -61,8 +61,7 @@ class Learner:
         self._cells = cell_symmetries(game)
         self._actions = game.symmetries()
         on_cuda = self.device.type == "cuda"
-        self._half = options.half and on_cuda
-        self._scaler = torch.amp.GradScaler("cuda", enabled=self._half)
+        self._half = options.half and on_cuda and torch.cuda.is_bf16_supported()
         self._forward: Any = self.network
         if options.compile and on_cuda:
             self._forward = torch.compile(self.network)
@@ -103,17 +102,15 @@ class Learner:
         for group in self.optimiser.param_groups:
             group["lr"] = options.rate * self._rate(progress)
         self.optimiser.zero_grad()
-        with torch.autocast(self.device.type, torch.float16, enabled=self._half):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._half):
             logits, values = self._forward(seen)
             policy_loss = self._policy_loss(logits.float(), target)
             value_loss = functional.mse_loss(values.float(), wanted)
             loss = policy_loss + options.value_weight * value_loss
-        self._scaler.scale(loss).backward()
-        self._scaler.unscale_(self.optimiser)
+        loss.backward()
         if options.clip > 0:
             nn.utils.clip_grad_norm_(self.network.parameters(), options.clip)
-        self._scaler.step(self.optimiser)
-        self._scaler.update()
+        self.optimiser.step()
         self.steps += 1
         self._follow()
         agreement = (logits.argmax(1) == target.argmax(1)).float().mean()
@@ -122,6 +119,19 @@ class Learner:
             "value_loss": value_loss.item(),
             "learnt_agreement": agreement.item(),
         }
+
+    def check(self) -> None:
+        """Refuse weights that are no numbers any more, before anybody plays with them.
+
+        Raises:
+            ValueError: Saying what to do.
+        """
+        if not all(value.isfinite().all() for value in (*self.weights().values(),)):
+            raise ValueError(
+                f"expected weights that are numbers after step {self.steps}, got others: the "
+                "learning diverges (learner.rate and learner.clip may be lowered when the run goes "
+                "on from its last checkpoint)"
+            )
 
     def _policy_loss(self, logits: Tensor, target: Tensor) -> Tensor:
         if self.options.policy_loss == "squared_error":
@@ -166,7 +176,6 @@ class Learner:
             "network": self.network.state_dict(),
             "average": self.average,
             "optimiser": self.optimiser.state_dict(),
-            "scaler": self._scaler.state_dict(),
             "steps": self.steps,
         }
 
@@ -179,6 +188,4 @@ class Learner:
         load_weights(self.network, state["network"])
         self.average = {name: value.to(self.device) for name, value in state["average"].items()}
         self.optimiser.load_state_dict(state["optimiser"])
-        if state["scaler"]:
-            self._scaler.load_state_dict(state["scaler"])
         self.steps = state["steps"]

@@ -162,7 +162,7 @@ def rule_of(configuration: Configuration) -> Any:
             simulations=options.simulations,
         )
     if options.method == "puct":
-        return PUCT(c=options.c, fpu=options.fpu, noise_share=options.noise)
+        return PUCT(c=options.c, fpu=options.fpu, noise_share=options.dirichlet)
     return EvaluatedUCB1(c=options.c)
 
 

@@ -32,7 +32,7 @@ import torch
 from agents.alphahex.configuration import Configuration, as_dict, make, merged, read_file
 from agents.alphahex.duel import duel, elo
 from agents.alphahex.engines import ENGINES, Engine
-from agents.alphahex.evaluator import NetworkEvaluator
+from agents.alphahex.evaluator import NetworkEvaluator, device_of
 from agents.alphahex.files import (
     find_network,
     game_of,
@@ -56,6 +56,9 @@ CHANGEABLE: Final = (
     "workers",
     "keep_games",
     "self_play.device",
+    "learner.rate",
+    "learner.final_rate",
+    "learner.clip",
     "learner.device",
     "learner.compile",
     "learner.half",
@@ -90,6 +93,8 @@ class Run:
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
         self.learner = Learner(configuration, self.game)
+        if configuration.engine != "ray":  # whose machines have devices of their own
+            device_of(configuration.self_play.device, "self_play.device")
         newest = self._checkpoints()
         if configuration.start and not newest:
             self._start_from(configuration.start)
@@ -142,14 +147,11 @@ class Run:
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
         wanted = make(merged(as_dict(known), settings))
-        before, after = flat(as_dict(known)), flat(as_dict(wanted))
-        for key, value in after.items():
-            said, says = json.dumps(before[key]), json.dumps(value)
-            if said != says and key not in CHANGEABLE:
-                raise ValueError(
-                    f"expected {key} of {said}, as in {self.directory}, got {says} (a new run "
-                    "needs a directory of its own)"
-                )
+        changed = unlike(known, wanted)
+        if changed is not None:
+            raise ValueError(
+                f"expected {changed}, in {self.directory} (a new run needs a directory of its own)"
+            )
         return wanted
 
     def _start_from(self, net: str) -> None:
@@ -178,7 +180,10 @@ class Run:
         return [Unfinished.none(self.game, count) for _ in range(self.configuration.workers)]
 
     def _checkpoints(self) -> list[Path]:
-        return sorted((self.directory / "checkpoints").glob("[0-9]*.pt"))
+        found = (self.directory / "checkpoints").glob("*.pt")
+        return sorted(
+            (path for path in found if path.stem.isdecimal()), key=lambda path: int(path.stem)
+        )
 
     def _file(self, folder: str, iteration: int, suffix: str) -> Path:
         return self.directory / folder / f"{iteration:06}.{suffix}"
@@ -233,6 +238,9 @@ class Run:
     def _restore(self, path: Path) -> None:
         try:
             contents = load_checkpoint(path)
+            other = unlike(self.configuration, make(json.loads(contents["configuration"])))
+            if other is not None:
+                raise ValueError(f"it is of another run: expected {other}")
             self.iteration = contents["iteration"]
             self.learner.restore(contents["learner"])
             self._playing, self._played = contents["playing"], contents["played"]
@@ -303,8 +311,8 @@ class Run:
         if self.iteration >= self.configuration.iterations:
             return
         self._stop = False
-        engine: Engine = ENGINES[self.configuration.engine](self.configuration)
         self._writer = summary_writer(self.directory / "tensorboard", self.iteration)
+        engine: Engine = ENGINES[self.configuration.engine](self.configuration)
         try:
             with self._interruptible():
                 engine.submit(self._tasks(self._played))
@@ -323,10 +331,10 @@ class Run:
 
         def stop(number: int, frame: Any) -> None:
             is_again, self._stop = self._stop, True
-            if self._is_whole:
-                raise StoppedError
             if is_again:
                 raise KeyboardInterrupt
+            if self._is_whole:
+                raise StoppedError
 
         try:
             before = signal.signal(signal.SIGINT, stop)
@@ -439,6 +447,7 @@ class Run:
             for key, value in self.learner.step(batch, progress, self.rng).items():
                 sums[key] = sums.get(key, 0.0) + value
             steps += 1
+        self.learner.check()
         return {"steps": steps, **{key: value / max(1, steps) for key, value in sums.items()}}
 
     def _promote(self, is_saved: bool) -> dict[str, float]:
@@ -492,6 +501,16 @@ class Run:
                 "configuration": as_dict(self.configuration),
             },
         )
+
+
+def unlike(known: Configuration, other: Configuration) -> str | None:
+    """The first difference that a run cannot go on with, in words; None if there is none."""
+    before, after = flat(as_dict(known)), flat(as_dict(other))
+    for key, value in after.items():
+        said, says = json.dumps(before[key]), json.dumps(value)
+        if said != says and key not in CHANGEABLE:
+            return f"{key} of {said}, got {says}"
+    return None
 
 
 def flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""The networks that are shipped: small, whole, and as strong as the documentation says."""
+
+import gymnasium
+import pytest
+
+import hexenv  # noqa: F401  (registers the environments)
+from agents.accuracy import measure, own_sets
+from agents.arena import play_match
+from agents.naming import make_agent, make_environment
+
+pytest.importorskip("torch", reason="the extra train is not installed")
+pytest.importorskip("safetensors", reason="the extra train is not installed")
+
+from agents.alphahex.configuration import make
+from agents.alphahex.files import SHIPPED, load_network
+
+NETS = {
+    "tictactoe": ("tictactoe", {}),
+    "connect4": ("connect4", {}),
+    "hex5": ("hex", {"board_size": 5}),
+    "hex7": ("hex", {"board_size": 7}),
+}
+LARGEST = 2_000_000
+"""Bytes of a file."""
+
+
+def environment(net, **view):
+    game, options = NETS[net]
+    return make_environment(game, (), **options, **view)
+
+
+def test_these_are_shipped():
+    assert {path.stem for path in SHIPPED.glob("*.safetensors")} == set(NETS)
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_a_network_is_small_and_says_how_it_was_made(net):
+    path = SHIPPED / f"{net}.safetensors"
+    assert path.stat().st_size < LARGEST
+    saved = load_network(path)
+    game, options = NETS[net]
+    configuration = make(saved.about["configuration"])
+    assert (configuration.game, configuration.options) == (game, options)
+    assert saved.about["iteration"] == configuration.iterations
+    assert saved.about["positions"] > 50_000
+    assert saved.is_for(environment(net).unwrapped.game)
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_a_network_beats_the_greedy_agent(net):
+    players = [make_agent(f"network:net={net}"), make_agent("greedy")]
+    results = list(play_match(environment(net), players, 20, seed=1))
+    score = sum(result.outcome for result in results)
+    assert score >= (0 if net == "tictactoe" else 10)
+
+
+@pytest.mark.parametrize(
+    ("net", "least"), [("tictactoe", 0.95), ("connect4", 0.85), ("hex5", 0.85), ("hex7", 0.8)]
+)
+def test_its_policy_mostly_keeps_the_value(net, least):
+    game, options = NETS[net]
+    texts = [f"{key}={value}" for key, value in options.items()]
+    (positions,) = own_sets(game, texts).values()
+    found = measure(f"network:net={net}", positions[::3], seeds=1, workers=0)
+    assert found.kept.mean() >= least
+
+
+def test_it_is_an_opponent_by_name():
+    env = gymnasium.make("hexenv/Connect4-v0", opponent="alphazero:net=connect4,simulations=8")
+    observation, _ = env.reset(seed=1)
+    done = False
+    while not done:
+        action = int(observation["action_mask"].argmax())
+        observation, reward, terminated, truncated, _ = env.step(action)
+        done = terminated or truncated
+    assert reward == -1
+    env.close()
+
+
+def test_tictactoe_with_fifty_simulations_draws_the_solver():
+    players = [make_agent("alphazero:net=tictactoe,simulations=50"), make_agent("solver")]
+    results = list(play_match(environment("tictactoe"), players, 10, seed=3))
+    assert [result.outcome for result in results] == [0] * 10
