@@ -667,7 +667,7 @@ def test_files_of_others_are_left_alone(tmp_path):
         ({"seed": 1}, "expected seed of 0, as in .*, got 1"),
         ({"network": {"channels": 5}}, "expected network.channels of 4, as in .*, got 5"),
         ({"replay": {"capacity": 10}}, "expected replay.capacity of 150, as in .*, got 10"),
-        ({"learner": {"rate": 1.0}}, "expected learner.rate of 0.002, as in .*, got 1.0"),
+        ({"learner": {"momentum": 0.5}}, "expected learner.momentum of 0.9, as in .*, got 0.5"),
         ({"network": {"planes": ["side"]}}, r"expected network.planes of \[\], as in .*, got \["),
         ({"learner": {"rat": 1.0}}, "expected a key of .*, got learner.rat"),
     ],

@@ -147,10 +147,10 @@ class Run:
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
         wanted = make(merged(as_dict(known), settings))
-        changed = unlike(known, wanted)
-        if changed is not None:
+        for key, said, says in differences(known, wanted):
             raise ValueError(
-                f"expected {changed}, in {self.directory} (a new run needs a directory of its own)"
+                f"expected {key} of {said}, as in {self.directory}, got {says} (a new run needs a "
+                "directory of its own)"
             )
         return wanted
 
@@ -238,9 +238,9 @@ class Run:
     def _restore(self, path: Path) -> None:
         try:
             contents = load_checkpoint(path)
-            other = unlike(self.configuration, make(json.loads(contents["configuration"])))
-            if other is not None:
-                raise ValueError(f"it is of another run: expected {other}")
+            other = make(json.loads(contents["configuration"]))
+            for key, said, says in differences(self.configuration, other):
+                raise ValueError(f"it is of another run: expected {key} of {said}, got {says}")
             self.iteration = contents["iteration"]
             self.learner.restore(contents["learner"])
             self._playing, self._played = contents["playing"], contents["played"]
@@ -503,14 +503,13 @@ class Run:
         )
 
 
-def unlike(known: Configuration, other: Configuration) -> str | None:
-    """The first difference that a run cannot go on with, in words; None if there is none."""
+def differences(known: Configuration, other: Configuration) -> Generator[tuple[str, str, str]]:
+    """What a run cannot go on with: keys, what they are, and what they would become."""
     before, after = flat(as_dict(known)), flat(as_dict(other))
     for key, value in after.items():
         said, says = json.dumps(before[key]), json.dumps(value)
         if said != says and key not in CHANGEABLE:
-            return f"{key} of {said}, got {says}"
-    return None
+            yield key, said, says
 
 
 def flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
