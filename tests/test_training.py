@@ -1099,3 +1099,21 @@ def test_weights_that_are_no_numbers_end_a_run_before_they_are_saved(tmp_path):
 def test_alphazeros_noise_leaves_most_of_the_priors():
     rule = rule_of(configured({"game": "hex", "search": {"method": "puct"}}))
     assert rule.noise_share == 0.25
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    first = Run(tmp_path, tiny(iterations=3))
+    second = Run(tmp_path, tiny(iterations=3))
+    refused = []
+
+    def meanwhile(figures):
+        with pytest.raises(ValueError, match="another process does") as error:
+            second.run()
+        refused.append(error)
+
+    first.run(meanwhile)
+    assert len(refused) == 2
+    with pytest.raises(ValueError, match="after iteration 1, got 3: another process has trained"):
+        second.run()
+    assert len(log_of(tmp_path)) == 3

@@ -9,6 +9,7 @@ A run's directory has
     networks/000040.safetensors   the networks that are kept, to play with
     games/000042.npz          the games that ended in iteration 42, as long as the buffer has them
     tensorboard/              the figures, for TensorBoard
+    lock                      held by the process that trains
 
 An iteration is in the run once its checkpoint is there; what is newer is written anew.
 """
@@ -25,6 +26,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 import numpy as np
 import torch
@@ -262,7 +268,8 @@ class Run:
             ) from error
         self._refill(total)
         self.buffer.uses[:] = uses
-        self._forget()
+        with self._alone():  # a mistake is best said at once
+            pass
 
     def _refill(self, total: int) -> None:
         """Fill the buffer from the games' files.
@@ -307,9 +314,39 @@ class Run:
             StoppedError: After Ctrl-C; the run is saved.
             KeyboardInterrupt: After Ctrl-C twice; the run is as it was at its last checkpoint.
             OSError: If a file cannot be written; likewise.
+            ValueError: If another process trains the run, or learning diverges.
         """
         if self.iteration >= self.configuration.iterations:
             return
+        with self._alone():
+            self._run(report)
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        """See that no other process trains the run; the system lets go when this one dies.
+
+        Raises:
+            ValueError: If one does, or has.
+        """
+        with open(self.directory / "lock", "w", encoding="utf-8") as lock:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise ValueError(
+                        f"expected a run that nobody trains, got {self.directory}: another process "
+                        "does"
+                    ) from None
+            newest = int(self._checkpoints()[-1].stem)
+            if newest > self.iteration:
+                raise ValueError(
+                    f"expected {self.directory} after iteration {self.iteration}, got {newest}: "
+                    "another process has trained it since"
+                )
+            self._forget()
+            yield
+
+    def _run(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._stop = False
         self._writer = summary_writer(self.directory / "tensorboard", self.iteration)
         engine: Engine = ENGINES[self.configuration.engine](self.configuration)
