@@ -298,9 +298,10 @@ class Run:
             if re.fullmatch(r"\.\w+\.[0-9a-f]{8}\.\w+", file.name):  # see `agents.files`
                 file.unlink()
         log = self.directory / "log.jsonl"
-        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
-        with replacing(log) as temporary:
-            temporary.write_text("".join(lines[: self.iteration]))
+        if log.exists():
+            lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+            with replacing(log) as temporary:
+                temporary.write_text("".join(lines[: self.iteration]), encoding="utf-8")
 
     # ---- running ---------------------------------------------------------------------------------
 
