@@ -19,7 +19,7 @@ from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
-from agents.doors import clear_errors
+from agents.doors import INTERRUPTED, clear_errors
 from agents.human import HumanPlayer
 from agents.models import PolicyError
 from agents.naming import (
@@ -30,10 +30,6 @@ from agents.naming import (
     parameters,
 )
 from agents.tournament.command import tournament
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells give it."""
-
 
 option_of_game = click.option(
     "--option",

@@ -2,8 +2,12 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Final
 
 import click
+
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C, as shells give it."""
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 import click
 from rich import box
@@ -13,11 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from agents.alphahex import configuration as configurations
-from agents.doors import clear_errors
+from agents.doors import INTERRUPTED, clear_errors
 from agents.models import library
-
-INTERRUPTED: Final = 130
-"""Exit status after Ctrl-C, as shells give it."""
 
 
 @click.command()

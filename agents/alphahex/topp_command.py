@@ -23,13 +23,11 @@ from agents.alphahex.topp import (
     write_plot,
 )
 from agents.arena import Standings, TournamentRun
-from agents.doors import clear_errors
+from agents.doors import INTERRUPTED, clear_errors
 from agents.models import library
 from agents.tournament.command import play_missing
 from agents.tournament.report import check_plot_format
 
-INTERRUPTED: Final = 130
-"""Exit status after Ctrl-C, as shells give it."""
 NARROWEST: Final = 80
 """Columns of the narrowest terminal whose width is looked at; in less, figures would be cut."""
 

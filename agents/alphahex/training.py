@@ -455,6 +455,7 @@ class Run:
             self._owed += learnable * replay.reuse / self.configuration.learner.batch
         sums = {key: sum(result.figures[key] for result in results) for key in results[0].figures}
         positions = max(1.0, sums["positions"])
+        plays_out = self.configuration.search.method == "rollouts"  # there are no priors to agree
         return {
             "games": len(games.lengths),
             "positions": sums["positions"],
@@ -464,7 +465,7 @@ class Run:
             "first_player_score": float(games.outcomes.mean() / 2 + 0.5)
             if len(games.lengths)
             else 0.5,
-            "search_agreement": sums["agreement"] / positions,
+            **({} if plays_out else {"search_agreement": sums["agreement"] / positions}),
             "search_entropy": sums["entropy"] / positions,
         }
 

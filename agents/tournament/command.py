@@ -7,21 +7,18 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from agents.doors import clear_errors
+from agents.doors import INTERRUPTED, clear_errors
 from agents.files import write_csv
 from agents.tournament.report import check_plot_format, print_standings, table_rows, write_plot
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys
 from agents.tournament.standings import Standings
-
-INTERRUPTED: Final = 130
-"""Exit status after Ctrl-C, as shells give it."""
 
 
 @dataclass(frozen=True)
