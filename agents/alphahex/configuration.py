@@ -197,7 +197,7 @@ DEFAULTS: Final[dict[str, dict[str, Any]]] = {
         "replay": {"capacity": 50_000, "fill": 2048},
     },
     "connect4": {
-        "iterations": 250,
+        "iterations": 160,
         "network": {"channels": 32, "blocks": 5},
         "search": {"considered": 7},
         "self_play": {"opening_plies": 6},
