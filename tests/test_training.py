@@ -296,12 +296,9 @@ def test_the_processes_of_a_killed_run_end_with_it(tmp_path, unbroken):
     assert differences(unbroken(workers=2), end_of(tmp_path)) == []
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
-def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, monkeypatch):
-    """Starts and stops its own Ray, on two processors."""
+@pytest.fixture
+def rays(monkeypatch):
+    """A Ray of two processors, and the engines that use it."""
     ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
     from agents.alphahex import engines
 
@@ -313,24 +310,102 @@ def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, 
             known.append(self)
 
     monkeypatch.setitem(engines.ENGINES, "ray", Watched)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield known
+    ray.shutdown()
+
+
+WITH_RAY = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+
+@WITH_RAY
+@pytest.mark.parametrize("claim", [1.0, 99.0])
+def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, rays, claim):
+    """Where there is no machine for its replacement, the other actor plays its tasks."""
+    import ray
 
     def report(figures):
         if figures["iteration"] == 2:
-            actor = known[0]._actors[1]
-            before.append(actor)
-            ray.kill(actor)
+            (engine,) = rays
+            engine._claims["num_cpus"] = claim
+            killed.append((engine._idle or [actor for actor, _ in engine._busy.values()])[0])
+            ray.kill(killed[0])
 
-    before = []
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    try:
-        Run(tmp_path, tiny(engine="ray", workers=2)).run(report)
-        with pytest.raises(ValueError, match="expected workers up to 2, the processors that Ray"):
-            train(tmp_path / "more", tiny(engine="ray", workers=3))
-        assert ray.is_initialized()
-    finally:
-        ray.shutdown()
-    assert known[0]._actors[1] is not before[0]
+    killed = []
+    Run(tmp_path, tiny(engine="ray", workers=2)).run(report)
+    assert ray.is_initialized()
+    actors = [*rays[0]._idle, *(actor for actor, _ in rays[0]._busy.values())]
+    assert len(actors) == 2
+    assert killed[0] not in actors
+    assert claim == 1.0 or len(rays[0]._idle) == 1
     assert differences(unbroken(workers=2), end_of(tmp_path)) == []
+
+
+@WITH_RAY
+def test_ray_plays_the_same_games_though_an_actor_dies_in_its_task(
+    tmp_path, unbroken, rays, monkeypatch
+):
+    from agents.alphahex import engines
+
+    marker = tmp_path / "died"
+
+    class Mortal(engines.RayWorker):
+        def play(self, task, weights):
+            if task.number == 1 and not marker.exists():
+                marker.touch()
+                os._exit(1)
+            return super().play(task, weights)
+
+    monkeypatch.setattr(engines, "RayWorker", Mortal)
+    train(tmp_path / "run", tiny(engine="ray", workers=2))
+    assert marker.exists()
+    assert rays[0]._deaths == 0  # of the last tasks
+    assert differences(unbroken(workers=2), end_of(tmp_path / "run")) == []
+
+
+@WITH_RAY
+def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
+    from agents.alphahex import engines
+
+    worker = engines.RayWorker
+    for settings, message in (
+        (tiny(workers=3), "expected workers up to 2, for the 2 processors that Ray has, got 3"),
+        (tiny(self_play={"gpus": 0.5}), "workers up to 0, for the 0 GPUs that Ray has, got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train(tmp_path / "much", settings | {"engine": "ray"})
+
+    class Refusing(worker):
+        def start(self):
+            raise ValueError("expected another device")
+
+    monkeypatch.setattr(engines, "RayWorker", Refusing)
+    with pytest.raises(ValueError, match=r"^expected another device$"):
+        train(tmp_path / "refusing", tiny(engine="ray"))
+
+    class Doomed(worker):
+        def play(self, task, weights):
+            os._exit(1)
+
+    monkeypatch.setattr(engines, "RayWorker", Doomed)
+    with pytest.raises(ChildProcessError, match="actors that play have died 5 times: out of mem"):
+        train(tmp_path / "doomed", tiny(engine="ray"))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")
+def test_what_a_process_cannot_do_is_said():
+    from agents.alphahex import engines
+
+    engine = engines.ProcessEngine(configured(tiny(self_play={"device": "cuda"})))
+    engine.submit(["task"])
+    with pytest.raises(ValueError, match=r"expected self_play\.device as auto or cpu: there"):
+        engine.collect()
+    engine.close()
 
 
 def test_tasks_that_always_kill_their_process_are_given_up(monkeypatch):
@@ -341,7 +416,7 @@ def test_tasks_that_always_kill_their_process_are_given_up(monkeypatch):
     engine._pool = Doomed()
     monkeypatch.setattr(engine, "_new_pool", Doomed)
     engine.submit(["task"])
-    with pytest.raises(RuntimeError, match="a process that plays has died 5 times: out of memory"):
+    with pytest.raises(ChildProcessError, match="a process that plays has died 5 times: out"):
         engine.collect()
 
 

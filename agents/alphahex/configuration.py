@@ -106,6 +106,7 @@ class SelfPlayOptions:
         "of the network that plays; auto: cuda where there is one",
         of=("auto", "cpu", "cuda"),
     )
+    gpus: float = option(0.0, "that each actor of Ray's claims; 0.25: four share one", 0, 8)
 
 
 @dataclass(frozen=True)

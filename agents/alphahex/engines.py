@@ -4,10 +4,10 @@ An engine is given tasks, one for each worker, and gives back their results in t
 worker that dies is replaced and its task played again, with the same result.
 """
 
+import functools
 import multiprocessing
-import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, Protocol
@@ -34,7 +34,7 @@ class Engine(Protocol):
         """Wait for the results of the tasks.
 
         Raises:
-            RuntimeError: If workers die again and again.
+            ChildProcessError: If workers die again and again.
         """
         ...
 
@@ -62,7 +62,7 @@ class LocalEngine:
         """There is nothing to stop."""
 
 
-_worker: SelfPlay | None = None
+_worker: Callable[[], SelfPlay]
 
 
 def _start_worker(configuration: Configuration) -> None:
@@ -71,14 +71,13 @@ def _start_worker(configuration: Configuration) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the learner
     end_with_parent()
     torch.set_num_threads(1)
-    _worker = SelfPlay(configuration)
+    # Made by the first task, which can tell what goes wrong; here it would break the pool.
+    _worker = functools.cache(lambda: SelfPlay(configuration))
 
 
 def _play(task: Task) -> Result:
     """In a process of the pool."""
-    if _worker is None:
-        raise RuntimeError("expected a worker that has been started")
-    return _worker.play(task)
+    return _worker().play(task)
 
 
 class ProcessEngine:
@@ -110,17 +109,22 @@ class ProcessEngine:
 
     def collect(self) -> list[Result]:
         """See `Engine.collect`."""
-        for _ in range(ATTEMPTS):
+        attempts = 0
+        while True:
             try:
                 return [future.result() for future in self._futures]
-            except BrokenProcessPool:  # one died, and its death has broken them all
+            except BrokenProcessPool as error:  # one died, and its death has broken them all
+                attempts += 1
+                if attempts == ATTEMPTS:
+                    raise ChildProcessError(
+                        f"a process that plays has died {ATTEMPTS} times: out of memory?"
+                    ) from error
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 self._pool = self._new_pool()
                 self._futures = [
                     future if is_done(future) else self._submitted(task)
                     for future, task in zip(self._futures, self._tasks, strict=True)
                 ]
-        raise RuntimeError(f"a process that plays has died {ATTEMPTS} times: out of memory?")
 
     def close(self) -> None:
         """See `Engine.close`."""
@@ -140,7 +144,8 @@ class RayEngine:
     """Plays in actors of a Ray cluster; the learner and the replay buffer stay in this process.
 
     It joins the cluster that the environment variable RAY_ADDRESS names, or starts one on this
-    machine.
+    machine. An actor takes a task whenever it has none, so that nobody waits for one that has died
+    and for whose replacement there may be no machine any more.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -148,20 +153,29 @@ class RayEngine:
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-        processors = int(ray.cluster_resources().get("CPU", 1))
-        if configuration.workers > processors:  # some would wait for ever
-            self._stop_ray()
-            raise ValueError(
-                f"expected workers up to {processors}, the processors that Ray has, got "
-                f"{configuration.workers}"
-            )
+        self._claims = {"num_cpus": 1.0, "num_gpus": configuration.self_play.gpus}
+        for what, key in (("processors", "num_cpus"), ("GPUs", "num_gpus")):
+            there, claim = ray.cluster_resources().get(key[4:-1].upper(), 0.0), self._claims[key]
+            if configuration.workers * claim > there:  # some would wait for ever
+                self._stop_ray()
+                raise ValueError(
+                    f"expected workers up to {int(there / claim)}, for the {there:g} {what} that "
+                    f"Ray has, got {configuration.workers}"
+                )
         self._configuration = configuration
-        self._actors = [self._new_actor() for _ in range(configuration.workers)]
+        self._idle: list[Any] = []
+        self._busy: dict[Any, tuple[Any, int | None]] = {}
+        """Actors and their tasks (None: to start), by Ray's reference to what comes of it."""
         self._tasks: Sequence[Task] = ()
-        self._waiting: list[Any] = []
+        self._waiting: list[int] = []
+        self._results: dict[int, Result] = {}
+        self._deaths = 0
+        for _ in range(configuration.workers):
+            self._start_actor()
 
-    def _new_actor(self) -> Any:
-        return self._ray.remote(num_cpus=1)(RayWorker).remote(self._configuration)
+    def _start_actor(self) -> None:
+        actor = self._ray.remote(**self._claims)(RayWorker).remote(self._configuration)
+        self._busy[actor.start.remote()] = (actor, None)
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """See `Engine.submit`."""
@@ -171,32 +185,51 @@ class RayEngine:
             if id(task.weights) not in shared:
                 shared[id(task.weights)] = self._ray.put(task.weights)
         self._weights = [shared[id(task.weights)] for task in tasks]
-        self._waiting = [self._begun(number) for number in range(len(tasks))]
+        self._waiting = list(range(len(tasks)))
+        self._results = {}
+        self._deaths = 0
+        self._hand_out()
 
-    def _begun(self, number: int) -> Any:
-        task = self._tasks[number]._replace(weights={})
-        return self._actors[number].play.remote(task, self._weights[number])
+    def _hand_out(self) -> None:
+        while self._idle and self._waiting:
+            actor, number = self._idle.pop(), self._waiting.pop(0)
+            task = self._tasks[number]._replace(weights={})
+            self._busy[actor.play.remote(task, self._weights[number])] = (actor, number)
 
     def collect(self) -> list[Result]:
         """See `Engine.collect`."""
-        return [self._result(number) for number in range(len(self._tasks))]
+        while len(self._results) < len(self._tasks):
+            (reference,), _ = self._ray.wait(list(self._busy), num_returns=1)
+            self._take(reference)
+            self._hand_out()
+        return [self._results[number] for number in range(len(self._tasks))]
 
-    def _result(self, number: int) -> Result:
-        for _ in range(ATTEMPTS):
-            try:
-                result: Result = self._ray.get(self._waiting[number])
-                # (What Ray hands over cannot be written to.)
-                return result._replace(unfinished=result.unfinished.copied())
-            except self._ray.exceptions.RayTaskError:
-                raise  # what it does, it would do again
-            except self._ray.exceptions.RayError:  # an actor, its machine or what it had is lost
-                self._actors[number] = self._new_actor()
-                self._waiting[number] = self._begun(number)
-        raise RuntimeError(f"an actor that plays has died {ATTEMPTS} times: out of memory?")
+    def _take(self, reference: Any) -> None:
+        """What came of something an actor was asked for."""
+        actor, number = self._busy.pop(reference)
+        try:
+            result: Result | None = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error  # what it does, it would do again
+        except self._ray.exceptions.RayError as error:  # the actor, its machine, or what it had
+            self._deaths += 1
+            if self._deaths == ATTEMPTS * len(self._tasks):
+                raise ChildProcessError(
+                    f"actors that play have died {self._deaths} times: out of memory?"
+                ) from error
+            self._ray.kill(actor)
+            self._start_actor()
+            if number is not None:
+                self._waiting.append(number)
+            return
+        self._idle.append(actor)
+        if number is not None and result is not None:
+            # (What Ray hands over cannot be written to.)
+            self._results[number] = result._replace(unfinished=result.unfinished.copied())
 
     def close(self) -> None:
         """See `Engine.close`."""
-        for actor in self._actors:
+        for actor in [*self._idle, *(actor for actor, _ in self._busy.values())]:
             self._ray.kill(actor)
         self._stop_ray()
 
@@ -209,17 +242,17 @@ class RayWorker:
     """An actor that plays."""
 
     def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def start(self) -> None:
+        """Make all that tasks need; in a method, as Ray hides the errors of `__init__`."""
         torch.set_num_threads(1)
-        self._worker = SelfPlay(configuration)
+        self._worker = SelfPlay(self._configuration)
 
     def play(self, task: Task, weights: Any) -> Result:
         """A task; its weights come through Ray's store, where every machine has one copy."""
         copies = {name: tensor.clone() for name, tensor in weights.items()}
         return self._worker.play(task._replace(weights=copies))
-
-    def pid(self) -> int:
-        """Its process, on its machine."""
-        return os.getpid()
 
 
 ENGINES: Final[dict[str, type[Any]]] = {

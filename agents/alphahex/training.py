@@ -62,6 +62,7 @@ CHANGEABLE: Final = (
     "workers",
     "keep_games",
     "self_play.device",
+    "self_play.gpus",
     "learner.rate",
     "learner.final_rate",
     "learner.clip",
