@@ -151,8 +151,8 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
     """Arguments for `function` from ``key=value`` texts, read as its type hints say.
 
     Raises:
-        ValueError: If a text is no pair, `function` has no such parameter, or the value does not
-            fit the parameter's type.
+        ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
+            the parameter's type, or a parameter that has no default is left out.
     """
     known = parameters(function)
     hints = type_hints(function)
@@ -168,6 +168,9 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
             options[key] = parse_value(text, hints.get(key, str))
         except ValueError as error:
             raise ValueError(f"{name}: expected {key} as {error}, got {text!r}") from None
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in options:
+            raise ValueError(f"{name}: expected a value for {key}, got none")
     return options
 
 
