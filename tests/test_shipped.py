@@ -43,7 +43,7 @@ def test_a_network_is_small_and_says_how_it_was_made(net):
     assert (configuration.game, configuration.options) == (game, options)
     assert saved.about["iteration"] == configuration.iterations
     assert saved.about["positions"] > 50_000
-    assert saved.is_for(environment(net).unwrapped.game)
+    assert saved.why_not(environment(net).unwrapped.game) is None
 
 
 @pytest.mark.parametrize("net", NETS)
@@ -81,3 +81,10 @@ def test_tictactoe_with_fifty_simulations_draws_the_solver():
     players = [make_agent("alphazero:net=tictactoe,simulations=50"), make_agent("solver")]
     results = list(play_match(environment("tictactoe"), players, 10, seed=3))
     assert [result.outcome for result in results] == [0] * 10
+
+
+def test_hex5_with_fifty_simulations_beats_the_solver_as_first_player():
+    players = [make_agent("alphazero:net=hex5,simulations=50"), make_agent("solver")]
+    results = list(play_match(environment("hex5"), players, 20, seed=3))
+    assert [result.outcome for result in results[::2]] == [1] * 10
+    assert len({result.actions for result in results[::2]}) > 5
