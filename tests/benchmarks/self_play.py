@@ -193,7 +193,9 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     peer = bool(find_spec("pgx") and find_spec("mctx")) and not options.net
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("games", "ours", "no cache", "Pgx + mctx", "ratio", "no cache", "tree", "asked"):
+    bare = "no cache"
+    columns = "games", "ours", bare, "Pgx + mctx", "ratio", bare, "tree", bare, "asked"
+    for column in columns:
         table.add_column(column, justify="right")
     found: list[dict[str, Any]] = []
     for games in options.sizes:
@@ -225,7 +227,7 @@ def main() -> None:
             f"{median('bare'):.1f}",
             f"{median('theirs'):.1f}" if peer else "",
             *ratios,
-            f"{100 * median('bare', 'tree'):.1f} %",
+            *(f"{100 * median(kind, 'tree'):.1f} %" for kind in ("ours", "bare")),
             f"{100 * median('ours', 'evaluations'):.0f} %",
         )
         found.append({"games": games, "rounds": rows})
