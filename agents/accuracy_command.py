@@ -19,7 +19,7 @@ from agents.accuracy import (
     measure,
     own_sets,
 )
-from agents.doors import clear_errors
+from agents.doors import clear_errors, wide_console
 from agents.files import write_csv
 from agents.naming import make_agent
 from agents.tournament.processes import available_cpus
@@ -153,6 +153,4 @@ def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
             gain, (low, high), p = difference(result, first)
             cells.append(f"{100 * gain:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p {p:.2g}")
         table.add_row(*cells)
-    console = Console()
-    console.width = max(console.width, 140)  # in less, figures would be cut off
-    console.print(table)
+    wide_console(140).print(table)

@@ -19,7 +19,7 @@ from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
-from agents.doors import INTERRUPTED, clear_errors
+from agents.doors import INTERRUPTED, clear_errors, wide_console
 from agents.human import HumanPlayer
 from agents.models import PolicyError
 from agents.naming import (
@@ -158,9 +158,7 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             str(summary.illegal_moves[number]),
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
-    console = Console()
-    console.width = max(console.width, 80)  # in less, figures would be cut off
-    console.print(table)
+    wide_console().print(table)
 
 
 @main.command()

@@ -5,9 +5,17 @@ from contextlib import contextmanager
 from typing import Final
 
 import click
+from rich.console import Console
 
 INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, as shells give it."""
+
+
+def wide_console(columns: int = 80) -> Console:
+    """A console for tables, at least so wide: in less, figures would be cut off."""
+    console = Console()
+    console.width = max(console.width, columns)
+    return console
 
 
 @contextmanager

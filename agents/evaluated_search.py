@@ -52,7 +52,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         if not isinstance(leader, PolicyAgent):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
         self._leader = leader
-        self.batch = self._together = whole_number_within("batch", batch, 1, 4096)
+        self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     def act(self, env: Any) -> int:

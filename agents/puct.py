@@ -1,7 +1,7 @@
 """PUCT: a search that a learned policy leads."""
 
 from collections.abc import Sequence
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,16 @@ from agents.search.foreign import View
 from agents.search.puct import PUCT
 from agents.search.tree import Tree
 from agents.tree_search import SearchOptions
+
+
+class PUCTOptions(SearchOptions, total=False):
+    """The options of `PUCTAgent` besides its policy, its budget and its constants."""
+
+    batch: int
+    noise: float
+    noise_total: float
+    temperature: float
+    temperature_plies: int
 
 
 class PUCTAgent(EvaluatedSearchAgent):
@@ -82,8 +92,22 @@ class PUCTAgent(EvaluatedSearchAgent):
 
 def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:
     """An action with probability in proportion to ``visits ** (1 / temperature)``."""
+    return int(draw_actions(visits[None], temperature, np.array([rng.random()]))[0])
+
+
+def draw_actions(
+    weights: NDArray[Any], temperature: float, draws: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    """An action for each row, with probability in proportion to ``weight ** (1 / temperature)``.
+
+    Args:
+        weights: ``(N, num_actions)``, with something above 0 in every row.
+        temperature: Above 0.
+        draws: ``(N,)``, from [0, 1).
+    """
     with np.errstate(divide="ignore", over="ignore"):  # to -inf
-        logits: NDArray[np.float64] = np.log(visits / visits.max()) / temperature
-    shares: NDArray[np.float64] = np.cumsum(np.exp(logits))
-    drawn = rng.random() * float(shares[-1])
-    return int(np.searchsorted(shares, drawn, side="right"))
+        logits = (
+            np.log(weights / weights.max(axis=1, keepdims=True), dtype=np.float64) / temperature
+        )
+    shares: NDArray[np.float64] = np.cumsum(np.exp(logits), axis=1)
+    return (shares <= draws[:, None] * shares[:, -1:]).sum(axis=1).astype(np.int32)

@@ -161,7 +161,7 @@ class TreeSearchAgent:
         ValueError: If a budget, a bound or a name is out of its range.
     """
 
-    _together = 1
+    batch: int = 1
     """Simulations that are begun together."""
 
     def __init__(
@@ -466,7 +466,7 @@ class TreeSearchAgent:
         limit = 2**62 if simulations is None else simulations
         deadline = math.inf if seconds is None else seconds
         slice_seconds = 0.05 if seconds is None else 0.001
-        done, elapsed, count = 0, 0.0, min(self._together, limit)
+        done, elapsed, count = 0, 0.0, min(self.batch, limit)
         while done < limit and (done == 0 or elapsed < deadline):
             ran = run.search(count)
             done += ran
@@ -481,7 +481,7 @@ class TreeSearchAgent:
                     break
                 if seconds is None:  # at fixed counts, for the same result on every machine
                     wanted = max(limit // CHECKS, 1)
-            count = min(max(self._together, min(wanted, 2 * count)), limit - done)
+            count = min(max(self.batch, min(wanted, 2 * count)), limit - done)
         return done
 
 

@@ -295,7 +295,7 @@ def test_a_convolutional_network_plays_on_other_boards(tmp_path):
             assert len(result.actions) >= 2 * size - 1
             assert result.illegal is None
     saved = load_network(path)
-    assert saved.is_for(game_of("hex", {"board_size": 7}))
+    assert saved.why_not(game_of("hex", {"board_size": 7})) is None
     assert saved.why_not(game_of("hex", {"board_size": [3, 5]})) == (
         "expected a square board, got 3 x 5"
     )

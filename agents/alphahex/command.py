@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from agents.alphahex import configuration as configurations
-from agents.doors import INTERRUPTED, clear_errors
+from agents.doors import INTERRUPTED, clear_errors, wide_console
 from agents.models import library
 
 
@@ -119,6 +119,4 @@ def show(configuration: configurations.Configuration, as_json: bool) -> None:
         table.add_column(column, overflow="fold")
     for row in configurations.described(configuration):
         table.add_row(*row)
-    console = Console()
-    console.width = max(console.width, 100)
-    console.print(table)
+    wide_console(100).print(table)

@@ -40,10 +40,6 @@ class SavedNetwork(NamedTuple):
     """How it came about: the run's configuration, iteration, positions."""
     path: str
 
-    def is_for(self, game: Game) -> bool:
-        """Whether it can play a game."""
-        return self.why_not(game) is None
-
     def why_not(self, game: Game) -> str | None:
         """Why it cannot play a game; None if it can.
 
@@ -105,9 +101,7 @@ def save_network(
         "about": dict(about),
     }
     tensors = {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in network.state_dict().items()
-        if not name.endswith("num_batches_tracked")
+        name: tensor.detach().cpu().contiguous() for name, tensor in weights_of(network).items()
     }
     safetensors = library("safetensors.torch", "train")
     data: bytes = safetensors.save(tensors, {"hexenv": json.dumps(header)})
@@ -171,16 +165,22 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
         raise ValueError(f"expected a network in {path}: {error}") from error
 
 
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
+    """The weights of a network as they are now, without counters of batches, which nobody needs."""
+    found = network.state_dict()
+    return {
+        name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")
+    }
+
+
 def load_weights(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Put weights into a network, all of them.
 
     Raises:
         RuntimeError: If one is missing, unknown, or of another shape.
     """
-    wanted = network.state_dict()
-    counters = {
-        name: value for name, value in wanted.items() if name.endswith("num_batches_tracked")
-    }
+    own, weights = network.state_dict(), weights_of(network)
+    counters = {name: own[name] for name in own if name not in weights}
     network.load_state_dict({**counters, **tensors})
 
 

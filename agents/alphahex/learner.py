@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from agents.alphahex.configuration import Configuration, LearnerOptions
 from agents.alphahex.evaluator import device_of
-from agents.alphahex.files import load_weights
+from agents.alphahex.files import load_weights, weights_of
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Batch
 from hexenv.games.base import Game
@@ -68,10 +68,7 @@ class Learner:
 
     def weights(self) -> dict[str, Tensor]:
         """The weights of the network now; they change with every step."""
-        found = self.network.state_dict()
-        return {
-            name: value for name, value in found.items() if not name.endswith("num_batches_tracked")
-        }
+        return weights_of(self.network)
 
     def playing_weights(self) -> dict[str, Tensor]:
         """A copy, on the CPU, of the weights that play."""
@@ -126,7 +123,7 @@ class Learner:
         Raises:
             ValueError: Saying what to do.
         """
-        if not all(value.isfinite().all() for value in (*self.weights().values(),)):
+        if not all(value.isfinite().all() for value in self.weights().values()):
             raise ValueError(
                 f"expected weights that are numbers after step {self.steps}, got others: the "
                 "learning diverges (learner.rate and learner.clip may be lowered when the run goes "

@@ -7,19 +7,16 @@ import click
 import numpy as np
 from PIL import Image
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from agents.alphahex.heat import heat_map
-from agents.doors import clear_errors
+from agents.doors import clear_errors, wide_console
 from agents.files import replacing
 from agents.models import library
 from hexenv.games.notation import SYMBOLS
 
 LISTED: Final = 5
 """Moves that are listed."""
-NARROWEST: Final = 80
-"""Columns of the narrowest terminal whose width is looked at."""
 
 
 @click.command()
@@ -111,8 +108,7 @@ def show_judgement(found: dict[str, Any]) -> None:
 
 def show(about: dict[str, Any], parameters: list[tuple[str, str, int]]) -> None:
     """Print what a network's file is, and its parameters."""
-    console = Console()
-    console.width = max(console.width, NARROWEST)
+    console = wide_console()
     table = Table(box=box.SIMPLE_HEAD, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -7,6 +7,7 @@ A network is a PyTorch module: planes ``(N, rows, columns, K)`` in, logits over 
 # PyTorch's types are partly missing.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+import copy
 from typing import Any, Final, NamedTuple, cast
 
 import torch
@@ -294,8 +295,6 @@ def new_network(game: Game, options: NetworkOptions, seed: int | None = None) ->
 
 def folded(network: nn.Module) -> nn.Module:
     """A copy for play: the normalisations become part of the convolutions before them."""
-    import copy
-
     twin = copy.deepcopy(network).eval()
     for parameter in twin.parameters():
         parameter.requires_grad_(False)

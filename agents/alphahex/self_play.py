@@ -16,6 +16,7 @@ from agents.alphahex.evaluator import NetworkEvaluator, device_of
 from agents.alphahex.files import game_of, load_weights
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Games
+from agents.puct import draw_actions
 from agents.search.evaluated import EvaluatedSearch, given_by, new_cache, new_trees, tree_of
 from agents.search.gumbel import Gumbel
 from agents.search.mcts import Variant
@@ -319,10 +320,7 @@ class Table:
         draws = self.rng.random(len(best))
         if options.temperature == 0.0:
             return best
-        with np.errstate(divide="ignore"):
-            logits = np.log(policies / policies.max(axis=1, keepdims=True)) / options.temperature
-        shares = np.cumsum(np.exp(logits), axis=1)
-        drawn = (shares <= draws[:, None] * shares[:, -1:]).sum(axis=1).astype(np.int32)
+        drawn = draw_actions(policies, options.temperature, draws)
         return np.where(self.unfinished.lengths < options.temperature_plies, drawn, best)
 
     def _go_on(self, actions: NDArray[np.int32], outcomes: NDArray[np.int8]) -> None:

@@ -4,11 +4,10 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from agents.alphahex.gifs import frames_of, write_gif
@@ -23,13 +22,10 @@ from agents.alphahex.topp import (
     write_plot,
 )
 from agents.arena import Standings, TournamentRun
-from agents.doors import INTERRUPTED, clear_errors
+from agents.doors import INTERRUPTED, clear_errors, wide_console
 from agents.models import library
 from agents.tournament.command import play_missing
 from agents.tournament.report import check_plot_format
-
-NARROWEST: Final = 80
-"""Columns of the narrowest terminal whose width is looked at; in less, figures would be cut."""
 
 
 @click.command()
@@ -148,8 +144,7 @@ def show(
         listed = [rating.as_json() for rating in rows]
         click.echo(json.dumps({**about, "ratings": listed, "standings": table.as_json()}))
         return
-    console = Console()
-    console.width = max(console.width, NARROWEST)
+    console = wide_console()
     console.print(f"{table.played} of {table.wanted} games played", highlight=False)
     console.print(ratings_table(rows))
     if table.repeated:

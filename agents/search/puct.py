@@ -95,6 +95,11 @@ def new_evaluated_extras(self: Any, max_nodes: int) -> EvaluatedExtras:
     )
 
 
+def with_priors(self: Any, game: Any) -> Any:
+    """`with_memory` of what asks an assessor: room for the priors it writes."""
+    return self._replace(priors=np.zeros(game.num_actions()))
+
+
 @kernel
 def take_priors(self: Any, game: Any, state: Any, tree: Tree, node: int) -> None:
     """`Selection.initialise` of rules with an evaluator."""
@@ -194,9 +199,8 @@ class PUCT(NamedTuple):
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_priors
-
-    def with_memory(self, game: Any) -> "PUCT":
-        return self._replace(priors=np.zeros(game.num_actions()))
+    with_memory = with_priors
+    judge_root = share_visits
 
     def prepare(self, tree: Tree, node: int) -> tuple[float, float]:
         visits = tree.visits[node] + tree.extras.pending[node]
@@ -229,8 +233,6 @@ class PUCT(NamedTuple):
                 tree.extras.noise[child] = self.noise_share * (drawn - prior)
                 tree.extras.prior[child] = prior + tree.extras.noise[child]
 
-    judge_root = share_visits
-
 
 @compiled
 class EvaluatedUCB1(NamedTuple):
@@ -246,10 +248,8 @@ class EvaluatedUCB1(NamedTuple):
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_priors
+    with_memory = with_priors
     judge_root = share_visits
-
-    def with_memory(self, game: Any) -> "EvaluatedUCB1":
-        return self._replace(priors=np.zeros(game.num_actions()))
 
     def prepare(self, tree: Tree, node: int) -> float:
         return self.c * sqrt_log(tree.visits[node] + tree.extras.pending[node])
@@ -274,9 +274,7 @@ class Assessed(NamedTuple):
 
     update = no_update
     needs_moves = no_moves
-
-    def with_memory(self, game: Any) -> "Assessed":
-        return self._replace(priors=np.zeros(game.num_actions()))
+    with_memory = with_priors
 
     def choose(
         self,

@@ -7,22 +7,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from agents.doors import wide_console
 from agents.files import replacing
 from agents.tournament.standings import Standings
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-NARROWEST: Final = 80
-"""Columns of the narrowest terminal whose width is looked at; in less, figures would be cut."""
 
 
 def print_standings(standings: Standings) -> None:
     """Print ratings, cross table, and what is to be known about the games."""
     names = _short_names(standings)
-    console = Console()
-    console.width = max(console.width, NARROWEST)
+    console = wide_console()
     console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
     for label, short in names.items():
         console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
