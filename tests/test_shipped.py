@@ -1,5 +1,8 @@
 """The networks that are shipped: small, whole, and as strong as the documentation says."""
 
+import json
+from pathlib import Path
+
 import gymnasium
 import pytest
 
@@ -20,6 +23,7 @@ NETS = {
     "hex5": ("hex", {"board_size": 5}),
     "hex7": ("hex", {"board_size": 7}),
 }
+OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
 LARGEST = 2_000_000
 """Bytes of a file."""
 
@@ -88,3 +92,20 @@ def test_hex5_with_fifty_simulations_beats_the_solver_as_first_player():
     results = list(play_match(environment("hex5"), players, 20, seed=3))
     assert [result.outcome for result in results[::2]] == [1] * 10
     assert len({result.actions for result in results[::2]}) > 5
+
+
+@pytest.mark.parametrize(("net", "simulations", "least"), [("hex5", 50, 22), ("hex7", 100, 38)])
+def test_it_mostly_knows_which_openings_win(net, simulations, least):
+    """By the value of its move after each of the first moves of a board, which are solved."""
+    env = environment(net)
+    agent = make_agent(f"alphazero:net={net},simulations={simulations}", seed=1)
+    size = NETS[net][1]["board_size"]
+    right = []
+    for text, winner in OPENINGS[f"{size}x{size}"].items():
+        env.reset()
+        env.step(env.unwrapped.game.parse_action(text))
+        agent.reset()
+        action = agent.act(env)
+        right.append((agent.statistics.values[action] > 0) == (winner == "white"))
+    assert len(right) == size * size
+    assert sum(right) >= least
