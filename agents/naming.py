@@ -9,7 +9,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, Unpack, cast, get_args, get_origin, get_type_hints
 
@@ -53,7 +53,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         agent_class = agent_classes()[name]
     else:
         raise ValueError(f"expected an agent of {', '.join(agent_classes())}, got {name!r}")
-    options = parse_options(agent_class, rest.split(",") if rest else [], name)
+    options = parse_options(agent_class, rest.split(",") if rest else [], name, ("seed",))
     if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
@@ -98,7 +98,7 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
         maker = makers[name]
     else:
         raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
-    arguments = {**parse_options(maker, options, name), **view}
+    arguments = {**parse_options(maker, options, name, view), **view}
     try:
         env = maker(**arguments)
     except (TypeError, ValueError) as error:
@@ -147,8 +147,16 @@ def _unpacked(annotation: Any) -> dict[str, Any]:
     return get_type_hints(get_args(annotation)[0]) if get_origin(annotation) is Unpack else {}
 
 
-def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str) -> dict[str, Any]:
+def parse_options(
+    function: Callable[..., Any], pairs: Iterable[str], name: str, given: Container[str] = ()
+) -> dict[str, Any]:
     """Arguments for `function` from ``key=value`` texts, read as its type hints say.
+
+    Args:
+        function: What takes them.
+        pairs: The texts.
+        name: What errors call it.
+        given: Parameters whose values come from elsewhere.
 
     Raises:
         ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
@@ -169,7 +177,7 @@ def parse_options(function: Callable[..., Any], pairs: Iterable[str], name: str)
         except ValueError as error:
             raise ValueError(f"{name}: expected {key} as {error}, got {text!r}") from None
     for key, parameter in known.items():
-        if parameter.default is parameter.empty and key not in options:
+        if parameter.default is parameter.empty and key not in options and key not in given:
             raise ValueError(f"{name}: expected a value for {key}, got none")
     return options
 

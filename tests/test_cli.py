@@ -15,7 +15,14 @@ from environments import hearing_interrupts
 
 import hexenv
 from agents.cli import INTERRUPTED, main
-from agents.naming import agent_classes, environment_makers, make_agent, parse_options, parse_value
+from agents.naming import (
+    agent_classes,
+    environment_makers,
+    make_agent,
+    make_environment,
+    parse_options,
+    parse_value,
+)
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
@@ -240,7 +247,7 @@ BAD_INPUT = [
     (("match", "hex", ".Foo", "random"), "expected a name to import, got .Foo"),
     (("match", "hex", "..Foo", "random"), "expected a name to import, got ..Foo"),
     (("match", "hex", "math.pi", "random"), "expected a class or a function, got math.pi"),
-    (("match", "hex", "os.path.join", "random"), "os.path.join: expected a value for a, got none"),
+    (("match", "hex", "json.loads", "random"), "json.loads: expected a value for s, got none"),
     (("match", "nosuch:env", "random", "random"), "got nosuch.env: No module named 'nosuch'"),
     (("match", "os:nosuch", "random", "random"), "got os.nosuch: module 'os' has no attribute"),
     (("match", ":env", "random", "random"), "expected a name to import, got .env"),
@@ -447,6 +454,12 @@ class Cheat(Lowest):
         return 99
 
 
+class Seeded(Lowest):
+    def __init__(self, seed):
+        super().__init__()
+        self.seed = seed
+
+
 class Needy(Lowest):
     def __init__(self, depth: int):
         super().__init__()
@@ -455,6 +468,11 @@ class Needy(Lowest):
 def env(handicap: bool = False, board_size: int = 4):
     from hexenv import hex_v0
     return hex_v0.env(board_size=board_size - handicap)
+
+
+def drawn(render_mode):
+    from hexenv import hex_v0
+    return hex_v0.env(render_mode=render_mode)
 """
 
 
@@ -616,6 +634,14 @@ def test_an_agent_of_a_user(users_module):
     found = run_json("match", "tictactoe", *agents, "--games", 2)
     assert found["agents"] == list(agents)
     assert found["games"] == 2
+
+
+def test_what_is_given_by_us_needs_no_value_from_the_user(users_module):
+    agent = make_agent(f"{users_module}.Seeded", seed=3)
+    assert agent.seed == 3
+    assert make_environment(f"{users_module}:drawn", (), render_mode="ansi").render_mode == "ansi"
+    with pytest.raises(ValueError, match=r"drawn: expected a value for render_mode, got none"):
+        make_environment(f"{users_module}:drawn")
 
 
 def test_an_agent_that_cheats_loses(users_module):

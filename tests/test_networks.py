@@ -20,7 +20,13 @@ from agents.alphahex import files  # noqa: E402
 from agents.alphahex.configuration import Configuration, NetworkOptions  # noqa: E402
 from agents.alphahex.configuration import make as configured  # noqa: E402
 from agents.alphahex.evaluator import NetworkEvaluator, NetworkPolicy, traced  # noqa: E402
-from agents.alphahex.files import find_network, game_of, load_network, save_network  # noqa: E402
+from agents.alphahex.files import (  # noqa: E402
+    find_network,
+    game_of,
+    load_network,
+    save_network,
+    weights_of,
+)
 from agents.alphahex.learner import Learner  # noqa: E402
 from agents.alphahex.networks import folded, new_network, parameter_table  # noqa: E402
 from agents.alphahex.replay import Batch  # noqa: E402
@@ -547,11 +553,7 @@ def header_of(**changes):
 
 def write(path, header, tensors=None):
     network = new_network(game_on("tictactoe"), KINDS["dense"], seed=1)
-    found = {
-        name: tensor.contiguous()
-        for name, tensor in network.state_dict().items()
-        if not name.endswith("num_batches_tracked")
-    }
+    found = {name: tensor.contiguous() for name, tensor in weights_of(network).items()}
     text = header if isinstance(header, str) else json.dumps(header)
     path.write_bytes(
         safetensors.save(found if tensors is None else tensors(found), {"hexenv": text})

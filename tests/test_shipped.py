@@ -91,6 +91,7 @@ def test_hex5_with_fifty_simulations_beats_the_solver_as_first_player():
     players = [make_agent("alphazero:net=hex5,simulations=50"), make_agent("solver")]
     results = list(play_match(environment("hex5"), players, 20, seed=3))
     assert [result.outcome for result in results[::2]] == [1] * 10
+    assert [result.outcome for result in results[1::2]] == [-1] * 10  # as the solver does
     assert len({result.actions for result in results[::2]}) > 5
 
 

@@ -364,7 +364,6 @@ def test_ray_plays_the_same_games_though_an_actor_dies_in_its_task(
     monkeypatch.setattr(engines, "RayWorker", Mortal)
     train(tmp_path / "run", tiny(engine="ray", workers=2))
     assert marker.exists()
-    assert rays[0]._deaths == 0  # of the last tasks
     assert differences(unbroken(workers=2), end_of(tmp_path / "run")) == []
 
 
@@ -374,8 +373,8 @@ def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
 
     worker = engines.RayWorker
     for settings, message in (
-        (tiny(workers=3), "expected workers up to 2, for the 2 processors that Ray has, got 3"),
-        (tiny(self_play={"gpus": 0.5}), "workers up to 0, for the 0 GPUs that Ray has, got 1"),
+        (tiny(workers=3), "expected workers up to 2, the processors that Ray has, got 3"),
+        (tiny(self_play={"gpus": 0.5}), "Ray's 0 GPUs can give to 1 workers, got 0.5"),
     ):
         with pytest.raises(ValueError, match=message):
             train(tmp_path / "much", settings | {"engine": "ray"})
@@ -393,8 +392,53 @@ def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
             os._exit(1)
 
     monkeypatch.setattr(engines, "RayWorker", Doomed)
-    with pytest.raises(ChildProcessError, match="actors that play have died 5 times: out of mem"):
-        train(tmp_path / "doomed", tiny(engine="ray"))
+    with pytest.raises(ChildProcessError, match="actors that play have died 10 times, the last"):
+        train(tmp_path / "doomed", tiny(engine="ray", workers=2))
+
+
+@WITH_RAY
+def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, rays, monkeypatch):
+    from agents.alphahex import engines
+
+    learner = os.getpid()
+
+    class Impatient(engines.RayWorker):
+        def play(self, task, weights):
+            self.plays = getattr(self, "plays", 0) + 1
+            if self.plays == 4:
+                os.kill(learner, signal.SIGINT)
+                time.sleep(5)
+            return super().play(task, weights)
+
+    settings = tiny(engine="ray", checkpoint_interval=100)
+    with monkeypatch.context() as patched, hearing_interrupts():
+        patched.setattr(engines, "RayWorker", Impatient)
+        with pytest.raises(StoppedError):
+            train(tmp_path, settings)
+    assert names(tmp_path, "checkpoints") == ["000000.pt", "000003.pt"]
+    train(tmp_path, tiny(engine="local"))
+    assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "gpus", "there", "message"),
+    [
+        (2, 0, {"CPU": 2.0}, None),
+        (3, 0, {"CPU": 2.0}, "expected workers up to 2, the processors that Ray has, got 3"),
+        (25, 0.28, {"CPU": 32.0, "GPU": 9.0}, None),
+        (3, 0.6, {"CPU": 3.0, "GPU": 2.0}, "Ray's 2 GPUs can give to 3 workers, got 0.6"),
+        (1, 1, {"CPU": 1.0}, "Ray's 0 GPUs can give to 1 workers, got 1"),
+    ],
+)
+def test_actors_for_which_ray_has_no_room_are_refused(workers, gpus, there, message):
+    from agents.alphahex.engines import check_claims
+
+    configuration = configured(tiny(workers=workers, self_play={"gpus": gpus}))
+    if message is None:
+        check_claims(configuration, there)
+        return
+    with pytest.raises(ValueError, match=message):
+        check_claims(configuration, there)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")

@@ -106,7 +106,13 @@ class SelfPlayOptions:
         "of the network that plays; auto: cuda where there is one",
         of=("auto", "cpu", "cuda"),
     )
-    gpus: float = option(0.0, "that each actor of Ray's claims; 0.25: four share one", 0, 8)
+    gpus: float = option(
+        0.0,
+        "share of one that an actor of Ray's claims; 0: none is asked for, and by some versions of "
+        "Ray none is seen",
+        0,
+        1,
+    )
 
 
 @dataclass(frozen=True)

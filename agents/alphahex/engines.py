@@ -7,7 +7,7 @@ worker that dies is replaced and its task played again, with the same result.
 import functools
 import multiprocessing
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, Protocol
@@ -20,7 +20,8 @@ from agents.models import library
 from agents.tournament.processes import end_with_parent, quiet_start
 
 ATTEMPTS: Final = 5
-"""How often a task is begun before its failures are taken for its own fault."""
+"""Deaths of workers, for every task (in processes, where one breaks all, in sum), after which they
+are taken for the tasks' fault."""
 
 
 class Engine(Protocol):
@@ -144,8 +145,8 @@ class RayEngine:
     """Plays in actors of a Ray cluster; the learner and the replay buffer stay in this process.
 
     It joins the cluster that the environment variable RAY_ADDRESS names, or starts one on this
-    machine. An actor takes a task whenever it has none, so that nobody waits for one that has died
-    and for whose replacement there may be no machine any more.
+    machine. An actor takes a task whenever it has none, so that while one lives, nobody waits for
+    one that has died and for whose replacement there may be no machine any more.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -154,14 +155,11 @@ class RayEngine:
         if self._is_ours:
             ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
         self._claims = {"num_cpus": 1.0, "num_gpus": configuration.self_play.gpus}
-        for what, key in (("processors", "num_cpus"), ("GPUs", "num_gpus")):
-            there, claim = ray.cluster_resources().get(key[4:-1].upper(), 0.0), self._claims[key]
-            if configuration.workers * claim > there:  # some would wait for ever
-                self._stop_ray()
-                raise ValueError(
-                    f"expected workers up to {int(there / claim)}, for the {there:g} {what} that "
-                    f"Ray has, got {configuration.workers}"
-                )
+        try:
+            check_claims(configuration, ray.cluster_resources())
+        except ValueError:
+            self._stop_ray()
+            raise
         self._configuration = configuration
         self._idle: list[Any] = []
         self._busy: dict[Any, tuple[Any, int | None]] = {}
@@ -210,14 +208,16 @@ class RayEngine:
         try:
             result: Result | None = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
+            self._idle.append(actor)
             raise error.cause from error  # what it does, it would do again
         except self._ray.exceptions.RayError as error:  # the actor, its machine, or what it had
+            self._ray.kill(actor)
             self._deaths += 1
             if self._deaths == ATTEMPTS * len(self._tasks):
                 raise ChildProcessError(
-                    f"actors that play have died {self._deaths} times: out of memory?"
+                    f"actors that play have died {self._deaths} times, the last time so: "
+                    f"{str(error).strip().splitlines()[-1]}"
                 ) from error
-            self._ray.kill(actor)
             self._start_actor()
             if number is not None:
                 self._waiting.append(number)
@@ -236,6 +236,25 @@ class RayEngine:
     def _stop_ray(self) -> None:
         if self._is_ours:
             self._ray.shutdown()
+
+
+def check_claims(configuration: Configuration, there: Mapping[str, float]) -> None:
+    """See that Ray has room for all actors: some would wait for ever.
+
+    Raises:
+        ValueError: If it has not.
+    """
+    workers, gpus = configuration.workers, configuration.self_play.gpus
+    processors = int(there.get("CPU", 0))
+    if workers > processors:
+        raise ValueError(
+            f"expected workers up to {processors}, the processors that Ray has, got {workers}"
+        )
+    if gpus and workers > int(there.get("GPU", 0)) * int(1 / gpus):
+        raise ValueError(
+            f"expected self_play.gpus as a share that Ray's {there.get('GPU', 0):g} GPUs can give "
+            f"to {workers} workers, got {gpus}"
+        )
 
 
 class RayWorker:

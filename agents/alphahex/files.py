@@ -166,7 +166,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network as they are now, without counters of batches, which nobody needs."""
+    """The weights of a network, not copied; without counters of batches, which nobody needs."""
     found = network.state_dict()
     return {
         name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")

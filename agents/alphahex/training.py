@@ -315,7 +315,7 @@ class Run:
         Raises:
             StoppedError: After Ctrl-C; the run is saved.
             KeyboardInterrupt: After Ctrl-C twice; the run is as it was at its last checkpoint.
-            OSError: If a file cannot be written; likewise.
+            OSError: If a file cannot be written, or workers die again and again; likewise.
             ValueError: If another process trains the run, or learning diverges.
         """
         if self.iteration >= self.configuration.iterations:
@@ -382,9 +382,11 @@ class Run:
             return
         try:
             yield
-        except StoppedError:
+        except KeyboardInterrupt as interrupt:  # Ray makes one of its own of a StoppedError
+            if not self._is_whole:
+                raise
             self.save()
-            raise
+            raise StoppedError from interrupt
         finally:
             signal.signal(signal.SIGINT, before)
 
