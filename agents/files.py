@@ -1,13 +1,14 @@
 """Files that people keep: whole or not there."""
 
 import csv
+import json
 import os
 import secrets
 import zipfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,22 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
         if is_replaced:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no JSON object.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, got {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {found!r}")
+    return cast("dict[str, Any]", found)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -17,9 +17,9 @@ from agents.alphahex.configuration import (
     make,
     merged,
     parse_settings,
-    read_file,
 )
 from agents.cli import main
+from agents.files import read_object
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 
@@ -231,17 +231,17 @@ def test_what_is_no_setting_is_refused(pairs, message):
 def test_a_file_is_a_json_object(tmp_path):
     path = tmp_path / "config.json"
     path.write_text('{"game": "tictactoe", "seed": 3}', encoding="utf-8")
-    assert make(read_file(path)).seed == 3
+    assert make(read_object(path)).seed == 3
     for text, message in [
-        ("{", "expected JSON in .*config.json: "),
-        ("[1]", "expected a JSON object in .*config.json, got list"),
-        ("\xff", "expected JSON in .*config.json: "),
+        ("{", "config.json: expected JSON, got "),
+        ("[1]", r"config.json: expected a JSON object, got \[1\]"),
+        ("\xff", "config.json: expected JSON, got "),
     ]:
         path.write_text(text, encoding="latin-1")
         with pytest.raises(ValueError, match=message):
-            read_file(path)
+            read_object(path)
     with pytest.raises(FileNotFoundError):
-        read_file(tmp_path / "none.json")
+        read_object(tmp_path / "none.json")
 
 
 # ---- descriptions --------------------------------------------------------------------------------

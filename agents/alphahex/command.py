@@ -14,6 +14,7 @@ from rich.table import Table
 
 from agents.alphahex import configuration as configurations
 from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.files import read_object
 from agents.models import library
 
 
@@ -46,7 +47,7 @@ def train(
     Example: hexenv train hex --set options.board_size=7 --set iterations=200
     """
     with interruptible(), clear_errors():
-        values = configurations.read_file(config) if config else {}
+        values = read_object(config) if config else {}
         if values.get("game", game) != game:
             raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
         values = configurations.merged(values, configurations.parse_settings(settings))

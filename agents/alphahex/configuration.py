@@ -7,11 +7,9 @@ here imports PyTorch, so that ``hexenv train --describe`` works without it.
 import dataclasses
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import NoneType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -242,22 +240,6 @@ def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
         is_section = isinstance(inner, dict) and isinstance(value, dict)
         found[key] = merged(inner, value) if is_section else value  # pyright: ignore
     return found
-
-
-def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A configuration file, as plain values.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is no JSON object.
-    """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"expected JSON in {path}: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object in {path}, got {type(found).__name__}")
-    return cast("dict[str, Any]", found)
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:

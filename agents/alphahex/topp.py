@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from agents.alphahex.configuration import Configuration, SearchOptions, make, read_file
+from agents.alphahex.configuration import Configuration, SearchOptions, make
 from agents.arena import Entrant, Standings, Tournament
-from agents.files import replacing
+from agents.files import read_object, replacing
 from agents.tournament.records import PlayedGame, Record
 from agents.tournament.report import check_plot_format, import_pyplot
 
@@ -126,7 +126,7 @@ def new_topp(
         OSError: If a file cannot be read.
     """
     paths = evenly_spread(saved_networks(directory), most)
-    configuration = make(read_file(Path(directory) / "config.json"))
+    configuration = make(read_object(Path(directory) / "config.json"))
     if opening_plies is None:
         opening_plies = max(LEAST_PLIES, configuration.self_play.opening_plies)
     if opening_plies < LEAST_PLIES and temperature == 0.0:

@@ -100,12 +100,7 @@ def topp(
         elif importlib.util.find_spec("matplotlib") is not None:
             plot = str(Path(run) / "topp.png")
         playing = TournamentRun(found.tournament, results, workers=workers)
-    try:
-        for note in playing.notes:
-            click.echo(note, err=True)
-        interrupted = play_missing(playing, show_progress=not as_json)
-    finally:
-        playing.close()
+    interrupted = play_missing(playing, show_progress=not as_json)
     table = playing.standings()
     rows = ratings(found, table)
     written: list[str] = []

@@ -35,7 +35,7 @@ except ImportError:  # Windows
 import numpy as np
 import torch
 
-from agents.alphahex.configuration import Configuration, as_dict, make, merged, read_file
+from agents.alphahex.configuration import Configuration, as_dict, make, merged
 from agents.alphahex.duel import duel, elo
 from agents.alphahex.engines import ENGINES, Engine
 from agents.alphahex.evaluator import NetworkEvaluator, device_of
@@ -52,7 +52,7 @@ from agents.alphahex.learner import Learner
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Games, ReplayBuffer, load_games, save_games
 from agents.alphahex.self_play import Result, Task, Unfinished
-from agents.files import replacing
+from agents.files import read_object, replacing
 
 CHANGEABLE: Final = (
     "iterations",
@@ -150,7 +150,7 @@ class Run:
                 )
             return make(settings)
         try:
-            known = make(read_file(path))
+            known = make(read_object(path))
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
         wanted = make(merged(as_dict(known), settings))

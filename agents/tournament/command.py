@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.doors import INTERRUPTED, clear_errors
-from agents.files import write_csv
+from agents.files import read_object, write_csv
 from agents.tournament.report import check_plot_format, print_standings, table_rows, write_plot
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys
@@ -76,22 +76,6 @@ class Settings:
             seen.add(path.resolve())
 
 
-def read_description(path: str) -> dict[str, Any]:
-    """The keys of a tournament's JSON file.
-
-    Raises:
-        ValueError: If it is no JSON object.
-        OSError: If it cannot be read.
-    """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: expected JSON, got {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: expected a JSON object, got {found!r}")
-    return cast("dict[str, Any]", found)
-
-
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     """A tournament, and how it is played, from the keys of a file and the flags.
 
@@ -143,7 +127,7 @@ def tournament(
     flags |= {"game": game, "agents": list(agents), "options": list(flags["options"])}
     given = {key: value for key, value in flags.items() if value not in (None, [])}
     with clear_errors():
-        described = {} if spec is None else read_description(spec)
+        described = {} if spec is None else read_object(spec)
     with clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
         settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
@@ -155,12 +139,7 @@ def tournament(
             settings.workers,
             settings.timeout or None,
         )
-    try:
-        for note in run.notes:
-            click.echo(note, err=True)
-        interrupted = play_missing(run, show_progress=not as_json)
-    finally:
-        run.close()
+    interrupted = play_missing(run, show_progress=not as_json)
     table = run.standings()
     _show(table, settings, interrupted, as_json)
     if interrupted:
@@ -168,7 +147,9 @@ def tournament(
 
 
 def play_missing(run: TournamentRun, show_progress: bool) -> bool:
-    """Play what is missing; returns whether the user has stopped it."""
+    """Play what is missing, and close the run; returns whether the user has stopped it."""
+    for note in run.notes:
+        click.echo(note, err=True)
     games = iter(run)
     try:
         with (
@@ -185,6 +166,7 @@ def play_missing(run: TournamentRun, show_progress: bool) -> bool:
         raise click.ClickException(str(error)) from error
     finally:
         cast("Any", games).close()
+        run.close()
     return False
 
 
