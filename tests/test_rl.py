@@ -203,8 +203,8 @@ def positions_of_connect4():
 def judgement(agent, board):
     """What a search is told: priors and value."""
     raw = board.unwrapped
-    priors = np.zeros(raw.game.num_actions())
-    return priors, agent.assessment().assess(raw.game, raw.state, priors)
+    (priors,), (value,) = agent.evaluate(raw.game, [raw.state])
+    return priors, value
 
 
 def assert_plays_by_name(game, name, *options):
