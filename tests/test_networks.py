@@ -232,6 +232,26 @@ def test_an_evaluator_keeps_its_weights_until_it_is_given_others():
     assert not all_close(found, before, 1e-3)
 
 
+def test_an_agent_thinks_in_one_thread_and_leaves_pytorch_as_it_was(monkeypatch):
+    evaluate, seen = NetworkEvaluator.evaluate, []
+
+    def watched(*arguments):
+        seen.append(torch.get_num_threads())
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(NetworkEvaluator, "evaluate", watched)
+    env = make("tictactoe")
+    env.reset()
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        make_agent("alphazero:net=tictactoe,simulations=2", seed=1).act(env)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}
+
+
 def test_new_weights_need_no_new_graph(monkeypatch):
     """Every graph leaves some megabytes behind, and a worker gets weights for days."""
     game = game_on("tictactoe")

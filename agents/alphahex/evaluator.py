@@ -4,6 +4,8 @@
 # pyright: reportUnknownMemberType=false
 
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -95,6 +97,19 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
         return cast("Any", torch.jit.trace(network, example, check_trace=False))
 
 
+@contextmanager
+def one_thread() -> Generator[None]:
+    """PyTorch in one thread: for the few boards of an agent, waiting for another costs far more."""
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
+
+
 class NetworkPolicy(PolicyAgent):
     """A network of AlphaHex as an agent; see `agents.network.NetworkAgent`.
 
@@ -122,7 +137,7 @@ class NetworkPolicy(PolicyAgent):
             if planes.shape[1:] not in ready:
                 ready[planes.shape[1:]] = traced(network, count, (rows, columns))
             seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
-            with torch.inference_mode():
+            with torch.inference_mode(), one_thread():
                 logits, values = ready[planes.shape[1:]](seen)
             return cast("Judgement", (logits.numpy(), values.numpy()))
 
@@ -136,7 +151,8 @@ class NetworkPolicy(PolicyAgent):
                 self.check_game(game)
                 network, planes = self.saved.network, tuple(self.saved.options.planes)
                 self._evaluators[key] = NetworkEvaluator(network, game, planes)
-            priors, values = self._evaluators[key].evaluate(game, states)
+            with one_thread():
+                priors, values = self._evaluators[key].evaluate(game, states)
             if np.isfinite(values).all() and np.isfinite(priors).all():
                 return priors, values
         return super().evaluate(game, states)  # which says what is wrong, and where

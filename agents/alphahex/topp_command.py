@@ -61,7 +61,8 @@ from agents.tournament.report import check_plot_format
 @click.option(
     "--results",
     type=click.Path(dir_okay=False),
-    help="File for the games; continued if it exists.  [default: RUN/topp.jsonl]",
+    help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
+    "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
 @click.option(
     "--plot",
@@ -93,7 +94,8 @@ def topp(
         library("torch", "train")
         library("safetensors", "train")
         found = new_topp(run, **chosen)
-        results = results or str(Path(run) / "topp.jsonl")
+        searched = f"-{chosen['simulations']}" if chosen.get("simulations") else ""
+        results = results or str(Path(run) / f"topp{searched}.jsonl")
         check_results(results, found.tournament)
         if plot is not None:
             check_plot_format(plot)
