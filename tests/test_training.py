@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -695,6 +696,19 @@ class Trap:
 
     def __reduce__(self):
         return open, (self.path, "w")
+
+
+def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):
+    train(tmp_path, tiny(iterations=1))
+    path = tmp_path / "checkpoints" / "000001.pt"
+    with zipfile.ZipFile(path) as archive:
+        largest = max(archive.infolist(), key=lambda info: info.file_size)
+        tensor = archive.read(largest)
+    data = path.read_bytes()
+    place = data.index(tensor) + len(tensor) // 2
+    path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    with pytest.raises(ValueError, match=r"got a damaged .*: another checksum of"):
+        load_checkpoint(path)
 
 
 def test_a_checkpoint_runs_no_code(tmp_path):

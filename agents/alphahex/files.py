@@ -7,6 +7,7 @@ A *network* is a safetensors file, whose header says for which game it is and ho
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -212,6 +213,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     with open(path, "rb"):
         pass
     try:
+        with zipfile.ZipFile(path) as archive:  # PyTorch does not compare the sums in it
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise ValueError(f"another checksum of {damaged}")
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
