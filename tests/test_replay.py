@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from environments import BOARDS, make, random_action
+from environments import BOARDS, Trap, make, random_action
 
 from agents.alphahex.replay import Games, ReplayBuffer, earlier_equals, load_games, save_games
 from hexenv.games import base
@@ -367,16 +367,6 @@ def test_a_file_of_games_is_refused_with(name, tmp_path):
 def test_the_file_that_the_refused_ones_are_made_of_is_whole(tmp_path):
     np.savez(tmp_path / "games.npz", **arrays_of(some_games()))
     assert len(load_games(tmp_path / "games.npz", game_on("tictactoe")).lengths) == 4
-
-
-class Trap:
-    """Leaves a trace when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
 
 
 def test_a_pickled_array_is_refused_and_not_unpickled(tmp_path):

@@ -245,6 +245,15 @@ def test_the_command_prints_the_table(learnt):
     assert all("…" not in cell for row in rows for cell in row)
 
 
+def test_policies_and_searches_have_results_of_their_own(learnt):
+    for words in ((), ("--simulations", 2)):
+        run(learnt, "--pairs", 1, "--workers", 0, *words)
+    assert sorted(path.name for path in learnt.glob("topp*.jsonl")) == [
+        "topp-2.jsonl",
+        "topp.jsonl",
+    ]
+
+
 def test_the_first_policy_is_the_zero(learnt):
     rows = found_by(learnt, "--pairs", 3)["ratings"]
     assert rows[0]["elo"] == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from environments import hearing_interrupts, make, random_action
+from environments import Trap, hearing_interrupts, make, random_action
 from training_runs import Killer, begin, differences, end_of, log_of, tiny, train
 
 from agents.arena import play_match, run_tournament
@@ -334,15 +334,14 @@ def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, 
         if figures["iteration"] == 2:
             (engine,) = rays
             engine._claims["num_cpus"] = claim
-            killed.append((engine._idle or [actor for actor, _ in engine._busy.values()])[0])
+            killed.append(engine.actors()[0])
             ray.kill(killed[0])
 
     killed = []
     Run(tmp_path, tiny(engine="ray", workers=2)).run(report)
     assert ray.is_initialized()
-    actors = [*rays[0]._idle, *(actor for actor, _ in rays[0]._busy.values())]
-    assert len(actors) == 2
-    assert killed[0] not in actors
+    assert len(rays[0].actors()) == 2
+    assert killed[0] not in rays[0].actors()
     assert claim == 1.0 or len(rays[0]._idle) == 1
     assert differences(unbroken(workers=2), end_of(tmp_path)) == []
 
@@ -497,21 +496,11 @@ def interrupting(method, at, times=1):
     return called
 
 
-def test_ctrl_c_while_games_are_played_saves_at_once(tmp_path, unbroken, monkeypatch):
+@pytest.mark.parametrize(("owner", "name", "at"), [(SelfPlay, "play", 3), (Learner, "step", 10)])
+def test_ctrl_c_saves(tmp_path, unbroken, monkeypatch, owner, name, at):
+    """At once while games are played; while it learns, after the iteration."""
     with monkeypatch.context() as patched:
-        patched.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 3))
-        run = Run(tmp_path, tiny(checkpoint_interval=100))
-        with pytest.raises(StoppedError):
-            run.run()
-    assert run.iteration == 2
-    assert names(tmp_path, "checkpoints")[-1] == "000002.pt"
-    train(tmp_path, tiny())
-    assert differences(unbroken(), end_of(tmp_path)) == []
-
-
-def test_ctrl_c_while_it_learns_saves_after_the_iteration(tmp_path, unbroken, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(Learner, "step", interrupting(Learner.step, 10))
+        patched.setattr(owner, name, interrupting(getattr(owner, name), at))
         run = Run(tmp_path, tiny(checkpoint_interval=100))
         with pytest.raises(StoppedError):
             run.run()
@@ -686,16 +675,6 @@ def test_a_truncated_checkpoint_is_refused_and_the_run_goes_on_without_it(tmp_pa
     assert len(log_of(tmp_path)) == 3
     run.run()
     assert differences(unbroken(), end_of(tmp_path)) == []
-
-
-class Trap:
-    """Leaves a trace when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
 
 
 def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):

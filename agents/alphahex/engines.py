@@ -175,6 +175,10 @@ class RayEngine:
         actor = self._ray.remote(**self._claims)(RayWorker).remote(self._configuration)
         self._busy[actor.start.remote()] = (actor, None)
 
+    def actors(self) -> list[Any]:
+        """Those that live, as far as is known; idle ones first."""
+        return [*self._idle, *(actor for actor, _ in self._busy.values())]
+
     def submit(self, tasks: Sequence[Task]) -> None:
         """See `Engine.submit`."""
         self._tasks = tasks
@@ -229,7 +233,7 @@ class RayEngine:
 
     def close(self) -> None:
         """See `Engine.close`."""
-        for actor in [*self._idle, *(actor for actor, _ in self._busy.values())]:
+        for actor in self.actors():
             self._ray.kill(actor)
         self._stop_ray()
 

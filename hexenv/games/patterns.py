@@ -123,14 +123,16 @@ class _Windows:
         self.reach = connect
         self.size = 3 ** (2 * connect)
         places = np.arange(2 * connect + 1)
-        self.weights = np.where(places == connect, 0, 3 ** (places - (places > connect)))
-        digits = np.arange(self.size)[:, None] // np.maximum(self.weights, 1) % 3
-        self.digits = digits.astype(np.int8)
+        self.weights: NDArray[np.int64] = np.where(
+            places == connect, 0, 3 ** (places - (places > connect))
+        )
+        numbers: Any = np.arange(self.size)[:, None]
+        self.digits: NDArray[np.int8] = (numbers // np.maximum(self.weights, 1) % 3).astype(np.int8)
         self.digits[:, connect] = 1
         own = self.digits == 1
-        self.left = np.cumprod(own[:, connect - 1 :: -1], axis=1).sum(axis=1)
-        self.right = np.cumprod(own[:, connect + 1 :], axis=1).sum(axis=1)
-        self.run = self.left + 1 + self.right
+        self.left: NDArray[np.int64] = np.cumprod(own[:, connect - 1 :: -1], axis=1).sum(axis=1)
+        self.right: NDArray[np.int64] = np.cumprod(own[:, connect + 1 :], axis=1).sum(axis=1)
+        self.run: NDArray[np.int64] = self.left + 1 + self.right
         """How many stones in a row the one in the middle is part of."""
 
     def after(self, place: int, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -141,7 +143,7 @@ class _Windows:
     def count(self, holds: NDArray[np.bool_]) -> NDArray[np.int64]:
         """In how many ways one more own stone makes it hold."""
         places = [place for place in range(2 * self.reach + 1) if place != self.reach]
-        return np.sum([self.after(place, holds) for place in places], axis=0)
+        return np.stack([self.after(place, holds) for place in places]).sum(axis=0)
 
     def at_ends(self, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Where a stone at either end of the run makes it hold."""
@@ -166,5 +168,5 @@ def _ternary(connect: int) -> NDArray[np.int32]:
     bits = np.arange(2 ** (2 * connect + 1))
     below = bits & (2**connect - 1)
     outer: Any = below | (bits >> (connect + 1) << connect)
-    digits = outer[:, None] >> np.arange(2 * connect) & 1
+    digits: Any = outer[:, None] >> np.arange(2 * connect) & 1
     return (digits * 3 ** np.arange(2 * connect)).sum(axis=1).astype(np.int32)
