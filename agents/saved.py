@@ -39,6 +39,7 @@ def describe(part: Any) -> Any:
     """A variant in words and numbers, without its memory: what has to agree to use a tree."""
     if hasattr(part, "_fields"):
         fields = {name: describe(value) for name, value in part._asdict().items()}
+        fields.pop("knowledge", None)  # which changes what is searched, not what a tree means
         known = {name: value for name, value in fields.items() if value is not None}
         return {"part": type(part).__name__, **known}
     return part if isinstance(part, (bool, int, float, str)) else None

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.gomoku.knowledge import FourThreats
+from agents.gomoku.view import pattern_view
 from agents.options import check_budget, expect_one_of, whole_number_within
 from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.graph import Graph
-from agents.search.mcts import Variant, compiled_search, search, with_memory
+from agents.search.mcts import Variant, compiled_search, with_memory
 from agents.search.solver import SOLVERS
 from agents.search.tree import (
     ROOT,
@@ -29,10 +31,15 @@ from agents.search.tree import (
     keep_subtree,
     new_tree,
 )
-from hexenv.compiled import is_compiled
+from agents.threats import ThreatSolver
+from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
+THREAT_SHARE: Final = 0.2
+"""How much of its time an agent looks for wins by threats before it searches."""
+THREAT_DEPTH: Final = 12
+THREAT_NODES: Final = 100_000
 CHECKS: Final = 32
 """How often in a search `early_stop` looks whether the choice can still change."""
 
@@ -47,6 +54,7 @@ class SearchOptions(TypedDict, total=False):
     transpositions: bool
     workers: int
     max_nodes: int
+    threats: bool
     route: str
     seed: int | None
 
@@ -151,6 +159,8 @@ class TreeSearchAgent:
             and van den Herik 2008). The result depends on the seed and the number of workers.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 33 bytes, and more in variants that keep more.
+        threats: In Gomoku and TicTacToe: whether to look for wins by threats, before the search
+            (fours, then threes as well) and at every new leaf (fours); see `agents.threats`.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
 
@@ -177,6 +187,7 @@ class TreeSearchAgent:
         transpositions: bool = False,
         workers: int = 1,
         max_nodes: int = 5_000_000,
+        threats: bool = False,
         route: str = "auto",
         seed: int | None = None,
     ) -> None:
@@ -213,10 +224,14 @@ class TreeSearchAgent:
             )
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
+        self.threats = threats
+        if threats:
+            self.variant = self.variant._replace(knowledge=FourThreats())
         self.statistics: Statistics | None = None
         self._book: SavedTrees | None = None
         self._book_at: Position | None = None
         self._known_code: dict[tuple[type, ...], Callable[..., int]] = {}
+        self._solver: ThreatSolver | None = None
         self._start_anew(seed)
 
     def _start_anew(self, seed: int | None) -> None:
@@ -243,8 +258,15 @@ class TreeSearchAgent:
         """Search from the environment's position and choose an action; see `Agent.act`."""
         check_in_play(env)
         started = time.perf_counter()
-        view = planner_view(env, self.route)
-        self._plant(view)
+        plain = planner_view(env, self.route)
+        view = self._study(plain)
+        before_compiling = time.perf_counter()
+        solver = self._threat_solver(view) if self.threats else None
+        started += time.perf_counter() - before_compiling
+        line = None if solver is None else self._solve(solver, view)
+        if line is not None:
+            return self._play_line(view, line, time.perf_counter() - started)
+        self._plant(plain, view)
         before_compiling = time.perf_counter()
         runs = [self._run(view, searcher) for searcher in self._searchers]
         started += time.perf_counter() - before_compiling
@@ -259,8 +281,34 @@ class TreeSearchAgent:
             trees, line, view.game.num_actions(), simulations, seconds
         )
         chosen = self._choose(view, trees)
-        self._remember(view, chosen)
+        self._remember(plain, chosen)
         return chosen
+
+    # ---- threats ---------------------------------------------------------------------------------
+
+    def _study(self, view: View) -> View:
+        """The position as the search wants to see it."""
+        return pattern_view(view) if self.threats else view
+
+    def _threat_solver(self, view: View) -> ThreatSolver:
+        """The solver for a game; it remembers from move to move."""
+        if self._solver is None or self._solver.game is not view.game:
+            self._solver = ThreatSolver(view.game, view.compiles)
+        return self._solver
+
+    def _solve(self, solver: ThreatSolver, view: View) -> list[int] | None:
+        """A win by threats from the root, if there is one to be found in a part of the budget."""
+        seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
+        return solver.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
+
+    def _play_line(self, view: View, line: list[int], seconds: float) -> int:
+        """Begin a line that wins; there is nothing to search."""
+        visits = np.zeros(view.game.num_actions(), np.int64)
+        values = np.zeros(view.game.num_actions())
+        visits[line[0]], values[line[0]] = 1, 1.0
+        self.statistics = Statistics(visits, values, line, 0, seconds, proven=1)
+        self._position = None
+        return line[0]
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
         """The action to play, after a search."""
@@ -268,15 +316,23 @@ class TreeSearchAgent:
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        view = planner_view(env, self.route)
+        plain = planner_view(env, self.route)
+        view = self._study(plain)
         self._position = self._last = None
-        self._plant(view)
+        if self.threats:
+            self._threat_solver(view)
+        self._plant(plain, view)
         self._run(view, self._searchers[0])
 
     # ---- the trees between moves -----------------------------------------------------------------
 
-    def _plant(self, view: View) -> None:
-        """Give every searcher a tree with the position as its root, and room to grow."""
+    def _plant(self, view: View, studied: View) -> None:
+        """Give every searcher a tree with the position as its root, and room to grow.
+
+        Args:
+            view: The position.
+            studied: The same as the search sees it.
+        """
         num_actions = view.game.num_actions()
         if self.max_nodes <= num_actions:
             raise ValueError(
@@ -291,7 +347,7 @@ class TreeSearchAgent:
         for number, searcher in enumerate(self._searchers):
             if not searcher.go_on(played, key):
                 searcher.clear()
-                searcher.variant = with_memory(self.variant, view.game)
+                searcher.variant = with_memory(self.variant, studied.game)
                 self._open_book(searcher, number, view)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(view.game)
@@ -414,7 +470,7 @@ class TreeSearchAgent:
         """The search of one tree as a function of the number of simulations to run."""
         trees = (searcher.tree,) if searcher.graph is None else (searcher.tree, searcher.graph)
         arguments = (view.game, view.root, new_state_of(view), *trees, searcher.variant)
-        run: Callable[..., int] = search if searcher.graph is None else graph.search_graph
+        run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(searcher.variant):
             run = self._machine_code((*arguments, 0, searcher.rng))
         elif self.route == "compiled":
@@ -425,20 +481,23 @@ class TreeSearchAgent:
 
         return Run(run_some, cast("Tree", searcher.tree))
 
+    def _kernel(self) -> CompiledFunction:
+        """The search."""
+        return graph.compiled_search_graph if self.transpositions else compiled_search
+
     def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., int]:
         """The compiled search. Looking all types up takes longer than a short search."""
         game = cast("tuple[Any, ...]", arguments[0])
         kinds = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
         if kinds not in self._known_code:
-            machine = graph.compiled_search_graph if self.transpositions else compiled_search
-            run = machine.specialise(*arguments)
+            run = self._kernel().specialise(*arguments)
             if not {bool, int, float, str}.issuperset(kinds[1:]):
                 return run
             self._known_code[kinds] = run
         return self._known_code[kinds]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known_code": {}}
+        return {**self.__dict__, "_known_code": {}, "_solver": None}
 
     def _search(self, runs: Sequence["Run"], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""

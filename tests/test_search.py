@@ -9,6 +9,7 @@ import pytest
 from environments import BOARDS, SMALL, random_action
 
 from agents import UCT
+from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
@@ -324,7 +325,7 @@ def test_the_order_of_first_visits_is_uniform():
     for _ in range(2_000):
         tree = new_tree(10)
         add_node(tree, -1, 1)
-        expand(game, base.new_state(game), tree, ROOT, np.empty(4, np.int32), rng)
+        expand(game, base.new_state(game), tree, ROOT, NoKnowledge(), np.empty(4, np.int32), rng)
         firsts[tree.action[1]] += 1
     assert firsts.sum() == 2_000
     assert abs(firsts - 500).max() < 80

@@ -172,7 +172,9 @@ def accept(
 ) -> None:
     """Expand an evaluated leaf, and back its value up; the root's is no simulation."""
     given = variant.selection.assessor.given
-    if tree.child_count[leaf] == 0 and expand(game, state, tree, leaf, buffer, rng):
+    if tree.child_count[leaf] == 0 and expand(
+        game, state, tree, leaf, variant.knowledge, buffer, rng
+    ):
         variant.selection.initialise(game, state, tree, leaf)
     if simulation.depth[0] > 0:
         value = given[given.size - 1]

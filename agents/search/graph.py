@@ -168,7 +168,7 @@ def descend(
             break
         if tree.child_count[position] == 0:
             is_new = tree.visits[position] == 0
-            if is_new or not expand(game, state, tree, position, buffer, rng):
+            if is_new or not expand(game, state, tree, position, variant.knowledge, buffer, rng):
                 break
             first = tree.first_child[position]
             for edge in range(first, first + tree.child_count[position]):
@@ -206,7 +206,9 @@ def finish(
     simulation: Simulation,
 ) -> None:
     """Find the outcome of a simulation: it is over, or proven, or it is played out."""
-    if game.is_terminal(state):
+    if game.is_terminal(state) or (
+        (leaf == NOWHERE or tree.proof[leaf] == UNPROVEN) and variant.knowledge.decides(game, state)
+    ):
         simulation.result[0] = game.outcome(state, 0)
         if variant.solver.proves() and leaf != NOWHERE:
             tree.proof[leaf] = game.outcome(state, 0)

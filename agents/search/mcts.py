@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.playout import Playout
 from agents.search.reward import Reward
 from agents.search.selection import Selection
@@ -38,6 +39,8 @@ class Variant(NamedTuple):
     """What is done with proven outcomes: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
     """How deep the tree may grow."""
+    knowledge: Knowledge = NoKnowledge()
+    """What it knows besides the rules."""
 
 
 @inlined_kernel
@@ -98,7 +101,9 @@ def descend(
     while depth < min(simulation.path.size, variant.max_depth):
         if tree.child_count[node] == 0:
             is_new = tree.visits[node] == 0
-            if not expands or is_new or not expand(game, state, tree, node, buffer, rng):
+            if not expands or is_new:
+                break
+            if not expand(game, state, tree, node, variant.knowledge, buffer, rng):
                 break
             variant.selection.initialise(game, state, tree, node)
         node = select_child(tree, node, variant)
@@ -122,15 +127,15 @@ def is_settled(
 ) -> bool:
     """Whether the outcome of a simulation is known: it is over, or proven. Then it is noted."""
     depth = simulation.depth[0]
-    if game.is_terminal(state):
-        simulation.result[0] = game.outcome(state, 0)
-        if variant.solver.proves() and tree.proof[leaf] == UNPROVEN and depth > 0:
-            tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
-            back_up_proof(tree, simulation)
-        return True
     if variant.solver.proves() and tree.proof[leaf] != UNPROVEN and depth > 0:
         proof = tree.proof[leaf]
         simulation.result[0] = proof if simulation.players[depth - 1] == 0 else -proof
+        return True
+    if game.is_terminal(state) or variant.knowledge.decides(game, state):
+        simulation.result[0] = game.outcome(state, 0)
+        if variant.solver.proves() and depth > 0:
+            tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
+            back_up_proof(tree, variant.knowledge, simulation)
         return True
     return False
 
@@ -153,7 +158,7 @@ def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
 def prove_root(tree: Tree, variant: Any) -> None:
     """Prove a root that was a child once, if its children decide it."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
-        outcome = proof_by_children(tree, ROOT)
+        outcome = proof_by_children(tree, variant.knowledge, ROOT)
         tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
 
 
@@ -187,7 +192,8 @@ def search(
     buffer = np.empty(game.num_actions(), np.int32)
     if tree.node_count[0] == 0:
         add_node(tree, -1, 1)
-    if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, buffer, rng):
+    knowledge = variant.knowledge
+    if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, knowledge, buffer, rng):
         selection.initialise(game, root, tree, ROOT)
     prove_root(tree, variant)
     for done in range(simulations):
@@ -213,4 +219,5 @@ def with_memory(variant: Variant, game: Any) -> Variant:
         selection=variant.selection.with_memory(game),
         playout=variant.playout.with_memory(game),
         reward=variant.reward.with_memory(game),
+        knowledge=variant.knowledge.with_memory(game),
     )

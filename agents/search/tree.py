@@ -77,14 +77,20 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
 
 @inlined_kernel
 def expand(
-    game: Any, state: Any, tree: Tree, node: int, buffer: NDArray[np.int32], rng: Any
+    game: Any,
+    state: Any,
+    tree: Tree,
+    node: int,
+    knowledge: Any,
+    buffer: NDArray[np.int32],
+    rng: Any,
 ) -> bool:
-    """Give a node its children, one for each legal action, in random order.
+    """Give a node its children, one for each action that is worth one, in random order.
 
     Returns:
         Whether the node has children now: not where the game is over or the tree is full.
     """
-    count = game.legal_actions(state, buffer)
+    count = knowledge.list_actions(game, state, rng, buffer)
     if count == 0 or tree.node_count[0] + count > tree.action.size:
         return False
     tree.first_child[node] = tree.node_count[0]

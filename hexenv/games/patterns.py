@@ -72,6 +72,8 @@ class PatternTable(NamedTuple):
 
     reach: int
     """How many cells either side of the stone a window has."""
+    radius: int
+    """How far away a stone can change a class: not at the window's ends, where longer is as good."""
     ternary: NDArray[np.int32]
     """``(2 ** (2 * reach + 1),)``: a window's bits as the digits of a ternary number, without the
     cell in the middle."""
@@ -113,7 +115,8 @@ def pattern_table(connect: int, counting: int) -> PatternTable:
         closed = windows.count(found == fewer + 1) > 0
         found[is_new & closed] = fewer - 1
         found[is_new & (windows.count(np.isin(found, more)) > 0)] = fewer
-    return PatternTable(connect, _ternary(connect), found)
+    radius = connect - 1 if counting == FREE else connect
+    return PatternTable(connect, radius, _ternary(connect), found)
 
 
 class _Windows:

@@ -1,0 +1,1 @@
+"""Gomoku in earnest: patterns, threats, and what plays by them."""

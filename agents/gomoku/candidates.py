@@ -1,0 +1,263 @@
+"""Which moves of Gomoku are worth a look, in order of urgency (RHMCTS: Zhang and Xie 2019).
+
+The seven heuristics of RHMCTS, each with a number by which it can be switched off:
+
+1. make five;
+2. stop the other side's five;
+3. make an open four;
+4. stop the other side's open four;
+5. two fours at once, made or stopped;
+6. a four and a three at once;
+7. two threes at once.
+
+Where the first five apply, nothing else has to be looked at: `list_urgent` gives all moves that do
+not lose at once. (The text plays one move for each of them: `list_forced`. But its fourth is
+unsound, as one's own fours come first, and so are the sixth and seventh.) Otherwise the best cells
+near the stones are candidates: `list_best`.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.gomoku.board import (
+    DOUBLE_THREE,
+    FOUR_THREE,
+    OPENS_FOUR,
+    QUIET,
+    TWO_FOURS,
+    WINS,
+)
+from agents.gomoku.threats import list_defences, list_kinds
+from hexenv.compiled import kernel
+from hexenv.games.base import Actions, State
+
+ALL_HEURISTICS: Final = "1234567"
+
+
+@kernel
+def applies(heuristics: int, number: int) -> bool:
+    """Whether a heuristic is switched on: bit `number` says so."""
+    return (heuristics >> number) & 1 == 1
+
+
+@kernel
+def least_double(heuristics: int, open_four: int) -> int:
+    """The least kind of two fives at once that anybody looks at; `open_four`: 3 or 4."""
+    if applies(heuristics, 5):
+        return TWO_FOURS
+    return OPENS_FOUR if applies(heuristics, open_four) else WINS
+
+
+@kernel
+def most_double(heuristics: int, open_four: int) -> int:
+    """The greatest such kind."""
+    return OPENS_FOUR if applies(heuristics, open_four) else TWO_FOURS
+
+
+@kernel
+def count_kinds(state: State, side: int, least: int, most: int) -> int:
+    """On how many cells a stone of `side` makes one of these kinds."""
+    found = 0
+    for kind in range(least, most + 1):
+        found += state.counts[side, kind]
+    return found
+
+
+@kernel
+def urgency(game: Any, state: State, heuristics: int) -> int:
+    """What has to be done first: the kind to make or to stop, or `QUIET`.
+
+    A kind of the other side's, which has to be stopped, is negative.
+    """
+    player = game.to_play(state)
+    other = 1 - player
+    if applies(heuristics, 1) and state.counts[player, WINS] > 0:
+        return WINS
+    if applies(heuristics, 2) and state.counts[other, WINS] > 0:
+        return -WINS
+    least, most = least_double(heuristics, 3), most_double(heuristics, 3)
+    if count_kinds(state, player, least, most) > 0:
+        return OPENS_FOUR
+    least, most = least_double(heuristics, 4), most_double(heuristics, 4)
+    if count_kinds(state, other, least, most) > 0:
+        return -OPENS_FOUR
+    return QUIET
+
+
+@kernel
+def list_urgent(
+    game: Any,
+    state: State,
+    heuristics: int,
+    trial: State,
+    stops: NDArray[np.int32],
+    out: Actions,
+) -> int:
+    """The moves that heuristics 1 to 5 leave, where one of them applies; all others lose.
+
+    Args:
+        game: A `PatternGame`.
+        state: The position; the game goes on.
+        heuristics: Which are switched on, a bit each.
+        trial: See `list_defences`.
+        stops: See `list_defences`.
+        out: Receives the cells.
+
+    Returns:
+        How many; 0 where nothing is urgent, or all is lost.
+    """
+    player = game.to_play(state)
+    other = 1 - player
+    urgent = urgency(game, state, heuristics)
+    if urgent == WINS:
+        return min(1, list_kinds(game, state, player, WINS, WINS, out))
+    if urgent == -WINS:
+        count = list_kinds(game, state, other, WINS, WINS, out)
+        return keep_allowed(game, state, player, count, out)
+    if urgent == OPENS_FOUR:
+        least, most = least_double(heuristics, 3), most_double(heuristics, 3)
+        return min(1, list_kinds(game, state, player, least, most, out))
+    if urgent == -OPENS_FOUR:
+        least, most = least_double(heuristics, 4), most_double(heuristics, 4)
+        return list_defences(game, state, other, least, most, trial, stops, out)
+    return 0
+
+
+@kernel
+def keep_allowed(game: Any, state: State, player: int, count: int, out: Actions) -> int:
+    """Drop the cells that the rules do not let a player have; returns how many are left."""
+    kept = 0
+    for i in range(count):
+        if game.allows(state, player, int(out[i])):
+            out[kept] = out[i]
+            kept += 1
+    return kept
+
+
+@kernel
+def list_forced(
+    game: Any, state: State, heuristics: int, defend: float, rng: Any, out: Actions
+) -> int:
+    """The one move that the first heuristic to apply plays, as the text has it.
+
+    One's own move comes before stopping the other side's. Of several cells the best is played, but
+    against an open four one is drawn, with probabilities in proportion to their points: where the
+    open four would be made, or at the ends that it needs.
+
+    Returns:
+        1, or 0 where no heuristic applies.
+    """
+    player = game.to_play(state)
+    kinds = (WINS, OPENS_FOUR, TWO_FOURS, FOUR_THREE, DOUBLE_THREE)
+    own_number = (1, 3, 5, 6, 7)
+    other_number = (2, 4, 5, 6, 7)
+    for i in range(5):
+        for side in (player, 1 - player):
+            number = own_number[i] if side == player else other_number[i]
+            if not applies(heuristics, number) or state.counts[side, kinds[i]] == 0:
+                continue
+            count = list_kinds(game, state, side, kinds[i], kinds[i], out)
+            if side != player:
+                count = keep_allowed(game, state, player, count, out)
+            if count > 0:
+                pick = best_of_cells(game, state, count, defend, out)
+                if number == 4:
+                    pick = draw_cell(game, state, count, defend, rng, out)
+                out[0] = out[pick]
+                return 1
+    return 0
+
+
+@kernel
+def merit(game: Any, state: State, cell: int, defend: float) -> float:
+    """What a cell is worth to the player to move: his points there, and the other side's."""
+    player = game.to_play(state)
+    return game.point(state, player, cell) + defend * game.point(state, 1 - player, cell)
+
+
+@kernel
+def best_of_cells(game: Any, state: State, count: int, defend: float, cells: Actions) -> int:
+    """Where among some cells the best one is."""
+    best = 0
+    for i in range(1, count):
+        better = merit(game, state, int(cells[i]), defend)
+        if better > merit(game, state, int(cells[best]), defend):
+            best = i
+    return best
+
+
+@kernel
+def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cells: Actions) -> int:
+    """Where among some cells one is that is drawn in proportion to what it is worth."""
+    total = 0.0
+    for i in range(count):
+        total += merit(game, state, int(cells[i]), defend)
+    drawn = rng.random() * total
+    for i in range(count):
+        drawn -= merit(game, state, int(cells[i]), defend)
+        if drawn < 0.0:
+            return i
+    return count - 1
+
+
+@kernel
+def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
+    """The empty cells of a row within so many steps of a stone in either direction, as bits."""
+    found = 0
+    rules = game.rules
+    for near in range(max(0, row - reach), min(rules.rows, row + reach + 1)):
+        taken = int(state.lines[0, near] | state.lines[1, near])
+        for distance in range(reach + 1):
+            found |= taken << distance | taken >> distance
+    own_row = int(state.lines[0, row] | state.lines[1, row])
+    return found & ~own_row & ((1 << rules.columns) - 1)
+
+
+@kernel
+def list_best(
+    game: Any,
+    state: State,
+    most: int,
+    reach: int,
+    defend: float,
+    merits: NDArray[np.float64],
+    out: Actions,
+) -> int:
+    """The best cells within reach of the stones, the best first.
+
+    Args:
+        game: A `PatternGame`.
+        state: The position.
+        most: How many.
+        reach: How far from a stone, in rows and columns. On an empty board the middle is meant.
+        defend: See `merit`.
+        merits: ``(cells,)``: receives what they are worth, in the same order.
+        out: Receives them.
+
+    Returns:
+        How many.
+    """
+    rules = game.rules
+    player = game.to_play(state)
+    count = 0
+    for row in range(rules.rows):
+        columns = nearby_columns(game, state, row, reach)
+        for column in range(rules.columns):
+            cell = row * rules.columns + column
+            if not (columns >> column) & 1 or not game.allows(state, player, cell):
+                continue
+            found = merit(game, state, cell, defend)
+            if count < most:
+                count += 1
+            elif found <= merits[count - 1]:
+                continue
+            place = count - 1
+            while place > 0 and merits[place - 1] < found:
+                merits[place] = merits[place - 1]
+                out[place] = out[place - 1]
+                place -= 1
+            merits[place] = found
+            out[place] = cell
+    return count

@@ -1,0 +1,137 @@
+"""What patterns tell a search: wins by fours at its leaves, and the candidates of its nodes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
+from agents.gomoku.candidates import count_kinds, list_best, list_forced, list_urgent
+from agents.gomoku.threats import FourSearch, new_four_search, search_fours
+from agents.search.knowledge import all_covered, list_legal
+from hexenv.compiled import compiled, kernel
+from hexenv.games.base import Actions, State
+
+
+@kernel
+def wins_by_fours(game: Any, state: State, search: Any, budget: int) -> bool:
+    """Whether the player to move has a win by fours that is found; the state then says so."""
+    player = game.to_play(state)
+    if budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
+        return False
+    if search_fours(game, state, search, budget) <= 0:
+        return False
+    state.winner = player
+    return True
+
+
+@compiled
+class FourThreats(NamedTuple):
+    """A leaf from which the player to move wins by continuous fours is a win (`agents.threats`)."""
+
+    budget: int = 100
+    """How many fours to try at a leaf."""
+    search: FourSearch | None = None
+
+    list_actions = list_legal
+    covers = all_covered
+
+    def decides(self, game: Any, state: State) -> bool:
+        return wins_by_fours(game, state, self.search, self.budget)
+
+    def with_memory(self, game: PatternGame) -> "FourThreats":
+        return self._replace(search=new_four_search(game))
+
+
+@compiled
+class Scratch(NamedTuple):
+    """Space that candidates are found in."""
+
+    trial: Any
+    """``(1,)``: a position."""
+    stops: NDArray[np.int32]
+    """``(cells,)``."""
+    merits: NDArray[np.float64]
+    """``(cells,)``."""
+
+
+def new_scratch(game: PatternGame) -> Scratch:
+    """Space for a game."""
+    trial = np.zeros(1, game.state_dtype).view(np.recarray)
+    return Scratch(trial, np.zeros(game.num_actions(), np.int32), np.zeros(game.num_actions()))
+
+
+@kernel
+def list_near(
+    game: Any, state: State, n: int, reach: int, defend: float, scratch: Any, out: Actions
+) -> int:
+    """The candidates where nothing is urgent: the best cells near the stones, else the middle."""
+    if game.is_terminal(state):
+        return 0
+    count = list_best(game, state, n, reach, defend, scratch.merits, out)
+    if count == 0 and state.ply == 0:
+        out[0] = game.rules.rows // 2 * game.rules.columns + game.rules.columns // 2
+        return 1
+    return count if count > 0 else game.legal_actions(state, out)
+
+
+@compiled
+class Candidates(NamedTuple):
+    """RHMCTS in its sound form: what is urgent, else the best cells near the stones."""
+
+    n: int = 12
+    """How many of them."""
+    reach: int = 2
+    """How far from a stone."""
+    heuristics: int = 0b11111110
+    """Which heuristics are switched on: bit i for the i-th."""
+    defend: float = 0.5
+    """What the other side's points on a cell count, against one's own."""
+    budget: int = 100
+    """How many fours to try at a leaf for a win by them; 0: none."""
+    search: FourSearch | None = None
+    scratch: Scratch | None = None
+
+    def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
+        if not game.is_terminal(state):
+            trial, stops = self.scratch.trial[0], self.scratch.stops
+            count = list_urgent(game, state, self.heuristics, trial, stops, out)
+            if count > 0:
+                return count
+        return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
+
+    def covers(self, tree: Any, node: int) -> bool:
+        return tree.extras.whole[node]
+
+    def decides(self, game: Any, state: State) -> bool:
+        return wins_by_fours(game, state, self.search, self.budget)
+
+    def with_memory(self, game: PatternGame) -> "Candidates":
+        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
+
+
+@compiled
+class ForcedMoves(NamedTuple):
+    """RHMCTS as its text has it: the move that the first heuristic plays, else the best cells."""
+
+    n: int = 5
+    reach: int = 2
+    heuristics: int = 0b11111110
+    defend: float = 1.0
+    scratch: Scratch | None = None
+
+    def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
+        if not game.is_terminal(state):
+            count = list_forced(game, state, self.heuristics, self.defend, rng, out)
+            if count > 0:
+                return count
+        return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
+
+    def covers(self, tree: Any, node: int) -> bool:
+        return False
+
+    def decides(self, game: Any, state: State) -> bool:
+        return False
+
+    def with_memory(self, game: PatternGame) -> "ForcedMoves":
+        return self._replace(scratch=new_scratch(game))

@@ -1,0 +1,49 @@
+"""How a planner that looks at patterns sees an environment."""
+
+import functools
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.gomoku import board
+from agents.gomoku.board import PatternGame
+from agents.gomoku.scores import PUBLISHED
+from agents.search.foreign import View
+from hexenv.games import base, notation
+from hexenv.games.base import State
+from hexenv.games.gomoku import Gomoku
+from hexenv.games.tictactoe import TicTacToe
+
+
+def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
+    """The same position as one of the game with patterns.
+
+    Raises:
+        ValueError: If it is of no game that is won by stones in a row on any cells.
+    """
+    rules, position = line_game(view.game, view.root)
+    game = _pattern_game(rules, scores.tobytes())
+    state = board.state_of(game, position, view.compiles)
+    return View(game, state, view.compiles, view.actions)
+
+
+def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:
+    """A position as one of an m,n,k game; actions are the same.
+
+    Raises:
+        ValueError: If it is of no such game.
+    """
+    if isinstance(game, Gomoku):
+        return game, state
+    if isinstance(game, TicTacToe):
+        rules = Gomoku(3, 3, 3)
+        owners = base.cell_owners(cast("base.Game", game), state)
+        return rules, notation.from_cells(rules, owners, int(game.to_play(state)))
+    raise ValueError(f"expected Gomoku or TicTacToe, to look for patterns, got {game}")
+
+
+@functools.lru_cache(maxsize=16)
+def _pattern_game(rules: Gomoku, scores: bytes) -> PatternGame:
+    """The one game with patterns of some rules and scores: compiled code is found by it."""
+    return board.new(rules, np.frombuffer(scores, np.int64))

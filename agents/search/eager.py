@@ -1,0 +1,81 @@
+"""The search that simulates all children of a leaf as soon as it has them, as RHMCTS does."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
+from agents.search.simulation import new_simulation
+from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
+from hexenv.compiled import CompiledFunction, kernel
+
+
+@kernel
+def search_eagerly(
+    game: Any,
+    root: Any,
+    state: Any,
+    tree: Tree,
+    variant: Variant,
+    simulations: int,
+    rng: np.random.Generator,
+) -> int:
+    """Run simulations from a position; see `agents.search.mcts.search`.
+
+    Every child of a new leaf gets one simulation at once, so a few more than asked for may be run.
+    Only for parts that do not want the moves.
+    """
+    simulation = new_simulation(game, False)
+    buffer = np.empty(game.num_actions(), np.int32)
+    if tree.node_count[0] == 0:
+        add_node(tree, -1, 1)
+    prove_root(tree, variant)
+    done = 0
+    while done < simulations:
+        if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
+            return done
+        game.copy(root, state)
+        leaf = descend(game, state, tree, variant, rng, buffer, simulation, False)
+        depth = simulation.depth[0]
+        is_known = (leaf != ROOT or tree.child_count[ROOT] > 0) and is_settled(
+            game, state, tree, leaf, variant, simulation
+        )
+        if is_known or not expand(game, state, tree, leaf, variant.knowledge, buffer, rng):
+            if not is_known:
+                simulation.result[0] = variant.playout.simulate(
+                    game, state, rng, buffer, simulation
+                )
+            back_up(tree, variant, simulation)
+            done += 1
+            continue
+        variant.selection.initialise(game, state, tree, leaf)
+        # The position of the leaf is not needed any more once its last child has been simulated,
+        # but the others have to begin there: they are reached from the root again.
+        first = tree.first_child[leaf]
+        for child in range(first, first + tree.child_count[leaf]):
+            replay_path(game, root, state, tree, simulation, depth, child)
+            if not is_settled(game, state, tree, child, variant, simulation):
+                simulation.result[0] = variant.playout.simulate(
+                    game, state, rng, buffer, simulation
+                )
+            back_up(tree, variant, simulation)
+            done += 1
+    return done
+
+
+@kernel
+def replay_path(
+    game: Any, root: Any, state: Any, tree: Tree, simulation: Any, depth: int, child: int
+) -> None:
+    """Play down to a child of the leaf at the end of the path, and note it on the path."""
+    game.copy(root, state)
+    for ply in range(depth):
+        game.step(state, int(tree.action[simulation.path[ply]]))
+    simulation.path[depth] = child
+    simulation.players[depth] = game.to_play(state)
+    simulation.depth[0] = depth + 1
+    simulation.length[0] = depth + 1
+    game.step(state, int(tree.action[child]))
+
+
+compiled_search_eagerly: Final = CompiledFunction(search_eagerly)

@@ -1,0 +1,60 @@
+"""What a search knows of a game besides its rules: which actions matter, which ends are clear."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled, kernel
+
+
+class Knowledge(Protocol):
+    """What a search may ask before it looks for itself."""
+
+    def list_actions(
+        self, game: Any, state: Any, rng: np.random.Generator, out: NDArray[np.int32]
+    ) -> int:
+        """Write the actions that a node is expanded with; returns how many. None at the end."""
+        ...
+
+    def covers(self, tree: Any, node: int) -> bool:
+        """Whether all that matters is among the node's children: if they lose, so does the node."""
+        ...
+
+    def decides(self, game: Any, state: Any) -> bool:
+        """Whether the outcome of a position in play is known; then it is written into the state."""
+        ...
+
+    def with_memory(self, game: Any) -> Any:
+        """The knowledge with the arrays it needs for a game, empty. Plain Python."""
+        ...
+
+
+@kernel
+def list_legal(
+    self: Any, game: Any, state: Any, rng: np.random.Generator, out: NDArray[np.int32]
+) -> int:
+    """`Knowledge.list_actions` with all that is legal."""
+    return game.legal_actions(state, out)
+
+
+@kernel
+def all_covered(self: Any, tree: Any, node: int) -> bool:
+    """`Knowledge.covers` where nodes are expanded with all actions."""
+    return True
+
+
+@compiled
+class NoKnowledge(NamedTuple):
+    """Nothing but the rules."""
+
+    unused: int = 0
+
+    list_actions = list_legal
+    covers = all_covered
+
+    def decides(self, game: Any, state: Any) -> bool:
+        return False
+
+    def with_memory(self, game: Any) -> "NoKnowledge":
+        return self
