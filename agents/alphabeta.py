@@ -1,4 +1,4 @@
-"""Alpha-beta to a fixed depth, with an evaluation of the positions there: the classic baseline."""
+"""Alpha-beta with an evaluation of the positions at its depth: the classic baseline."""
 
 import math
 import operator
@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.gomoku.evaluation import PatternEvaluation
+from agents.gomoku.knowledge import Candidates
+from agents.gomoku.view import pattern_view
+from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
+from agents.search.knowledge import NoKnowledge
 from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
 from hexenv.games import base
 
@@ -21,6 +26,8 @@ PLY_COST: Final = 2.0**-20
 MARGIN: Final = 2.0**-30
 """How far below the best action of the root others are still told apart."""
 MOST_DEPTH: Final = 1_000
+MOST_DEEPENED: Final = 40
+"""How deep it looks where only the time is given."""
 
 
 class Evaluation(Protocol):
@@ -111,27 +118,42 @@ def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
 
 
 @kernel
-def search(game: Any, evaluation: Any, states: Any, stack: Stack, most: int) -> int:
+def search(
+    game: Any,
+    evaluation: Any,
+    knowledge: Any,
+    states: Any,
+    stack: Stack,
+    most: int,
+    budget: int,
+    rng: np.random.Generator,
+) -> int:
     """Look `most` plies ahead; writes the worth of each legal action into `stack.scores`.
 
     Args:
         game: The game.
         evaluation: Judges the positions at that depth.
+        knowledge: Lists the actions of a position, the one to try first last.
         states: A position for each depth, the root's first.
         stack: As many rows.
         most: How deep.
+        budget: How many positions to look at.
+        rng: The stream of the agent.
 
     Returns:
-        The number of positions looked at.
+        The number of positions looked at; more than `budget` if they were not enough.
     """
     depth = 0
     nodes = 0
     stack.alpha[0], stack.beta[0] = -np.inf, np.inf
     while True:
         nodes += 1
+        if nodes > budget:
+            return nodes
         at_the_end = game.is_terminal(states[depth])
         if not at_the_end and depth < most:
-            stack.left[depth] = game.legal_actions(states[depth], stack.actions[depth])
+            actions = stack.actions[depth]
+            stack.left[depth] = knowledge.list_actions(game, states[depth], rng, actions)
             stack.best[depth] = -np.inf
         else:
             worth = judge(game, evaluation, states[depth], at_the_end, depth)
@@ -161,11 +183,15 @@ class AlphaBeta:
     loss the later.
 
     Args:
-        depth: Plies to look ahead, at least 1.
+        depth: Plies to look ahead, at least 1; by default 4, or as many as there is time for.
         evaluation: Judges the positions at that depth: a value under `@compiled` with a method
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
             -1, `player` has lost, to 1. By default all are worth 0. (Over an environment that is
             not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+        seconds: Seconds a move: it looks a ply ahead, then two, and so on, and plays by the last
+            depth that it could finish.
+        patterns: In Gomoku and TicTacToe: whether to judge by patterns, if no evaluation is given,
+            and to look only at the candidates of RHMCTS (`agents.gomoku.candidates`), best first.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
 
@@ -182,18 +208,28 @@ class AlphaBeta:
 
     def __init__(
         self,
-        depth: int = 4,
+        depth: int | None = None,
         evaluation: Evaluation | Callable[[Any, Any, int], float] | None = None,
+        seconds: float | None = None,
+        patterns: bool = False,
         route: str = "auto",
         seed: int | None = None,
     ) -> None:
+        if depth is None:
+            depth = 4 if seconds is None else MOST_DEEPENED
         try:
             self.depth = operator.index(depth)
         except TypeError:
             raise ValueError(f"expected a whole number of plies, got {depth!r}") from None
         if not 1 <= self.depth <= MOST_DEPTH:
             raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
+        if seconds is not None:
+            check_budget(None, seconds)
         check_route(route)
+        self.seconds = seconds
+        self.patterns = patterns
+        if patterns and evaluation is None:
+            evaluation = PatternEvaluation()
         self.evaluation = _as_evaluation(evaluation)
         self.route = route
         self.statistics: Statistics | None = None
@@ -207,10 +243,15 @@ class AlphaBeta:
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        view = planner_view(env, self.route)
+        view = self._view(env)
         self._search(view, self._arguments(view))
 
+    def _view(self, env: Any) -> View:
+        view = planner_view(env, self.route)
+        return pattern_view(view) if self.patterns else view
+
     def _arguments(self, view: View) -> tuple[Any, ...]:
+        """All but the depth: what stays the same while it deepens."""
         depth = min(self.depth, view.game.max_plies())
         stack = new_stack(depth, view.game.num_actions())
         if isinstance(view.root, ForeignState):
@@ -218,11 +259,13 @@ class AlphaBeta:
         else:
             states = base.new_states(view.game, depth + 1)
         view.game.copy(view.root, states[0])
-        return view.game, self.evaluation, states, stack, depth
+        knowledge = Candidates(budget=0) if self.patterns else NoKnowledge()
+        memory = knowledge.with_memory(view.game)
+        return view.game, self.evaluation, memory, states, stack
 
     def _search(self, view: View, arguments: tuple[Any, ...]) -> Callable[..., int]:
         if view.compiles and is_compiled(self.evaluation):
-            return compiled_search.specialise(*arguments)
+            return compiled_search.specialise(*arguments, 1, 1, self._rng)
         if self.route == "compiled":
             raise ValueError(
                 f'route "compiled" needs an evaluation under @compiled, got {self.evaluation}'
@@ -232,20 +275,46 @@ class AlphaBeta:
     def act(self, env: Any) -> int:
         """The best action within the depth; see `Agent.act`."""
         check_in_play(env)
-        view = planner_view(env, self.route)
+        view = self._view(env)
         arguments = self._arguments(view)
         run = self._search(view, arguments)
         started = time.perf_counter()
-        nodes = run(*arguments)
+        scores, nodes = self._deepen(run, arguments, started)
         seconds = time.perf_counter() - started
-        legal = base.legal_actions(view.game, view.root)
-        scores = cast("Stack", arguments[3]).scores[legal]
-        best = np.flatnonzero(scores == scores.max())
-        action = legal[int(best[int(self._rng.random() * len(best))])]
-        self.statistics = _statistics(
-            scores, legal, action, view.game.num_actions(), nodes, seconds
-        )
+        tried = np.flatnonzero(scores > -np.inf)
+        best = tried[scores[tried] == scores[tried].max()]
+        action = int(best[int(self._rng.random() * len(best))])
+        self.statistics = _statistics(scores, tried, action, nodes, seconds)
         return action
+
+    def _deepen(
+        self, run: Callable[..., int], arguments: tuple[Any, ...], started: float
+    ) -> tuple[NDArray[np.float64], int]:
+        """Search to the depth, or ever deeper while there is time.
+
+        Returns:
+            ``(num_actions,)``: what each action is worth, -inf of those that were not tried; and
+            how many positions were looked at.
+        """
+        stack = cast("Stack", arguments[-1])
+        most = len(stack.best) - 1
+        scores, total = stack.scores, 0
+        for depth in range(1 if self.seconds is not None else most, most + 1):
+            budget = 2**62
+            if self.seconds is not None and total > 0:
+                elapsed = time.perf_counter() - started
+                budget = int(total * (self.seconds - elapsed) / elapsed)
+            if budget <= 0:
+                break
+            stack.scores[:] = -np.inf
+            nodes = run(*arguments, depth, budget, self._rng)
+            total += nodes
+            if nodes > budget:
+                break
+            scores = stack.scores.copy()
+            if abs(scores.max()) > 1:
+                break
+        return scores, total
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
@@ -265,17 +334,16 @@ def _as_evaluation(evaluation: Any) -> Evaluation:
 
 def _statistics(
     scores: NDArray[np.float64],
-    legal: list[int],
+    tried: NDArray[np.intp],
     action: int,
-    num_actions: int,
     nodes: int,
     seconds: float,
 ) -> Statistics:
     """What the search found, in the form of any search."""
-    visits = np.zeros(num_actions, np.int64)
-    visits[legal] = 1
-    values = np.zeros(num_actions)
-    values[legal] = np.clip(scores, -1, 1) + 0.0  # no -0
+    visits = np.zeros(len(scores), np.int64)
+    visits[tried] = 1
+    values = np.zeros(len(scores))
+    values[tried] = np.clip(scores[tried], -1, 1) + 0.0  # no -0
     best = float(scores.max())
     proven = int(math.copysign(1, best)) if abs(best) > 1 else None
     return Statistics(visits, values, [action], nodes, seconds, proven)

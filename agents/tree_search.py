@@ -39,7 +39,7 @@ FINAL_MOVES: Final = ("visits", "value", "lcb")
 THREAT_SHARE: Final = 0.2
 """How much of its time an agent looks for wins by threats before it searches."""
 THREAT_DEPTH: Final = 12
-THREAT_NODES: Final = 100_000
+THREAT_NODES: Final = 20_000
 CHECKS: Final = 32
 """How often in a search `early_stop` looks whether the choice can still change."""
 

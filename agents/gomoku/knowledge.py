@@ -69,6 +69,8 @@ def list_near(
     if game.is_terminal(state):
         return 0
     count = list_best(game, state, n, reach, defend, scratch.merits, out)
+    for i in range(count // 2):  # the most promising last
+        out[i], out[count - 1 - i] = out[count - 1 - i], out[i]
     if count == 0 and state.ply == 0:
         out[0] = game.rules.rows // 2 * game.rules.columns + game.rules.columns // 2
         return 1

@@ -14,7 +14,11 @@ class Knowledge(Protocol):
     def list_actions(
         self, game: Any, state: Any, rng: np.random.Generator, out: NDArray[np.int32]
     ) -> int:
-        """Write the actions that a node is expanded with; returns how many. None at the end."""
+        """Write the actions that a node is expanded with, the most promising last.
+
+        Returns:
+            How many; none at the end of the game.
+        """
         ...
 
     def covers(self, tree: Any, node: int) -> bool:
