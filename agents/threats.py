@@ -113,7 +113,7 @@ class ThreatSolver:
         self.game = game
         self._search = new_threat_search(game, memory)
         self.is_settled = False
-        state = base.new_state(game)
+        state = game.start[0]
         self._fours, self._threats = search_fours, search_threats
         if compiles:
             search = self._search

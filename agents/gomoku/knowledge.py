@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
 from agents.gomoku.candidates import count_kinds, list_best, list_forced, list_urgent
-from agents.gomoku.threats import FourSearch, new_four_search, search_fours
+from agents.gomoku.threats import new_four_search, search_fours
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State
@@ -31,7 +31,8 @@ class FourThreats(NamedTuple):
 
     budget: int = 100
     """How many fours to try at a leaf."""
-    search: FourSearch | None = None
+    search: Any = None
+    """A `FourSearch`."""
 
     list_actions = list_legal
     covers = all_covered
@@ -91,8 +92,10 @@ class Candidates(NamedTuple):
     """What the other side's points on a cell count, against one's own."""
     budget: int = 100
     """How many fours to try at a leaf for a win by them; 0: none."""
-    search: FourSearch | None = None
-    scratch: Scratch | None = None
+    search: Any = None
+    """A `FourSearch`."""
+    scratch: Any = None
+    """A `Scratch`."""
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):
@@ -120,7 +123,8 @@ class ForcedMoves(NamedTuple):
     reach: int = 2
     heuristics: int = 0b11111110
     defend: float = 1.0
-    scratch: Scratch | None = None
+    scratch: Any = None
+    """A `Scratch`."""
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):

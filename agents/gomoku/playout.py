@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from agents.gomoku.board import WINS
 from agents.gomoku.candidates import applies, draw_cell, list_best
 from agents.gomoku.evaluation import SCALE, evaluate_board
-from agents.gomoku.knowledge import Scratch, new_scratch
+from agents.gomoku.knowledge import new_scratch
 from agents.gomoku.threats import find_kind
 from agents.search.simulation import Simulation, no_moves, no_update
 from hexenv.compiled import compiled
@@ -36,7 +36,8 @@ class GuidedPlayout(NamedTuple):
     scale: float = SCALE
     judges: bool = True
     """Whether a simulation that is cut has the evaluation for its result, or counts as drawn."""
-    scratch: Scratch | None = None
+    scratch: Any = None
+    """A `Scratch`."""
 
     update = no_update
     needs_moves = no_moves

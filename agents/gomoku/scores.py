@@ -2,7 +2,7 @@
 
 import json
 import os
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,6 @@ def load_worth(path: str | os.PathLike[str]) -> NDArray[np.int64]:
             found = json.load(file)
         if not isinstance(found, dict):
             raise ValueError(f"expected an object, got {type(found).__name__}")
-        return worth_array(found)
+        return worth_array(cast("dict[str, int]", found))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None

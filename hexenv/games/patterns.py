@@ -21,7 +21,7 @@ length a "four" is one stone short of winning, a "three" two stones, and so on.
 """
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class PatternTable(NamedTuple):
     reach: int
     """How many cells either side of the stone a window has."""
     radius: int
-    """How far away a stone can change a class: not at the window's ends, where longer is as good."""
+    """How far away a stone can change a class: not at the ends of the window if more is as good."""
     ternary: NDArray[np.int32]
     """``(2 ** (2 * reach + 1),)``: a window's bits as the digits of a ternary number, without the
     cell in the middle."""
@@ -125,16 +125,14 @@ class _Windows:
     def __init__(self, connect: int) -> None:
         self.reach = connect
         self.size = 3 ** (2 * connect)
-        places = np.arange(2 * connect + 1)
-        self.weights: NDArray[np.int64] = np.where(
-            places == connect, 0, 3 ** (places - (places > connect))
-        )
-        numbers: Any = np.arange(self.size)[:, None]
-        self.digits: NDArray[np.int8] = (numbers // np.maximum(self.weights, 1) % 3).astype(np.int8)
-        self.digits[:, connect] = 1
-        own = self.digits == 1
-        self.left: NDArray[np.int64] = np.cumprod(own[:, connect - 1 :: -1], axis=1).sum(axis=1)
-        self.right: NDArray[np.int64] = np.cumprod(own[:, connect + 1 :], axis=1).sum(axis=1)
+        weights = [3**place for place in range(2 * connect)]
+        self.weights = np.array([*weights[:connect], 0, *weights[connect:]], np.int64)
+        self.digits = np.ones((self.size, 2 * connect + 1), np.int8)
+        for place in [*range(connect), *range(connect + 1, 2 * connect + 1)]:
+            self.digits[:, place] = np.arange(self.size, dtype=np.int64) // self.weights[place] % 3
+        own = (self.digits == 1).astype(np.int64)
+        self.left = cast("NDArray[np.int64]", own[:, connect - 1 :: -1].cumprod(axis=1).sum(axis=1))
+        self.right = cast("NDArray[np.int64]", own[:, connect + 1 :].cumprod(axis=1).sum(axis=1))
         self.run: NDArray[np.int64] = self.left + 1 + self.right
         """How many stones in a row the one in the middle is part of."""
 
@@ -168,8 +166,7 @@ class _Windows:
 
 def _ternary(connect: int) -> NDArray[np.int32]:
     """`PatternTable.ternary`."""
-    bits = np.arange(2 ** (2 * connect + 1))
-    below = bits & (2**connect - 1)
-    outer: Any = below | (bits >> (connect + 1) << connect)
-    digits: Any = outer[:, None] >> np.arange(2 * connect) & 1
-    return (digits * 3 ** np.arange(2 * connect)).sum(axis=1).astype(np.int32)
+    bits = np.arange(2 ** (2 * connect + 1), dtype=np.int32)
+    outer = bits & (2**connect - 1) | bits >> (connect + 1) << connect
+    digits = [(outer >> place & 1) * 3**place for place in range(2 * connect)]
+    return np.stack(digits).sum(axis=0, dtype=np.int32)
