@@ -7,6 +7,7 @@
 ['uct:simulations=100', 'greedy', 'random']
 """
 
+from agents.agent import ForfeitError
 from agents.match import (
     GameResult,
     MatchSummary,
@@ -28,6 +29,7 @@ __all__ = [
     "AgentStanding",
     "CallableAgent",
     "Entrant",
+    "ForfeitError",
     "GameResult",
     "MatchSummary",
     "OnMove",

@@ -159,6 +159,8 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
     wide_console().print(table)
+    for reason in summary.reasons:
+        click.echo(reason)
 
 
 @main.command()

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from agents.agent import Agent, Statistics
+from agents.agent import Agent, ForfeitError, Statistics
 from agents.match import play_game, prepare
 from agents.naming import make_agent
 from agents.search.foreign import action_mask
@@ -151,6 +151,8 @@ class _Seat:
     def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return call(*arguments)
+        except ForfeitError:  # no failure: the agent loses
+            raise
         except (Exception, SystemExit) as error:
             raise AgentError(f"{self._label}: {type(error).__name__}: {error}") from error
 
