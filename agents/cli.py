@@ -20,6 +20,8 @@ from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
 from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
 from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.gomocup_command import gomocup
+from agents.htp_command import htp
 from agents.human import HumanPlayer
 from agents.models import PolicyError
 from agents.naming import (
@@ -220,6 +222,8 @@ def list_all(as_json: bool) -> None:
 
 
 main.add_command(accuracy)
+main.add_command(gomocup)
+main.add_command(htp)
 main.add_command(network)
 main.add_command(topp)
 main.add_command(tournament)
