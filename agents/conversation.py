@@ -146,7 +146,8 @@ def bring_to(env: BoardEnv, actions: Sequence[int]) -> bool:
     Returns:
         Whether all actions are legal in their order; else the environment is anywhere.
     """
-    if env.actions != list(actions[: len(env.actions)]):
+    played = len(env.actions)
+    if played != env.state.ply or env.actions != list(actions[:played]):
         env.reset()
     for action in actions[len(env.actions) :]:
         if not env.is_legal(action):

@@ -36,12 +36,12 @@ class Clock:
 
     def __init__(self) -> None:
         self.main, self.period, self.stones = 0.0, 0.0, 0
-        self.used = [0.0, 0.0]
-        self.told: list[tuple[float, int] | None] = [None, None]
+        self.start_game()
 
     def start_game(self) -> None:
         """Let both colours have all their time."""
-        self.used, self.told = [0.0, 0.0], [None, None]
+        self.used = [0.0, 0.0]
+        self.told: list[tuple[float, int] | None] = [None, None]
 
     def limit(self, colour: int, moves: int) -> float | None:
         """Seconds for a move; None for no limit.
@@ -278,9 +278,8 @@ class HTPServer:
         cells = [stone.cell for stone in stones]
         if first == 1:
             cells, size = [mirrored(cell, size) for cell in cells], (columns, rows)
-        swap = (
-            self._allow_swap and first == 0 and rows == columns and len(stones) == len(self._moves)
-        )
+        has_swapped = len(stones) < len(self._moves)
+        swap = self._allow_swap and first == 0 and rows == columns and not has_swapped
         env = self._env(size, swap)
         in_turn = all(stone.colour == first ^ n & 1 for n, stone in enumerate(stones))
         if not (in_turn and bring_to(env, cells)):
