@@ -96,7 +96,8 @@ class GomocupEngine(EngineAgent):
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move. Engines have no seeds."""
-        self._known = None
+        if self._known != ():  # else it has only just been started
+            self._known = None
         self._left = self.match_seconds
 
     def get_ready(self, raw: Any) -> None:

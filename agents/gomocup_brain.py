@@ -303,15 +303,13 @@ class GomocupBrain:
         self._check_started()
         stones: list[Stone] = []
         for line in lines:
-            fields = line.strip().rsplit(",", 1)
-            owner = whole_number(fields[-1])
-            if len(fields) < 2 or owner not in (MINE, THEIRS, NOBODYS):
+            place, _, field = line.strip().rpartition(",")
+            owner = whole_number(field)
+            if read_coordinates(place) is None or owner not in (MINE, THEIRS, NOBODYS):
                 raise ValueError(f"expected x,y,field with a field of 1, 2 or 3, got {line!r:.60}")
             if owner == NOBODYS:
-                raise ValueError(
-                    "expected a board without fields of 3: continuous games are not played"
-                )
-            stones.append(Stone(self._cell(fields[0]), owner))
+                raise ValueError("expected fields of 1 and 2: continuous games are not played")
+            stones.append(Stone(self._cell(place), owner))
         if len({stone.cell for stone in stones}) < len(stones):
             raise ValueError("expected each cell once")
         self._stones = stones

@@ -74,7 +74,8 @@ class HTPEngine(EngineAgent):
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move. Engines have no seeds."""
-        self._known = None
+        if self._known != ():  # else its board is empty
+            self._known = None
 
     def get_ready(self, raw: Any) -> None:
         """Start the engine, and show it the position."""
