@@ -18,7 +18,7 @@ from agents.agent import Agent
 from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
-from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
+from agents.arena import GameResult, MatchSummary, close, play_match, prepare, summarise
 from agents.doors import INTERRUPTED, clear_errors, wide_console
 from agents.gomocup_command import gomocup
 from agents.htp_command import htp
@@ -97,6 +97,7 @@ def match(
         failure = error
     finally:
         env.close()
+        close(players)
     summary = summarise(results)
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
@@ -190,6 +191,7 @@ def play(
         env.reset(options={"moves": moves} if moves else None)
         prepare(env, [opponent])
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
+    close([opponent])
 
 
 @main.command("list")

@@ -104,14 +104,17 @@ class EngineProcess:
         Raises:
             ForfeitError: If there was none in time, or the engine has exited.
         """
-        started = time.monotonic()
         try:
-            line = self._lines.get(timeout=max(deadline - started, 0.0))
-        except queue.Empty:
+            line = self._lines.get(timeout=deadline - time.monotonic())
+        except (queue.Empty, ValueError):  # the latter where the deadline is over
             raise ForfeitError("no answer in time") from None
         if line is None:
             raise ForfeitError(self._exit_reason())
         return line
+
+    def has_ended(self) -> bool:
+        """Whether there will be no more output than has been read or waits to be."""
+        return not self._threads[1].is_alive()
 
     def _exit_reason(self) -> str:
         """How it ended, with the last it has said of errors."""
@@ -281,8 +284,12 @@ class EngineAgent:
             engine.close(self.farewell)
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move. Engines have no seeds."""
-        raise NotImplementedError
+        """Begin another game with the next move; engines have no seeds.
+
+        One that has ended since the last game is forgotten: that is no loss of the next.
+        """
+        if self._engine is not None and self._engine.has_ended():
+            self.close()
 
     def get_ready(self, raw: Any) -> None:
         """Bring the engine to where it can be asked for a move of this game, on nobody's clock."""

@@ -95,7 +95,8 @@ class GomocupEngine(EngineAgent):
         return {**super().__getstate__(), "_game": None, "_known": None}
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move. Engines have no seeds."""
+        """Begin another game with the next move; engines have no seeds."""
+        super().reset(seed)
         if self._known != ():  # else it has only just been started
             self._known = None
         self._left = self.match_seconds

@@ -336,7 +336,7 @@ class GomocupBrain:
         return self._text(cell)
 
     def _opening(self) -> list[int]:
-        """Three stones that favour nobody much."""
+        """Three stones about the centre, or far from each other on a board too small for that."""
         rows, columns = self._check_started()
         if min(rows, columns) < 7:
             return [0, columns // 2, rows * columns - 1]

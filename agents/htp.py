@@ -73,7 +73,8 @@ class HTPEngine(EngineAgent):
         return {**super().__getstate__(), "_game": None, "_known": None}
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move. Engines have no seeds."""
+        """Begin another game with the next move; engines have no seeds."""
+        super().reset(seed)
         if self._known != ():  # else its board is empty
             self._known = None
 

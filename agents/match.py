@@ -2,7 +2,7 @@
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -96,6 +96,17 @@ def prepare(env: Any, agents: Sequence[Agent]) -> None:
     for agent in agents:
         if hasattr(agent, "prepare"):
             cast("Any", agent).prepare(env)
+
+
+def close(agents: Iterable[Agent]) -> None:
+    """Let agents end what they have started, such as an engine's process.
+
+    Args:
+        agents: Those without a method `close` are left alone.
+    """
+    for agent in agents:
+        if hasattr(agent, "close"):
+            cast("Any", agent).close()
 
 
 def is_legal(env: Any, action: Any) -> bool:

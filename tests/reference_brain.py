@@ -81,6 +81,8 @@ def move():
         misbehave(x, y)
     else:
         say(f"{x},{y}")
+    if fault == "once":
+        sys.exit(0)
 
 
 if fault == "child":

@@ -136,6 +136,21 @@ def test_a_flood_of_output_stops_neither_side(stream):
     engine.close()
 
 
+def read_until(engine, deadline):
+    while time.monotonic() < deadline + PROMPTLY:
+        engine.read_line(deadline)
+
+
+def test_many_lines_are_no_answer_for_ever():
+    engine = script("while True: print('thinking')")
+    deadline = time.monotonic() + 0.2
+    with pytest.raises(ForfeitError, match="no answer in time"):
+        read_until(engine, deadline)
+    assert not engine.has_ended()
+    engine.close("END")
+    assert engine.has_ended()
+
+
 def test_one_that_is_told_to_end_has_the_time_to(tmp_path):
     path = tmp_path / "farewell"
     engine = script(f"open({str(path)!r}, 'w').write(input())")

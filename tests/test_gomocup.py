@@ -683,6 +683,19 @@ def test_after_a_crash_the_next_game_has_a_new_engine():
     assert all(result.forfeit for result in results)
 
 
+def test_one_that_ends_between_games_is_started_again():
+    agent = engine("once")
+    env = gomoku_v0.env(6)
+    for _ in range(2):
+        env.reset()
+        assert agent.act(env) == 0
+        deadline = time.monotonic() + PROMPTLY
+        while not agent.engine().has_ended() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        agent.reset()
+    agent.close()
+
+
 @sees_processes
 def test_an_engines_children_end_with_it(tmp_path):
     log = tmp_path / "log"
