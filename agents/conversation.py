@@ -86,12 +86,13 @@ class Thinker:
         self.agent = agent
         self._own_seconds: float | None = getattr(agent, "seconds", None)
 
-    def think(self, env: BoardEnv, limit: float | None) -> tuple[int, float]:
+    def think(self, env: BoardEnv, limit: float | None, share: float = 1.0) -> tuple[int, float]:
         """What the agent plays.
 
         Args:
             env: The position.
             limit: Seconds until the answer has to be there; None for the agent's own budget.
+            share: How much of the time for searching to use.
 
         Returns:
             The action, and its value for the player to move, -1 to 1; 0 where the agent does not
@@ -100,7 +101,7 @@ class Thinker:
         Raises:
             ValueError: If it is not legal.
         """
-        self._set_seconds(self._own_seconds if limit is None else search_seconds(limit))
+        self._set_seconds(self._own_seconds if limit is None else share * search_seconds(limit))
         action = self.agent.act(env)
         if not env.is_legal(action):
             raise ValueError(f"expected a legal action of the agent, got {action!r}")
@@ -109,6 +110,7 @@ class Thinker:
 
     def warm_up(self, env: BoardEnv) -> None:
         """Compile all that a move needs, so that the first takes no longer than others."""
+        env.begin_at(env.state, [])
         if hasattr(self.agent, "prepare"):
             prepare: Any = getattr(self.agent, "prepare")  # noqa: B009  (not of the protocol)
             prepare(env)

@@ -269,7 +269,7 @@ class GomocupBrain:
         limit = self._watch.left_of(self._limits.of_move(mine))
         thinking = Stopwatch()
         try:
-            return self._thinker.think(env, None if limit is None else max(share * limit, 0.0))
+            return self._thinker.think(env, limit, share)
         finally:
             self._limits.used += thinking.seconds()
 

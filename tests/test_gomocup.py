@@ -764,6 +764,22 @@ def test_an_engine_in_a_tournament(tmp_path):
     assert table.agents[0].agent == "greedy"
 
 
+def test_forfeits_on_the_command_line():
+    reason = "the engine exited with status 3: a bug of mine"
+    crashing = f"gomocup:command={REFERENCE} crash,seconds=20"
+    words = ["gomoku", "--option", "board_size=6"]
+    match = ["match", *words, "random", crashing, "--games", "2"]
+    output = CliRunner().invoke(main, match).stdout
+    assert f"game 1: B forfeits: {reason}\ngame 2: B forfeits: {reason}\n" in output
+    told = json.loads(CliRunner().invoke(main, [*match, "--json"]).stdout)
+    assert (told["wins"], told["forfeits"], told["illegal_moves"]) == (2, [0, 2], [0, 0])
+    assert told["reasons"] == [f"game {number}: B forfeits: {reason}" for number in (1, 2)]
+    moves = "f1\ne1\nd1\nc1\n"
+    played = CliRunner().invoke(main, ["play", *words, crashing], input=moves)
+    assert f"the agent forfeits: {reason}" in played.stdout
+    assert played.exit_code == 0
+
+
 def test_our_brain_as_an_engine():
     agent = GomocupEngine(shlex.join([*BRAIN, "greedy"]), seconds=PROMPTLY)
     results = list(play_match(gomoku_v0.env(7), [agent, GreedyAgent()], 2))
