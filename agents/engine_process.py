@@ -4,7 +4,6 @@ import os
 import queue
 import shlex
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -28,6 +27,8 @@ MOST_LINES: Final = 10_000
 Lines: TypeAlias = "queue.Queue[str | None]"
 """Lines of an engine's output, and None at its end."""
 
+KILLED: Final = 9
+"""The signal that ends any process."""
 GUARD: Final = 'read -r line; kill -9 "-$1" 2>/dev/null'
 """A shell script that waits until its parent is gone, however that ended, and ends the engine."""
 
@@ -120,7 +121,7 @@ class EngineProcess:
         """How it ended, with the last it has said of errors."""
         self._kill()
         status = self._process.returncode
-        if status == -signal.SIGKILL:
+        if status == -KILLED:
             reason = "the engine closed its output, or was killed"
         elif status < 0:
             reason = f"the engine was ended by signal {-status}"
@@ -173,7 +174,7 @@ def _kill(
         guard.wait()
         cast("IO[bytes]", guard.stdin).close()
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # not reaped yet: the number is still its own
+            os.killpg(process.pid, KILLED)  # not reaped yet: the number is still its own
     process.kill()
     process.wait()
     sent.put(None)

@@ -5,6 +5,7 @@ commands in any case, and whatever a manager sends gets an answer: ``ERROR`` for
 known command, ``UNKNOWN`` for all others.
 """
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast
@@ -26,10 +27,10 @@ FEWEST_MOVES_LEFT: Final = 10
 USUAL_MOVES: Final = 30
 """Moves that the time left for a match is shared among: to the usual end, but never fewer."""
 
-RESERVED_MEMORY: Final = 300 * 2**20
+RESERVED_MEMORY: Final = 200 * 2**20
 """Bytes that the interpreter and the libraries take besides the search."""
-NODE_BYTES: Final = 200
-"""What a node of a search takes at most."""
+NODE_BYTES: Final = 64
+"""What a node of a search tree takes at most."""
 FEWEST_NODES: Final = 10_000
 
 BALANCED: Final = 0.15
@@ -391,12 +392,17 @@ class GomocupBrain:
         if self._most_nodes is None:
             return
         agent: Any = self._thinker.agent
-        agent.max_nodes = self._most_nodes
+        nodes = self._most_nodes
         if size > 0:
-            room = (size - RESERVED_MEMORY) // NODE_BYTES
-            agent.max_nodes = min(self._most_nodes, max(room, FEWEST_NODES))
+            room = (size - RESERVED_MEMORY) // NODE_BYTES // getattr(agent, "workers", 1)
+            nodes = min(nodes, max(room, FEWEST_NODES))
             if room < FEWEST_NODES:
                 self._problems.append(f"{size} bytes of memory are too few to hold to")
+        if nodes != agent.max_nodes:
+            agent.reset()
+            self._thinker.agent = agent = copy.deepcopy(agent)  # without the memory of its trees
+            agent.max_nodes = nodes
+            self._make_env()
 
 
 def whole_number(text: str) -> int | None:

@@ -312,16 +312,18 @@ def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
 
 
 def test_memory_bounds_the_tree():
-    agent = UCT(10)
-    most = agent.max_nodes
-    talk("> START 6\n< OK\n> INFO max_memory 1000000000", agent)
-    assert 10_000 < agent.max_nodes < most
-    talk("> INFO max_memory 0", agent)
-    talk(
-        "> INFO max_memory 1000\n> ABOUT\n< MESSAGE 1000 bytes of memory are too few*\n< name*",
-        agent,
-    )
-    assert agent.max_nodes == 10_000
+    def nodes(transcript):
+        agent = talk(transcript, UCT(seconds=9))._thinker.agent
+        return agent.max_nodes, len(agent._searchers[0].tree.action)
+
+    most = UCT().max_nodes
+    for said in ("> START 6\n< OK\n> INFO max_memory {}", "> INFO max_memory {}\n> START 6\n< OK"):
+        bound, made = nodes(said.format(300_000_000))
+        assert 1_000_000 < bound < most
+        assert made == bound
+        assert nodes(said.format(0)) == (most, most)
+    few = "> INFO max_memory 1000\n> START 6\n< MESSAGE 1000 bytes of memory are too few*\n< OK"
+    assert nodes(few) == (10_000, 10_000)
 
 
 @pytest.mark.parametrize(
