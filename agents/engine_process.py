@@ -146,16 +146,20 @@ class EngineProcess:
 
 
 def _new_guard(group: int) -> "subprocess.Popen[bytes] | None":
-    """A process that ends a process group when this process is gone, even by SIGKILL."""
-    if os.name != "posix":
+    """A process that ends a process group when this process is gone, even by SIGKILL.
+
+    Where there is no shell, None: then only an end that Python sees ends the engine.
+    """
+    try:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, "sh", str(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
         return None
-    return subprocess.Popen(
-        ["/bin/sh", "-c", GUARD, "sh", str(group)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 def _kill(
@@ -173,6 +177,7 @@ def _kill(
         guard.kill()
         guard.wait()
         cast("IO[bytes]", guard.stdin).close()
+    if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, KILLED)  # not reaped yet: the number is still its own
     process.kill()

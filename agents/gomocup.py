@@ -157,7 +157,8 @@ class GomocupEngine(EngineAgent):
             self._left = max(self._left - (time.monotonic() - started), 0.0)
         if not raw.is_legal(action):
             raise ForfeitError(f"illegal move {coordinates(game, action)}")
-        self._known = (*raw.actions, action)
+        is_whole = len(raw.actions) == raw.state.ply
+        self._known = (*raw.actions, action) if is_whole else None
         return action
 
     def _question(self, raw: Any) -> Sequence[str]:

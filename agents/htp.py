@@ -98,7 +98,7 @@ class HTPEngine(EngineAgent):
             self._play(raw, actions[len(known) :], len(known))
         else:
             self._set_up(raw)
-        self._known = actions
+        self._known = actions if is_whole else None
 
     def _greet(self) -> None:
         for command in filter(None, map(str.strip, self.setup.split(";"))):
@@ -143,7 +143,8 @@ class HTPEngine(EngineAgent):
         if not is_done:
             raise ForfeitError(f"refused {command}: {answer:.200}")
         action = self._read_move(raw, answer.lower())
-        self._known = (*raw.actions, action)
+        if self._known is not None:
+            self._known = (*self._known, action)
         return action
 
     def _read_move(self, raw: Any, text: str) -> int:

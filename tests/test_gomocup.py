@@ -621,9 +621,12 @@ def test_a_rectangle_and_a_position_to_start_from(tmp_path):
     assert agent.act(env) == 1
     env.reset(options={"board": "X O . . . . . .\n" + ". . . . . . . .\n" * 5})
     assert agent.act(env) == 2
+    env.reset()
+    assert agent.act(env) == 0
     agent.close()
     said = log.read_text().splitlines()
     assert said[0] == "RECTSTART 8,6"
+    assert said.count("RESTART") == 2
     start = said.index("BOARD")
     assert said[start : start + 5] == ["BOARD", "0,0,2", "1,1,1", "2,2,2", "DONE"]
     start = said.index("BOARD", start + 1)

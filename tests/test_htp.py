@@ -494,11 +494,13 @@ def test_a_rectangle_and_positions_to_start_from(tmp_path):
     assert agent.act(env) == 1
     env.reset(options={"board": "X O . ./. . . ./O . . X"})
     assert agent.act(env) == 2
+    env.reset()
+    assert agent.act(env) == 0
     agent.close()
     assert log.read_text().splitlines() == [
         "known_command time_settings", "boardsize 4 3", "clear_board", "play black a1",
         "play white d3", "genmove black", "clear_board", "play black a1", "play white b1",
-        "play black d3", "play white a3", "genmove black", "quit",
+        "play black d3", "play white a3", "genmove black", "clear_board", "genmove black", "quit",
     ]  # fmt: skip
 
 
