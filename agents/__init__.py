@@ -8,15 +8,17 @@
 2
 """
 
-from agents.agent import Agent, GreedyAgent, RandomAgent, Statistics
+from agents.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
 from agents.alphabeta import AlphaBeta
 from agents.alphazero import AlphaZero
 from agents.anet import ANETRolloutMCTS
 from agents.distance import DistanceMCTS
 from agents.flat import FlatMonteCarlo
+from agents.gomocup import GomocupEngine
 from agents.grave import GRAVE
 from agents.gumbel import GumbelAgent
 from agents.history import HistoryMCTS
+from agents.htp import HTPEngine
 from agents.lgr import LGR
 from agents.mast import MAST
 from agents.network import NetworkAgent
@@ -44,8 +46,11 @@ __all__ = [
     "AlphaZero",
     "DistanceMCTS",
     "FlatMonteCarlo",
+    "ForfeitError",
+    "GomocupEngine",
     "GreedyAgent",
     "GumbelAgent",
+    "HTPEngine",
     "HistoryMCTS",
     "NetworkAgent",
     "PUCTAgent",

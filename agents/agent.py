@@ -42,6 +42,20 @@ class Statistics:
     proven: int | None = None
 
 
+class ForfeitError(Exception):
+    """Raised by an agent's `act` when it loses the game at once: its engine crashed, or was late.
+
+    `agents.match.play_game` makes a lost game of it. What is nobody's loss is any other exception.
+
+    Args:
+        reason: What happened.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Agent(Protocol):
     """Whatever chooses actions in a PettingZoo AEC environment."""
 
@@ -55,6 +69,7 @@ class Agent(Protocol):
 
         Raises:
             ValueError: If the game is over, or the agent cannot play in this environment.
+            ForfeitError: If the agent gives the game up, or its engine breaks the rules of playing.
         """
         ...
 

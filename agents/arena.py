@@ -7,10 +7,12 @@
 ['uct:simulations=100', 'greedy', 'random']
 """
 
+from agents.agent import ForfeitError
 from agents.match import (
     GameResult,
     MatchSummary,
     OnMove,
+    close,
     is_legal,
     play_game,
     play_match,
@@ -28,6 +30,7 @@ __all__ = [
     "AgentStanding",
     "CallableAgent",
     "Entrant",
+    "ForfeitError",
     "GameResult",
     "MatchSummary",
     "OnMove",
@@ -38,6 +41,7 @@ __all__ = [
     "Tournament",
     "TournamentRun",
     "bradley_terry",
+    "close",
     "is_legal",
     "play_game",
     "play_match",

@@ -18,8 +18,10 @@ from agents.agent import Agent
 from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
-from agents.arena import GameResult, MatchSummary, play_match, prepare, summarise
+from agents.arena import GameResult, MatchSummary, close, play_match, prepare, summarise
 from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.gomocup_command import gomocup
+from agents.htp_command import htp
 from agents.human import HumanPlayer
 from agents.models import PolicyError
 from agents.naming import (
@@ -95,6 +97,7 @@ def match(
         failure = error
     finally:
         env.close()
+        close(players)
     summary = summarise(results)
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
@@ -159,6 +162,8 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
     wide_console().print(table)
+    for reason in summary.reasons:
+        click.echo(reason)
 
 
 @main.command()
@@ -186,6 +191,7 @@ def play(
         env.reset(options={"moves": moves} if moves else None)
         prepare(env, [opponent])
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
+    close([opponent])
 
 
 @main.command("list")
@@ -218,6 +224,8 @@ def list_all(as_json: bool) -> None:
 
 
 main.add_command(accuracy)
+main.add_command(gomocup)
+main.add_command(htp)
 main.add_command(network)
 main.add_command(topp)
 main.add_command(tournament)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from agents.agent import Agent
+from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
 from agents.search.foreign import is_over
 from hexenv.games import notation
@@ -45,6 +45,8 @@ class HumanPlayer:
                     self._play(self.opponent.act(self.env), "the agent")
         except (click.Abort, EOFError, KeyboardInterrupt):
             click.echo("\nstopped")
+        except ForfeitError as forfeit:
+            click.echo(f"the agent forfeits: {forfeit.reason}")
         else:
             click.echo(f"\n{self.env.render()}")
             self._say_result()

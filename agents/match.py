@@ -2,13 +2,13 @@
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from agents.agent import Agent
+from agents.agent import Agent, ForfeitError
 from agents.search.foreign import ForeignGame, ForeignState, action_mask, is_over
 from agents.tree_search import wilson_interval
 
@@ -27,6 +27,7 @@ class GameResult:
         illegal: The agent that lost by an illegal action, or None.
         seconds: Time each agent spent choosing.
         moves: Moves each agent made.
+        forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
     """
 
     first: int
@@ -35,6 +36,12 @@ class GameResult:
     illegal: int | None
     seconds: tuple[float, float]
     moves: tuple[int, int]
+    forfeit: str | None = None
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """The agent that lost by a forfeit, or None."""
+        return None if self.forfeit is None else int(self.outcome > 0)
 
 
 def play_game(
@@ -42,7 +49,7 @@ def play_game(
 ) -> GameResult:
     """Play a game that has been reset to its end.
 
-    An agent that chooses an illegal action loses at once.
+    An agent that chooses an illegal action, or raises `ForfeitError`, loses at once.
 
     Args:
         env: A two-agent AEC environment after `reset`.
@@ -56,17 +63,27 @@ def play_game(
     while not is_over(env):
         number = game.to_play(played) ^ first
         started = time.perf_counter()
-        action = agents[number].act(env)
+        action, forfeit = _ask(agents[number], env)
         seconds[number] += time.perf_counter() - started
         moves[number] += 1
-        if not is_legal(env, action):
-            return _result(first, 1 if number else -1, actions, number, seconds, moves)
+        if forfeit is not None or not is_legal(env, action):
+            illegal = number if forfeit is None else None
+            outcome = 1 if number else -1
+            return _result(first, outcome, actions, illegal, seconds, moves, forfeit)
         action = operator.index(action)  # a callable's may be NumPy's, or True
         actions.append(action)
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
     return _result(first, game.outcome(played, first), actions, None, seconds, moves)
+
+
+def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
+    """What an agent chooses; or nothing, and why it forfeits."""
+    try:
+        return agent.act(env), None
+    except ForfeitError as error:
+        return None, error.reason
 
 
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
@@ -79,6 +96,17 @@ def prepare(env: Any, agents: Sequence[Agent]) -> None:
     for agent in agents:
         if hasattr(agent, "prepare"):
             cast("Any", agent).prepare(env)
+
+
+def close(agents: Iterable[Agent]) -> None:
+    """Let agents end what they have started, such as an engine's process.
+
+    Args:
+        agents: Those without a method `close` are left alone.
+    """
+    for agent in agents:
+        if hasattr(agent, "close"):
+            cast("Any", agent).close()
 
 
 def is_legal(env: Any, action: Any) -> bool:
@@ -98,10 +126,10 @@ def _result(
     illegal: int | None,
     seconds: list[float],
     moves: list[int],
+    forfeit: str | None = None,
 ) -> GameResult:
-    return GameResult(
-        first, outcome, tuple(actions), illegal, (seconds[0], seconds[1]), (moves[0], moves[1])
-    )
+    both = (seconds[0], seconds[1]), (moves[0], moves[1])
+    return GameResult(first, outcome, tuple(actions), illegal, *both, forfeit)
 
 
 def play_match(
@@ -148,6 +176,8 @@ class MatchSummary:
         illegal_moves: Games lost by an illegal action, by agent.
         seconds_per_move: Mean time for a move, by agent.
         plies: Mean length of a game.
+        forfeits: Games lost by a forfeit, by agent.
+        reasons: Why, a line for each of these games.
     """
 
     games: int
@@ -161,6 +191,8 @@ class MatchSummary:
     illegal_moves: tuple[int, int]
     seconds_per_move: tuple[float, float]
     plies: float
+    forfeits: tuple[int, int] = (0, 0)
+    reasons: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As a dictionary of what JSON knows."""
@@ -198,4 +230,10 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         illegal_moves=of_both(lambda n: sum(result.illegal == n for result in results)),
         seconds_per_move=of_both(seconds_per_move),
         plies=sum(len(result.actions) for result in results) / max(count, 1),
+        forfeits=of_both(lambda n: sum(result.forfeited_by == n for result in results)),
+        reasons=tuple(
+            f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"
+            for number, result in enumerate(results, 1)
+            if result.forfeited_by is not None
+        ),
     )

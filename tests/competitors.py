@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.agent import ForfeitError
 from agents.search.foreign import legal_actions
 from hexenv import tictactoe_v0
 
@@ -54,7 +55,7 @@ class Unreliable(First):
     """Fails in some way wherever it plays the first side; else plays the lowest action.
 
     Args:
-        way: ``raise``, ``exit``, ``crash`` or ``hang``.
+        way: ``raise``, ``exit``, ``crash``, ``hang`` or ``forfeit``.
     """
 
     def __init__(self, way: str):
@@ -65,6 +66,8 @@ class Unreliable(First):
             match self.way:
                 case "raise":
                     raise ValueError("no idea")
+                case "forfeit":
+                    raise ForfeitError("no answer in 1 s")
                 case "exit":
                     raise SystemExit(3)
                 case "crash":

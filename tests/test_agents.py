@@ -15,7 +15,7 @@ import pytest
 from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_action, view
 
 from agents import UCT, GreedyAgent, RandomAgent
-from agents.arena import GameResult, MatchSummary, play_game, play_match, summarise
+from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.options import DEFAULT_SIMULATIONS
 from agents.search.foreign import action_mask
 from agents.tree_search import wilson_interval
@@ -642,7 +642,24 @@ def test_a_summary_by_hand():
         "games_moving_first": [3, 2],
         "illegal_moves": [1, 1],
         "seconds_per_move": list(summary.seconds_per_move),
+        "forfeits": [0, 0],
+        "reasons": [],
     }
+
+
+def test_forfeits_are_lost_and_told_with_their_reasons():
+    class Late(RandomAgent):
+        def act(self, env):
+            raise ForfeitError("no answer in 1 s")
+
+    results = list(play_match(tictactoe_v0.env(), [RandomAgent(0), Late()], 2))
+    assert [(r.outcome, r.forfeit, r.forfeited_by, r.illegal) for r in results] == [
+        (1, "no answer in 1 s", 1, None)
+    ] * 2
+    assert [r.moves for r in results] == [(1, 1), (0, 1)]
+    summary = summarise(results)
+    assert (summary.wins, summary.forfeits, summary.illegal_moves) == (2, (0, 2), (0, 0))
+    assert summary.reasons == tuple(f"game {n}: B forfeits: no answer in 1 s" for n in (1, 2))
 
 
 def test_a_summary_of_nothing():

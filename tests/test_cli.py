@@ -31,10 +31,12 @@ AGENTS = [
     "anet",
     "distance",
     "flat",
+    "gomocup",
     "grave",
     "greedy",
     "gumbel",
     "history",
+    "htp",
     "lgr",
     "mast",
     "network",
@@ -51,6 +53,7 @@ AGENTS = [
     "uct",
 ]
 NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
+NEED_AN_ENGINE = {"gomocup", "htp"}
 
 
 def run(*arguments, typed=None, status=0):
@@ -117,7 +120,7 @@ def test_long_names_are_not_cut():
 KEYS = [
     "game", "options", "agents", "seed", "interrupted", "games", "wins", "draws", "losses", "score",
     "interval", "wins_moving_first", "games_moving_first", "illegal_moves", "seconds_per_move",
-    "plies",
+    "plies", "forfeits", "reasons",
 ]  # fmt: skip
 
 
@@ -380,7 +383,7 @@ def test_options_without_a_type_are_texts():
     assert parse_options(maker, ["depth=3"], "maker") == {"depth": "3"}
 
 
-@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL))
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
 def test_agents_are_made_by_name(name):
     agent = make_agent(name, seed=4)
     assert type(agent) is agent_classes()[name]

@@ -863,6 +863,29 @@ def test_a_failure_and_a_stopped_test_are_told():
     assert "score, Elo and intervals are biased" in output
 
 
+def test_a_forfeit_is_a_lost_game_and_is_told(tmp_path):
+    bad, path = "bad=competitors.Unreliable:way=forfeit", tmp_path / "games.jsonl"
+    arguments = ("tictactoe", bad, "random", "--opening-plies", 0, "--results", path)
+    output = run(*arguments, "--pairs", 1).stdout
+    assert "2 of 2 games played" in output
+    assert "game 0 of bad - random: bad forfeits: no answer in 1 s" in output
+    first, second = game_lines(path)
+    assert (first["outcome"], first["forfeit"], first["illegal"]) == (-1, "no answer in 1 s", None)
+    assert (first["actions"], first["moves"]) == ([], [1, 0])
+    assert "forfeit" not in second
+    found = json.loads(run(*arguments, "--pairs", 1, "--json").stdout)  # read from the file
+    about = {"game": 0, "agents": ["bad", "random"], "by": "bad", "reason": "no answer in 1 s"}
+    assert (found["forfeited"], found["failed"]) == ([about], [])
+    assert {agent["agent"]: agent["forfeits"] for agent in found["agents"]} == {
+        "bad": 1,
+        "random": 0,
+    }
+    line = path.read_text(encoding="utf-8").replace('"forfeit": "no answer in 1 s"', '"forfeit": 3')
+    path.write_text(line, encoding="utf-8")
+    output = run(*arguments, "--pairs", 1, status=2).output
+    assert "games.jsonl:2: expected forfeit as the reason of a loss, got 3" in output
+
+
 def test_a_file_describes_it_as_flags_do(tmp_path):
     spec = tmp_path / "spec.json"
     spec.write_text(

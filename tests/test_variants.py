@@ -119,9 +119,11 @@ def test_compiled_and_interpreted_puct_grow_the_same_trees(playout):
 
 LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
+OUTSIDE = {"gomocup", "htp"}
+"""Those of other programs: `test_gomocup`, `test_htp`."""
 
 
-@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - {"human"}))
+@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE))
 def test_every_agent_plays_legally_over_pettingzoo(name):
     pytest.importorskip("pygame")
     theirs = importlib.import_module("pettingzoo.classic.tictactoe.tictactoe")

@@ -5,10 +5,11 @@ import importlib
 import inspect
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, cast
 
-from agents.agent import Agent, Statistics
-from agents.match import play_game, prepare
+from agents.agent import Agent, ForfeitError, Statistics
+from agents.match import close, play_game, prepare
 from agents.naming import make_agent
 from agents.search.foreign import action_mask
 from agents.tournament.records import FailedGame, PlayedGame, Record, played
@@ -148,9 +149,15 @@ class _Seat:
     def prepare(self, env: Any) -> None:
         self._guarded(prepare, env, [self._agent])
 
+    def close(self) -> None:
+        with suppress(Exception):  # nothing of it matters any more
+            close([self._agent])
+
     def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return call(*arguments)
+        except ForfeitError:  # no failure: the agent loses
+            raise
         except (Exception, SystemExit) as error:
             raise AgentError(f"{self._label}: {type(error).__name__}: {error}") from error
 
@@ -189,6 +196,7 @@ class Players:
 
     def close(self) -> None:
         """Forget agents and environment."""
+        close(self._seats.values())
         self._seats.clear()
         env, self._env = self._env, None
         if env is not None:

@@ -95,6 +95,7 @@ def _serve(pipe: Any, tournament: Tournament) -> None:
         while True:
             game = pipe.recv()
             pipe.send(players.play(game, lambda: pipe.send(STARTED)))
+    players.close()
 
 
 def end_with_parent() -> None:

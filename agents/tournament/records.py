@@ -19,6 +19,7 @@ class PlayedGame:
         illegal: Which of the two lost by an illegal action, or None.
         seconds: Time each of the two spent choosing.
         moves: Moves each of them chose.
+        forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
     """
 
     game: Game
@@ -27,6 +28,17 @@ class PlayedGame:
     illegal: int | None
     seconds: tuple[float, float]
     moves: tuple[int, int]
+    forfeit: str | None = None
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """Which of the two lost by a forfeit, or None."""
+        return None if self.forfeit is None else int(self.outcome > 0)
+
+    @property
+    def course(self) -> tuple[Any, ...]:
+        """How the game went: the same for two games that went the same way."""
+        return self.actions, self.illegal, self.forfeit
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,7 @@ def played(game: Game, result: GameResult) -> PlayedGame:
         result.illegal,
         result.seconds,
         result.moves,
+        result.forfeit,
     )
 
 
@@ -69,7 +82,7 @@ def as_line(record: Record, labels: tuple[str, ...]) -> dict[str, Any]:
     }
     if isinstance(record, FailedGame):
         return {**line, "failed": record.reason}
-    return {
+    line = {
         **line,
         "outcome": record.outcome,
         "illegal": record.illegal,
@@ -78,6 +91,7 @@ def as_line(record: Record, labels: tuple[str, ...]) -> dict[str, Any]:
         "moves": list(record.moves),
         "seconds": list(record.seconds),
     }
+    return line if record.forfeit is None else {**line, "forfeit": record.forfeit}
 
 
 def _is_count(value: Any) -> bool:
@@ -130,6 +144,9 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
                 raise ValueError(f"expected {key}, got none")
             if not check(line[key]):
                 raise ValueError(f"expected {key} as {words}, got {line[key]!r}")
+        forfeit = line.get("forfeit")
+        if forfeit is not None and (not isinstance(forfeit, str) or line["outcome"] == 0):
+            raise ValueError(f"expected forfeit as the reason of a loss, got {forfeit!r}")
         record = PlayedGame(
             game,
             line["outcome"],
@@ -137,6 +154,7 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
             line["illegal"],
             tuple(line["seconds"]),
             tuple(line["moves"]),
+            forfeit,
         )
     expected = as_line(record, labels)
     for key, value in expected.items():

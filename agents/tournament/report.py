@@ -104,6 +104,11 @@ def remarks(standings: Standings) -> list[str]:
                 f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
                 f"({pairing.distinct} different ones; these agents leave nothing to chance)"
             )
+    for forfeit in standings.forfeited:
+        found.append(
+            f"game {forfeit['game']} of {' - '.join(forfeit['agents'])}: {forfeit['by']} forfeits: "
+            f"{forfeit['reason']}"
+        )
     for failure in standings.failed:
         found.append(
             f"game {failure['game']} of {' - '.join(failure['agents'])} failed and is not counted: "

@@ -41,6 +41,7 @@ class AgentStanding:
         losses: Games lost.
         illegal_moves: Games lost by an illegal action.
         seconds_per_move: Mean time for a move.
+        forfeits: Games lost by a forfeit.
     """
 
     agent: str
@@ -53,6 +54,7 @@ class AgentStanding:
     losses: int
     illegal_moves: int
     seconds_per_move: float
+    forfeits: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class Standings:
         sprt: What the test says, if there is one.
         is_biased: Whether the intervals are those of a match that a test has stopped: they then
             favour whom the test favours.
+        forfeited: Games lost by a forfeit, by whom and why; they count.
     """
 
     tournament: dict[str, Any]
@@ -118,6 +121,7 @@ class Standings:
     beyond_stop: int
     sprt: SprtState | None
     is_biased: bool
+    forfeited: tuple[dict[str, Any], ...] = ()
 
     def as_json(self, measured: bool = True) -> dict[str, Any]:
         """As what JSON knows.
@@ -151,9 +155,7 @@ def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
     varied = {
         start[0]
         for start, group in starts.items()
-        if any(
-            (game.actions, game.illegal) != (group[0].actions, group[0].illegal) for game in group
-        )
+        if any(game.course != group[0].course for game in group)
     }
     return {
         game.game.number
@@ -217,9 +219,8 @@ class SprtMonitor:
 
     def _is_repeated(self, game: PlayedGame) -> bool:
         start = (game.game.first, game.game.opening)
-        went = (game.actions, game.illegal)
         is_known = start in self._seen
-        self._has_varied |= self._seen.setdefault(start, went) != went
+        self._has_varied |= self._seen.setdefault(start, game.course) != game.course
         return is_known
 
 
@@ -271,6 +272,11 @@ def standings(
         beyond_stop=len(games) - len(within),
         sprt=None if monitor is None else monitor.state,
         is_biased=has_stopped,
+        forfeited=tuple(
+            _forfeit(tournament, game, game.forfeited_by)
+            for game in counted
+            if game.forfeited_by is not None
+        ),
     )
 
 
@@ -278,9 +284,18 @@ def _numbers(tournament: Tournament) -> range:
     return range(len(tournament.pairings))
 
 
-def _failure(tournament: Tournament, record: FailedGame) -> dict[str, Any]:
+def _about(tournament: Tournament, record: Record) -> dict[str, Any]:
     labels = [tournament.labels[number] for number in record.game.agents]
-    return {"game": record.game.number, "agents": labels, "reason": record.reason}
+    return {"game": record.game.number, "agents": labels}
+
+
+def _failure(tournament: Tournament, record: FailedGame) -> dict[str, Any]:
+    return {**_about(tournament, record), "reason": record.reason}
+
+
+def _forfeit(tournament: Tournament, game: PlayedGame, by: int) -> dict[str, Any]:
+    label = tournament.labels[game.game.agents[by]]
+    return {**_about(tournament, game), "by": label, "reason": game.forfeit}
 
 
 def pair_scores(tournament: Tournament, pairing: int, games: Iterable[PlayedGame]) -> PairScores:
@@ -319,6 +334,7 @@ def _agents(
                 losses=outcomes.count(-1),
                 illegal_moves=sum(game.illegal == place for game, place in mine),
                 seconds_per_move=seconds / max(moves, 1),
+                forfeits=sum(game.forfeited_by == place for game, place in mine),
             )
         )
     return tuple(sorted(found, key=lambda agent: -agent.elo))

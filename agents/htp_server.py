@@ -1,0 +1,362 @@
+"""Our side of the Hex Text Protocol: an engine for HexGui and other controllers.
+
+See `agents.htp` for the protocol. As in it, a colour may play twice running; a move is generated
+only where the stones are those of a game, whichever colour began it.
+"""
+
+import re
+from collections.abc import Callable
+from inspect import signature
+from typing import Final, NamedTuple
+
+import hexenv
+from agents.agent import Agent, ForfeitError
+from agents.conversation import Stopwatch, Thinker, bring_to, set_up
+from agents.htp import COLOURS, SWAP
+from hexenv import hex_v0
+from hexenv.aec import BoardEnv
+from hexenv.games import hex as rules
+from hexenv.games.base import new_state
+
+FEWEST_MOVES_LEFT: Final = 6
+"""Moves of one's own that main time is shared among, at the least."""
+
+
+class Move(NamedTuple):
+    """A move of the game so far."""
+
+    colour: int
+    cell: int
+    """Where the stone has gone; after a swap, the mirror cell."""
+    is_swap: bool = False
+
+
+class Clock:
+    """What a controller has said of time, in seconds."""
+
+    def __init__(self) -> None:
+        self.main, self.period, self.stones = 0.0, 0.0, 0
+        self.start_game()
+
+    def start_game(self) -> None:
+        """Let both colours have all their time."""
+        self.used = [0.0, 0.0]
+        self.told: list[tuple[float, int] | None] = [None, None]
+
+    def limit(self, colour: int, moves: int) -> float | None:
+        """Seconds for a move; None for no limit.
+
+        Args:
+            colour: Whose move.
+            moves: Moves of this colour that are still to come.
+        """
+        left, stones = self.main - self.used[colour], 0
+        told = self.told[colour]
+        if told is not None:
+            left, stones = told
+        elif self.main <= 0 and (self.period <= 0 or self.stones == 0):
+            return None  # nothing was said, or that there is no limit
+        elif self.period > 0 and self.stones == 0:
+            return None
+        if stones > 0:
+            return max(left, 0.0) / stones
+        by_period = self.period / self.stones if self.stones > 0 else 0.0
+        return max(left / max(moves, FEWEST_MOVES_LEFT), by_period, 0.0)
+
+    def spend(self, colour: int, seconds: float) -> None:
+        """Count the time of a move."""
+        self.used[colour] += seconds
+        told = self.told[colour]
+        if told is not None:
+            left, stones = told
+            self.told[colour] = (left - seconds, max(stones - 1, 0)) if stones != 1 else None
+
+
+class HTPServer:
+    """Answers a controller's lines with an agent's moves.
+
+    Args:
+        agent: What plays. Its budget `seconds` is what the controller says, if it says something.
+        label: What to call it.
+        swap: Whether it may take over the first stone, until ``param_game allow_swap`` says else.
+            The other side may in any case.
+
+    Attributes:
+        is_over: Whether the controller has said quit.
+    """
+
+    def __init__(self, agent: Agent, label: str, swap: bool = False) -> None:
+        self.is_over = False
+        self._label = label
+        self._thinker = Thinker(agent)
+        self._allow_swap = swap
+        self._clock = Clock()
+        self._watch = Stopwatch()
+        self._size = (11, 11)
+        self._moves: list[Move] = []
+        self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
+        self._commands: dict[str, Callable[..., str]] = {
+            "all_legal_moves": self._all_legal_moves,
+            "boardsize": self._boardsize,
+            "clear_board": self._clear_board,
+            "final_score": self._final_score,
+            "genmove": self._genmove,
+            "hexgui-analyze_commands": lambda: "",
+            "known_command": lambda *words: str(" ".join(words) in self._commands).lower(),
+            "list_commands": lambda: "\n".join(self._commands),
+            "name": lambda: f"hexenv {self._label}",
+            "param_game": self._param_game,
+            "play": self._play,
+            "protocol_version": lambda: "2",
+            "quit": self._quit,
+            "reg_genmove": self._reg_genmove,
+            "showboard": self._showboard,
+            "time_left": self._time_left,
+            "time_settings": self._time_settings,
+            "undo": self._undo,
+            "version": lambda: hexenv.__version__,
+        }
+
+    def answer(self, line: str) -> str:
+        """What to write for a line, with line ends; nothing for a line without a command."""
+        self._watch = Stopwatch()
+        text = re.sub(r"[\x00-\x1f\x7f]", "", line.replace("\t", " ")).partition("#")[0]
+        words = text.split()
+        number = ""
+        if len(words) > 1 and re.fullmatch(r"\d+", words[0], re.ASCII):
+            number = words.pop(0)
+        if not words:
+            return ""
+        try:
+            mark, answer = "=", self._do(*words)
+        except (ForfeitError, ValueError) as error:
+            mark, answer = "?", str(error)
+        except Exception as error:  # of an agent: the controller has to hear something
+            mark, answer = "?", f"{type(error).__name__}: {error}"
+        answer = re.sub(r"\n(?=\n)", "\n ", answer.rstrip())  # an empty line would end it
+        return f"{mark}{number} {answer}\n\n"
+
+    def _do(self, name: str, *arguments: str) -> str:
+        if name not in self._commands:
+            raise ValueError("unknown command")
+        command = self._commands[name]
+        try:
+            signature(command).bind(*arguments)
+        except TypeError as error:
+            raise ValueError(f"syntax error: {name}: {error}") from None
+        return command(*arguments)
+
+    # ---- the board -------------------------------------------------------------------------------
+
+    def _boardsize(self, columns: str, rows: str | None = None) -> str:
+        size = (whole_number(columns if rows is None else rows), whole_number(columns))
+        try:
+            rules.new(size)
+        except ValueError:
+            raise ValueError("unacceptable size") from None
+        self._size = size
+        self._clear_board()
+        env = self._env(size, self._allow_swap and size[0] == size[1])
+        env.reset()
+        self._thinker.warm_up(env)
+        return ""
+
+    def _env(self, size: tuple[int, int], swap: bool) -> BoardEnv:
+        if (size, swap) not in self._envs:
+            self._envs[size, swap] = hex_v0.raw_env(size, swap)
+            self._envs[size, swap].reset()
+        return self._envs[size, swap]
+
+    def _clear_board(self) -> str:
+        self._moves.clear()
+        self._clock.start_game()
+        self._thinker.agent.reset()
+        return ""
+
+    def _stones(self) -> list[Move]:
+        """The moves whose stones are on the board."""
+        after_swap = next((n for n, move in enumerate(self._moves) if move.is_swap), 0)
+        return self._moves[after_swap:]
+
+    def _play(self, colour: str, vertex: str) -> str:
+        number, text = colour_number(colour), vertex.lower()
+        if text == "resign":
+            return ""
+        if text == SWAP:
+            self._swap(number)
+            return ""
+        try:
+            cell = rules.new(self._size).parse_action(text)
+        except ValueError:
+            raise ValueError(f"illegal move: {vertex:.40} is no cell") from None
+        if any(stone.cell == cell for stone in self._stones()):
+            raise ValueError(f"illegal move: {text} is taken")
+        self._moves.append(Move(number, cell))
+        return ""
+
+    def _swap(self, colour: int) -> None:
+        rows, columns = self._size
+        if rows != columns or [move.colour for move in self._moves] != [1 - colour]:
+            raise ValueError(f"illegal move: {SWAP} is the answer to the first move")
+        self._moves.append(Move(colour, mirrored(self._moves[0].cell, self._size), is_swap=True))
+
+    def _undo(self) -> str:
+        if not self._moves:
+            raise ValueError("cannot undo")
+        self._moves.pop()
+        return ""
+
+    def _winner(self) -> int | None:
+        game = rules.new(self._size)
+        state = new_state(game)
+        for stone in self._stones():
+            game.place(state, stone.cell, stone.colour)
+        return next((player for player in (0, 1) if game.has_joined(state, player)), None)
+
+    def _final_score(self) -> str:
+        winner = self._winner()
+        return "cannot score" if winner is None else f"{'BW'[winner]}+"
+
+    def _all_legal_moves(self) -> str:
+        game = rules.new(self._size)
+        taken = {stone.cell for stone in self._stones()}
+        return " ".join(game.action_text(n) for n in range(game.num_actions()) if n not in taken)
+
+    def _showboard(self) -> str:
+        """The board as Benzene draws it."""
+        rows, columns = self._size
+        colours = {stone.cell: "BW"[stone.colour] for stone in self._stones()}
+        letters = "  ".join(chr(97 + column) for column in range(columns))
+        lines = ["", f"  {letters}"]
+        for row in range(rows):
+            cells = "  ".join(colours.get(row * columns + n, ".") for n in range(columns))
+            lines.append(f"{' ' * row}{row + 1:2}\\{cells}\\{row + 1}")
+        return "\n".join([*lines, f"{' ' * rows}   {letters}"])
+
+    # ---- moves -----------------------------------------------------------------------------------
+
+    def _genmove(self, colour: str) -> str:
+        number = colour_number(colour)
+        text = self._reg_genmove(colour)
+        self._play(COLOURS[number], text)
+        self._clock.spend(number, self._watch.seconds())
+        return text
+
+    def _reg_genmove(self, colour: str) -> str:
+        number = colour_number(colour)
+        if self._winner() is not None:
+            return "resign"
+        env, is_mirrored = self._position(number)
+        rows, columns = self._size
+        to_come = (rows * columns - len(self._stones())) // 4
+        limit = self._watch.left_of(self._clock.limit(number, to_come))
+        action, _ = self._thinker.think(env, limit)
+        if action == rows * columns:
+            return SWAP
+        cell = mirrored(action, (columns, rows)) if is_mirrored else action
+        return rules.new(self._size).action_text(cell)
+
+    def _position(self, to_play: int) -> tuple[BoardEnv, bool]:
+        """The position with a colour to move, and whether it is mirrored.
+
+        In an environment black begins. Where white has begun, the board is mirrored and the colours
+        are changed, which is the same game.
+
+        Raises:
+            ValueError: If the numbers of stones are not those of a game with this colour to move.
+        """
+        stones = self._stones()
+        behind = sum(1 if stone.colour != to_play else -1 for stone in stones)
+        if behind not in (0, 1):
+            counts = [sum(stone.colour == colour for stone in stones) for colour in (0, 1)]
+            raise ValueError(
+                f"expected stones of players in turn with {COLOURS[to_play]} to move, got "
+                f"{counts[0]} of black and {counts[1]} of white"
+            )
+        first = to_play if behind == 0 else 1 - to_play
+        rows, columns = size = self._size
+        cells = [stone.cell for stone in stones]
+        if first == 1:
+            cells, size = [mirrored(cell, size) for cell in cells], (columns, rows)
+        has_swapped = len(stones) < len(self._moves)
+        swap = self._allow_swap and first == 0 and rows == columns and not has_swapped
+        env = self._env(size, swap)
+        in_turn = all(stone.colour == first ^ n & 1 for n, stone in enumerate(stones))
+        if not (in_turn and bring_to(env, cells)):
+            colours = [stone.colour for stone in stones]
+            of_first, of_second = (
+                [cell for cell, colour in zip(cells, colours, strict=True) if colour == one]
+                for one in (first, 1 - first)
+            )
+            set_up(env, (of_first, of_second), behind)
+        return env, first == 1
+
+    # ---- settings --------------------------------------------------------------------------------
+
+    def _time_settings(self, main: str, period: str, stones: str) -> str:
+        self._clock.main, self._clock.period = seconds_of(main), seconds_of(period)
+        self._clock.stones = max(whole_number(stones), 0)
+        self._clock.start_game()
+        return ""
+
+    def _time_left(self, colour: str, left: str, stones: str = "0") -> str:
+        told = (seconds_of(left), max(whole_number(stones), 0))
+        self._clock.told[colour_number(colour)] = told
+        return ""
+
+    def _param_game(self, name: str | None = None, value: str | None = None) -> str:
+        if name is None:
+            return f"\n[bool] allow_swap {int(self._allow_swap)}"
+        if name != "allow_swap" or value not in ("0", "1"):
+            raise ValueError("syntax error: expected allow_swap and 0 or 1")
+        self._allow_swap = value == "1"
+        return ""
+
+    def _quit(self) -> str:
+        self.is_over = True
+        return ""
+
+
+def mirrored(cell: int, size: tuple[int, int]) -> int:
+    """A cell's number on the mirrored board.
+
+    Args:
+        cell: Row by row from the top left.
+        size: Rows and columns of the board that it is on.
+    """
+    rows, columns = size
+    return cell % columns * rows + cell // columns
+
+
+def colour_number(text: str) -> int:
+    """0 for black, 1 for white.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    found = {"b": 0, "black": 0, "w": 1, "white": 1}.get(text.lower())
+    if found is None:
+        raise ValueError(f"syntax error: expected black or white, got {text:.40}")
+    return found
+
+
+def whole_number(text: str) -> int:
+    """The number that a text is.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not re.fullmatch(r"[+-]?\d{1,9}", text, re.ASCII):
+        raise ValueError(f"syntax error: expected a whole number, got {text:.40}")
+    return int(text)
+
+
+def seconds_of(text: str) -> float:
+    """The seconds that a text says.
+
+    Raises:
+        ValueError: If it is no number.
+    """
+    if not re.fullmatch(r"[+-]?\d{1,9}(\.\d*)?", text, re.ASCII):
+        raise ValueError(f"syntax error: expected a number of seconds, got {text:.40}")
+    return float(text)

@@ -1,0 +1,792 @@
+"""The Gomocup protocol both ways, by transcripts, and against a reference brain and manager.
+
+The transcripts follow https://plastovicka.github.io/protocl2en.htm.
+"""
+
+import copy
+import json
+import pickle
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from environments import hearing_interrupts
+from test_engine_process import PROMPTLY, ends, sees_processes
+
+from agents import UCT, GomocupEngine, GreedyAgent, RandomAgent
+from agents.agent import ForfeitError, Statistics
+from agents.arena import Tournament, play_game, play_match, run_tournament
+from agents.cli import main
+from agents.conversation import search_seconds
+from agents.gomocup import read_coordinates
+from agents.gomocup_brain import GomocupBrain, Limits
+from agents.naming import make_agent
+from hexenv import gomoku_v0, hex_v0
+from hexenv.games.gomoku import RULES
+
+HERE = Path(__file__).resolve().parent
+REFERENCE = shlex.join([sys.executable, str(HERE / "reference_brain.py")])
+BRAIN = [sys.executable, "-m", "agents.cli", "gomocup", "--seed", "1", "--agent"]
+
+
+class Planned:
+    """An agent that plays actions in an order, else the lowest, and thinks of all the same."""
+
+    statistics = None
+
+    def __init__(self, *actions, value=0.0):
+        self.actions, self.value, self.seen = list(actions), value, []
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        self.seen.append(list(env.actions))
+        count = env.game.num_actions()
+        legal = next(action for action in range(count) if env.is_legal(action))
+        self.statistics = Statistics(np.ones(count), np.full(count, self.value), [], 1, 0.0)
+        return self.actions.pop(0) if self.actions else legal
+
+
+def talk(transcript, agent=None):
+    """Hold a conversation written as ``> manager`` and ``< brain`` lines; * is anything."""
+    brain = GomocupBrain(agent or RandomAgent(0), "test", seed=0)
+    answers = []
+    for line in transcript.strip().splitlines():
+        side, _, text = line.strip().partition(" ")
+        if side == ">":
+            assert answers == [], f"said too much before {text}"
+            answers = brain.answer(text).splitlines()
+        else:
+            assert answers, f"said nothing where {text} was expected"
+            pattern = re.escape(text).replace(r"\*", ".*")
+            assert re.fullmatch(pattern, answers[0]), f"expected {text}, got {answers[0]}"
+            answers.pop(0)
+    assert answers == []
+    return brain
+
+
+# ---- the brain, by transcripts -------------------------------------------------------------------
+
+
+def test_the_mandatory_commands():
+    talk(
+        """
+        > ABOUT
+        < name="hexenv test", version="*", author="*"
+        > START 15
+        < OK
+        > INFO timeout_turn 1000
+        > INFO timeout_match 180000
+        > INFO max_memory 83886080
+        > INFO game_type 1
+        > INFO rule 0
+        > INFO folder /tmp
+        > INFO evaluate 3,4
+        > INFO what_is_this 7
+        > INFO
+        > INFO timeout_turn soon
+        > BEGIN
+        < 5,0
+        > INFO time_left 178000
+        > TURN 7,7
+        < 6,0
+        > END
+        """,
+        Planned(5, 6),
+    )
+
+
+def test_x_is_the_column_and_y_the_row():
+    brain = talk(
+        """
+        > START 6
+        < OK
+        > TURN 1,4
+        < 2,3
+        """,
+        Planned(3 * 6 + 2),
+    )
+    assert brain._env.actions == [4 * 6 + 1]
+
+
+def test_the_optional_commands():
+    brain = talk(
+        """
+        > RECTSTART 8,6
+        < OK
+        > TURN 7,5
+        < 0,0
+        > TAKEBACK 0,0
+        < OK
+        > TAKEBACK 7,5
+        < OK
+        > TURN 7,4
+        < 1,0
+        > RESTART
+        < OK
+        > PLAY 3,3
+        < 3,3
+        > TURN 0,0
+        < 1,0
+        """,
+        Planned(0, 1, 1),
+    )
+    assert brain._env.actions == [3 * 8 + 3, 0]
+
+
+def test_board_begins_anywhere_and_in_any_order():
+    agent = Planned()
+    talk(
+        """
+        > start 15
+        < OK
+        > BOARD
+        > 10,10,1
+        > 10,11,2
+        > 11,11,1
+        > 9,10,2
+        > DONE
+        < 0,0
+        > RESTART
+        < OK
+        > board
+        > 1,1,2
+        > 2,2,2
+        > 3,3,2
+        > 4,4,1
+        > 5,5,1
+        > done
+        < 0,0
+        > TURN 9,9
+        < 1,0
+        > BOARD
+        > DONE
+        < 0,0
+        """,
+        agent,
+    )
+    in_order, mixed, after, empty = agent.seen
+    assert in_order == [160, 175, 176, 159]
+    assert [sorted(mixed[0::2]), sorted(mixed[1::2])] == [[16, 32, 48], [64, 80]]
+    assert len(after) == 7
+    assert empty == []
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("START", "ERROR expected START with a board size, got ''"),
+        ("START x", "ERROR expected START with a board size, got 'x'"),
+        ("START 15.5", "ERROR *"),
+        ("START -15", "ERROR *"),
+        ("START 4", "ERROR expected *5 to 20*"),
+        ("START 21", "ERROR expected *5 to 20*"),
+        ("START 99999999999999999999", "ERROR *"),
+        ("RECTSTART 15", "ERROR expected RECTSTART width,height, got '15'"),
+        ("RECTSTART 15,99", "ERROR *"),
+        ("TURN", "ERROR expected coordinates x,y, got ''"),
+        ("TURN 7", "ERROR expected coordinates x,y, got '7'"),
+        ("TURN a,b", "ERROR expected coordinates x,y, got 'a,b'"),
+        ("TURN 15,0", "ERROR expected coordinates within 15 x 15, got 15,0"),
+        ("TURN 0,-1", "ERROR expected coordinates within 15 x 15, got 0,-1"),
+        ("TURN 1e1,1", "ERROR *"),
+        ("TURN 99999999999,0", "ERROR *"),
+        ("TURN 3,3", "ERROR expected an empty cell, got 3,3"),
+        ("PLAY 3,3", "ERROR expected an empty cell, got 3,3"),
+        ("TAKEBACK 4,4", "ERROR expected the place of a stone, got '4,4'"),
+        ("TAKEBACK", "ERROR *"),
+        ("YXBOARD", "UNKNOWN command YXBOARD"),
+        ("3,3", "UNKNOWN command 3,3"),
+        ("DONE", "UNKNOWN command DONE"),
+        ("\xff\x00", "UNKNOWN command *"),
+        ("x" * 5000, "UNKNOWN command *"),
+    ],
+)
+def test_what_is_wrong_is_said_and_changes_nothing(command, answer):
+    talk(
+        f"""
+        > START 15
+        < OK
+        > TURN 3,3
+        < 0,0
+        > TAKEBACK 0,0
+        < OK
+        > PLAY 1,1
+        < 1,1
+        > PLAY 2,1
+        < 2,1
+        > TAKEBACK 2,1
+        < OK
+        > {command}
+        < {answer}
+        > TURN 9,9
+        < 0,0
+        """,
+        Planned(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["1,1"], "ERROR expected x,y,field with a field of 1, 2 or 3, got '1,1'"),
+        (["1,1,4"], "ERROR *"),
+        (["hello"], "ERROR *"),
+        (["1,1,1", "1,1,2"], "ERROR expected each cell once"),
+        (["15,1,2"], "ERROR expected coordinates within 15 x 15, got 15,1"),
+        (["1,1,3"], "ERROR *continuous games are not played"),
+        (["1,1,1", "2,2,1"], "ERROR *"),
+        ([f"{n},0,{owner + 1}" if owner else f"{n},5,1" for n in range(5) for owner in (0, 1)],
+         "ERROR *"),
+        (["1,1,2"], "0,0"),
+    ],
+)  # fmt: skip
+def test_boards_that_are_none(lines, answer):
+    said = "\n".join(f"> {line}" for line in lines)
+    talk(f"> START 15\n< OK\n> BOARD\n{said}\n> DONE\n< {answer}\n> RESTART\n< OK\n", Planned())
+
+
+def test_a_list_may_be_broken_off():
+    talk("> START 15\n< OK\n> BOARD\n> 1,1,2\n> RESTART\n< OK\n> BEGIN\n< 0,0", Planned())
+    assert talk("> START 15\n< OK\n> BOARD\n> 1,1,2\n> END").is_over
+
+
+@pytest.mark.parametrize("command", ["BEGIN", "TURN 1,1", "RESTART", "TAKEBACK 1,1", "PLAY 1,1"])
+def test_before_start(command):
+    talk(f"> {command}\n< ERROR expected START first")
+    talk("> BOARD\n> 1,1,2\n> DONE\n< ERROR expected START first")
+    talk("> SWAP2BOARD\n> DONE\n< ERROR expected START first")
+
+
+def test_full_boards_and_games_that_are_over():
+    colours = [[(x // 2 + y) % 2 + 1 for x in range(6)] for y in range(6)]
+    lines = [f"> {x},{y},{colours[y][x]}" for y in range(6) for x in range(6)]
+    full = "\n".join(lines)
+    over = "expected a game in play, got one that is over"
+    talk(f"> START 6\n< OK\n> BOARD\n{full}\n> DONE\n< ERROR {over}", Planned())
+    last = f"> START 6\n< OK\n> BOARD\n{full}\n> DONE\n< ERROR {over}\n> TAKEBACK 5,5\n< OK\n"
+    odd = colours[5][5] == 1  # then it is ours to play there
+    question = "> BOARD\n" + "\n".join(lines[:-1]) + "\n> DONE\n< " + ("5,5" if odd else "*")
+    talk(last + question, Planned(35))
+
+
+def test_the_opponent_has_won():
+    five = "\n".join(f"> {n},0,2\n> {n},5,1" for n in range(4))
+    talk(
+        f"> START 15\n< OK\n> BOARD\n{five}\n> 4,0,2\n> DONE\n"
+        "< ERROR expected a game in play, got one that is over\n> RESTART\n< OK\n> BEGIN\n< 0,0",
+        Planned(),
+    )
+
+
+def test_rules():
+    exact = talk("> INFO rule 1\n> START 15\n< OK\n> BEGIN\n< 0,0", Planned())
+    assert exact._env.game.rule == RULES.index("standard")
+    late = talk("> START 15\n< OK\n> INFO rule 1\n> BEGIN\n< 0,0\n> INFO rule 0\n", Planned())
+    assert late._env.game.rule == RULES.index("freestyle")
+    talk(
+        "> START 15\n< OK\n> INFO rule 2\n> BEGIN\n"
+        "< MESSAGE continuous games are not played: the first five ends the game\n< 0,0",
+        Planned(),
+    )
+
+
+@pytest.mark.parametrize(("name", "bit"), [("renju", 4), ("caro", 8)])
+def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
+    said = f"> START 15\n< OK\n> INFO rule {bit}\n> BEGIN\n"
+    if name in RULES:
+        assert talk(said + "< *,*", Planned())._env.game.rule == RULES.index(name)
+    else:
+        talk(
+            said + f"< MESSAGE the rule {name} is not played\n< ERROR expected a rule of *\n"
+            "> INFO rule 0\n> BEGIN\n< 0,0",
+            Planned(),
+        )
+
+
+def test_memory_bounds_the_tree():
+    def nodes(transcript):
+        agent = talk(transcript, UCT(seconds=9))._thinker.agent
+        return agent.max_nodes, len(agent._searchers[0].tree.action)
+
+    most = UCT().max_nodes
+    for said in ("> START 6\n< OK\n> INFO max_memory {}", "> INFO max_memory {}\n> START 6\n< OK"):
+        bound, made = nodes(said.format(300_000_000))
+        assert 1_000_000 < bound < most
+        assert made == bound
+        assert nodes(said.format(0)) == (most, most)
+    few = "> INFO max_memory 1000\n> START 6\n< MESSAGE 1000 bytes of memory are too few*\n< OK"
+    assert nodes(few) == (10_000, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer"),
+    [(ForfeitError("resigned"), "ERROR resigned"), (KeyError("x"), "ERROR KeyError: 'x'")],
+)
+def test_an_agent_that_fails_does_not_end_the_conversation(fault, answer):
+    class Failing(RandomAgent):
+        def act(self, env):
+            raise fault
+
+    talk(f"> START 15\n< OK\n> BEGIN\n< {answer}\n> TURN 1,1\n< {answer}", Failing())
+
+
+# ---- swap2 ---------------------------------------------------------------------------------------
+
+THREE = "> SWAP2BOARD\n> 7,7\n> 8,7\n> 9,9\n> DONE\n"
+FIVE = "> SWAP2BOARD\n> 7,7\n> 8,7\n> 9,9\n> 8,8\n> 8,6\n> DONE\n"
+
+
+@pytest.mark.parametrize("size", [5, 7, 15, 20])
+def test_swap2_first_stones(size):
+    answers = set()
+    for seed in range(20):
+        brain = GomocupBrain(RandomAgent(0), "test", seed)
+        brain.answer(f"START {size}")
+        assert brain.answer("SWAP2BOARD") == ""
+        cells = brain.answer("DONE").split()
+        assert len(set(cells)) == 3
+        for cell in cells:
+            x, y = map(int, re.fullmatch(r"(\d+),(\d+)", cell).groups())
+            assert max(x, y) < size
+        answers.add(tuple(cells))
+    assert len(answers) > 1 or size == 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "answer"),
+    [
+        (THREE, 0.9, "4,3"),
+        (THREE, -0.9, "SWAP"),
+        (THREE, 0.0, "4,3 *,*"),
+        (FIVE, 0.9, "4,3"),
+        (FIVE, 0.0, "4,3"),
+        (FIVE, -0.1, "SWAP"),
+    ],
+)
+def test_swap2_choices_follow_the_agents_value(asked, value, answer):
+    agent = Planned(3 * 15 + 4, value=value)
+    talk(f"> START 15\n< OK\n{asked}< {answer}", agent)
+    assert len(agent.seen[0]) == asked.count(",")
+
+
+def test_after_swap2_the_game_goes_on_by_board_or_by_turn():
+    went_on = "> BOARD\n> 7,7,2\n> 8,7,1\n> 9,9,2\n> DONE\n< 0,0"
+    talk(f"> START 15\n< OK\n{THREE}< *\n{went_on}", Planned())
+    stayed = talk(f"> START 15\n< OK\n{THREE}< 4,3\n> TURN 1,1\n< 0,0", Planned(49, value=0.9))
+    assert stayed._env.actions == [112, 113, 144, 49, 16]
+    swapped = talk(f"> START 15\n< OK\n{THREE}< SWAP\n> TURN 1,1\n< 0,0", Planned(value=-0.9))
+    assert swapped._env.actions == [112, 113, 144, 16]
+
+
+@pytest.mark.parametrize("cells", [["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"], ["1,1,1"]])
+def test_swap2_of_other_boards_is_refused(cells):
+    said = "".join(f"> {cell}\n" for cell in cells)
+    talk(f"> START 15\n< OK\n> SWAP2BOARD\n{said}> DONE\n< ERROR *\n> BEGIN\n< 0,0", Planned())
+
+
+def test_swap2_with_a_search():
+    brain = GomocupBrain(UCT(60, seed=1), "test", seed=1)
+    brain.answer("START 7")
+    for line in ("SWAP2BOARD", "3,3", "4,3", "3,4"):
+        assert brain.answer(line) == ""
+    answer = brain.answer("DONE")
+    assert re.fullmatch(r"SWAP\n|\d,\d( \d,\d)?\n", answer)
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def test_limits_of_time():
+    limits = Limits()
+    assert limits.of_move(0) is None
+    limits.match = 0.0
+    assert limits.of_move(0) is None
+    limits.match = 60.0
+    assert limits.of_move(0) == pytest.approx(2)
+    limits.left = 2147483.647
+    assert limits.of_move(0) is None
+    limits.turn = 0.05
+    assert limits.of_move(0) == pytest.approx(0.05)
+    limits.left = 0.3
+    assert limits.of_move(25) == pytest.approx(0.03)
+    limits.left = -5.0
+    assert limits.of_move(0) == 0
+    assert [search_seconds(limit) for limit in (0, 0.05, 1, 30)] == pytest.approx(
+        [0.001, 0.03, 0.885, 29.5]
+    )
+
+
+def test_the_budget_is_what_the_manager_says_less_a_margin():
+    class Timed(Planned):
+        seconds = 3.0
+
+        def act(self, env):
+            budgets.append(self.seconds)
+            return super().act(env)
+
+    budgets = []
+    talk(
+        """
+        > START 15
+        < OK
+        > BEGIN
+        < 0,0
+        > INFO timeout_turn 1000
+        > TURN 5,5
+        < 1,0
+        > INFO timeout_turn 0
+        > TURN 6,5
+        < 2,0
+        """,
+        Timed(),
+    )
+    warm_up, own, second, fast = budgets
+    assert (warm_up, own, fast) == (0.001, 3.0, 0.001)
+    assert 0.5 < second <= 0.885
+
+
+@pytest.mark.parametrize("answer", ["10,11", " 10,11 ", "10, 11", "10,11 and more", "+10,11"])
+def test_coordinates(answer):
+    assert read_coordinates(answer) == (10, 11)
+
+
+@pytest.mark.parametrize("answer", ["", "10", "10;11", "a,b", "10,", "1" * 30 + ",1", "SWAP"])
+def test_no_coordinates(answer):
+    assert read_coordinates(answer) is None
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def start_brain(agent="random", **options):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*BRAIN, agent], **pipes, **options)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_command_reads_lines_in_pieces_and_the_last_without_an_end(size):
+    said = b"ABOUT\r\n\r\n  \nSTART 15\r\nINFO rule 0\nTURN 3,3\r\nFOO\nTAKEBACK 3,3\r\nRESTART"
+    with start_brain() as brain:
+        for n in range(0, len(said), size):
+            brain.stdin.write(said[n : n + size])
+            brain.stdin.flush()
+        output, errors = brain.communicate(timeout=60)
+    about, ok, move, unknown, taken, again = output.decode().splitlines()
+    assert about.startswith('name="hexenv random"')
+    assert re.fullmatch(r"\d+,\d+", move)
+    assert (ok, unknown, taken, again) == ("OK", "UNKNOWN command FOO", "OK", "OK")
+    assert b"\r" not in output
+    assert (brain.returncode, b"Traceback" in errors) == (0, False)
+
+
+def test_end_ends_it_and_nothing_more_is_said():
+    with start_brain() as brain:
+        output, _ = brain.communicate(b"START 15\r\nEND\r\nSTART 15\r\n", timeout=60)
+    assert (output, brain.returncode) == (b"OK\n", 0)
+
+
+def test_very_long_lines():
+    with start_brain() as brain:
+        output, _ = brain.communicate(b"x" * 1_000_000 + b"\r\nSTART 15\r\n", timeout=60)
+    unknown, ok = output.decode().splitlines()
+    assert (unknown, ok) == ("UNKNOWN command " + "X" * 40, "OK")
+
+
+def test_a_manager_that_is_gone_ends_it_quietly():
+    with start_brain() as brain:
+        brain.stdin.write(b"START 15\n")
+        brain.stdin.flush()
+        assert brain.stdout.readline() == b"OK\n"
+        brain.stdout.close()
+        brain.stdin.write(b"BEGIN\nBEGIN\nTURN 3,3\nABOUT\n")
+        brain.stdin.close()
+        errors = brain.stderr.read()
+        assert brain.wait(timeout=60) == 0
+    assert errors == b""
+
+
+def test_ctrl_c_ends_it_quietly():
+    with hearing_interrupts(), start_brain() as brain:
+        brain.stdin.write(b"ABOUT\n")
+        brain.stdin.flush()
+        brain.stdout.readline()
+        brain.send_signal(2)
+        _, errors = brain.communicate(timeout=60)
+    assert brain.returncode != 0
+    assert b"Traceback" not in errors
+
+
+def test_what_agents_print_is_no_answer(tmp_path):
+    (tmp_path / "talker.py").write_text(
+        "from agents import RandomAgent\nclass Talker(RandomAgent):\n"
+        "    def act(self, env):\n        print('hello')\n        return super().act(env)\n"
+    )
+    with start_brain("talker.Talker", cwd=tmp_path) as brain:
+        output, errors = brain.communicate(b"START 15\nBEGIN\n", timeout=60)
+    assert re.fullmatch(rb"OK\n\d+,\d+\n", output)
+    assert b"hello" in errors
+
+
+def test_a_wrong_agent_is_named():
+    result = CliRunner().invoke(main, ["gomocup", "--agent", "nobody"])
+    assert result.exit_code == 2
+    assert "expected an agent of" in result.output
+
+
+@pytest.mark.parametrize(
+    ("agent", "turn_ms"), [("uct:simulations=30", 1000), ("uct:seconds=9", 50)]
+)
+def test_the_reference_manager_runs_the_brain(agent, turn_ms):
+    manager = [sys.executable, HERE / "reference_manager.py", "9", str(turn_ms), "2"]
+    found = subprocess.run(
+        [*manager, *BRAIN, agent], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert told["status"] == 0
+    assert told["about"].startswith(f'name="hexenv {agent}"')
+    for winner, moves, longest in told["played"]:
+        assert winner in ("brain", "manager", "nobody")
+        assert len(moves) >= 9
+        assert longest < 1000 * PROMPTLY
+
+
+# ---- engines -------------------------------------------------------------------------------------
+
+
+def engine(fault="", log="", **options):
+    options = {"seconds": PROMPTLY, **options}
+    return GomocupEngine(f"{REFERENCE} {shlex.quote(fault)} {log}".strip(), **options)
+
+
+def game_against(agent, opponent=None, size=6, **options):
+    """One game in which the engine begins."""
+    env = gomoku_v0.env(size, **options)
+    env.reset()
+    result = play_game(env, [agent, opponent or RandomAgent(3)])
+    agent.close()
+    return result
+
+
+def test_what_an_engine_is_told(tmp_path):
+    log = tmp_path / "log"
+    agent = engine("", log, seconds=PROMPTLY, match_seconds=600, memory=350)
+    results = list(play_match(gomoku_v0.env(6), [agent, RandomAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
+    said = log.read_text().splitlines()
+    assert said[:6] == [
+        "START 6",
+        "INFO timeout_turn 20000",
+        "INFO timeout_match 600000",
+        "INFO max_memory 367001600",
+        "INFO game_type 1",
+        "INFO rule 0",
+    ]
+    assert said[6:8] == ["INFO time_left 600000", "BEGIN"]
+    first, second = results
+    replies = [f"TURN {action % 6},{action // 6}" for action in first.actions[1::2]]
+    replies = replies[: first.moves[0] - 1]
+    turns = [line for line in said[: said.index("RESTART")] if line.startswith("TURN")]
+    assert turns == replies
+    rest = said[said.index("RESTART") :]
+    assert rest[1].startswith("INFO")
+    opening = next(line for line in rest if line.startswith("TURN"))
+    assert opening == f"TURN {second.actions[0] % 6},{second.actions[0] // 6}"
+    assert said[-1] == "END"
+
+
+def test_without_limits_and_with_exact_fives(tmp_path):
+    log = tmp_path / "log"
+    assert game_against(engine("", log), rule="standard").forfeit is None
+    said = log.read_text()
+    assert "INFO timeout_match 0\n" in said
+    assert "INFO time_left 2147483647\n" in said
+    assert "INFO rule 1\n" in said
+
+
+def test_a_rectangle_and_a_position_to_start_from(tmp_path):
+    log = tmp_path / "log"
+    agent = engine("", log)
+    env = gomoku_v0.env((6, 8))
+    env.reset(options={"moves": "a6 b5 c4"})  # from the top left: 0,0 then 1,1 then 2,2
+    assert agent.act(env) == 1
+    env.reset(options={"board": "X O . . . . . .\n" + ". . . . . . . .\n" * 5})
+    assert agent.act(env) == 2
+    env.reset()
+    assert agent.act(env) == 0
+    agent.close()
+    said = log.read_text().splitlines()
+    assert said[0] == "RECTSTART 8,6"
+    assert said.count("RESTART") == 2
+    start = said.index("BOARD")
+    assert said[start : start + 5] == ["BOARD", "0,0,2", "1,1,1", "2,2,2", "DONE"]
+    start = said.index("BOARD", start + 1)
+    assert said[start : start + 4] == ["BOARD", "0,0,1", "1,0,2", "DONE"]
+    assert said.index("RESTART") < start
+
+
+@pytest.mark.parametrize("fault", ["", "cr", "crlf", "chopped", "suggest", "noise", "old"])
+def test_however_an_engine_writes_its_moves_they_are_played(fault):
+    agent = engine(fault)
+    results = list(play_match(gomoku_v0.env(6), [agent, RandomAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("crash", "the engine exited with status 3: a bug of mine"),
+        ("signal", "the engine was ended by signal 11"),
+        ("taken", r"illegal move \d,\d"),
+        ("outside", "illegal move 6,0"),
+        ("words", "expected a move x,y, got 'I resign'"),
+        ("error", "expected a move x,y, got 'ERROR no idea'"),
+    ],
+)
+def test_what_breaks_the_protocol_loses(fault, reason):
+    result = game_against(engine(fault))
+    assert re.fullmatch(reason, result.forfeit)
+    assert (result.outcome, result.forfeited_by, result.illegal) == (-1, 0, None)
+    assert result.moves == (3, 2)
+    assert len(result.actions) == 4
+
+
+@pytest.mark.parametrize("fault", ["hang", "deaf", "flood"])
+def test_being_late_loses(fault):
+    started = time.monotonic()
+    result = game_against(engine(fault, seconds=1.0))
+    assert result.forfeit == "no move in 1 s"
+    assert time.monotonic() - started < 3 * PROMPTLY
+
+
+def test_limits_of_50_ms_are_enforced():
+    result = game_against(engine("hang", seconds=0.05, tolerance=1.0))
+    assert result.forfeit == "no move in 0.05 s"
+
+
+def test_a_match_can_run_out_of_time():
+    agent = engine("hang", seconds=PROMPTLY, match_seconds=0.5, tolerance=0.5)
+    result = game_against(agent)
+    assert result.forfeit.startswith("no move in 0.")
+
+
+def test_after_a_crash_the_next_game_has_a_new_engine():
+    agent = engine("crash")
+    results = list(play_match(gomoku_v0.env(6), [agent, RandomAgent()], 3))
+    agent.close()
+    assert [result.moves[0] for result in results] == [3, 3, 3]
+    assert all(result.forfeit for result in results)
+
+
+def test_one_that_ends_between_games_is_started_again():
+    agent = engine("once")
+    env = gomoku_v0.env(6)
+    for _ in range(2):
+        env.reset()
+        assert agent.act(env) == 0
+        deadline = time.monotonic() + PROMPTLY
+        while not agent.engine().has_ended() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        agent.reset()
+    agent.close()
+
+
+@sees_processes
+def test_an_engines_children_end_with_it(tmp_path):
+    log = tmp_path / "log"
+    agent = engine("child", log)
+    env = gomoku_v0.env(6)
+    env.reset()
+    agent.act(env)
+    child = int(log.read_text().split()[0])
+    agent.close()
+    assert ends(child)
+
+
+def test_what_cannot_begin_is_an_error_and_no_forfeit(monkeypatch):
+    with pytest.raises(ValueError, match="expected a program that can be run, got 'nothing'"):
+        GomocupEngine("nothing")
+    with pytest.raises(ValueError, match="gomocup: expected a program that can be run"):
+        make_agent("gomocup:command=nothing,seconds=2")
+    env = gomoku_v0.env(6)
+    env.reset()
+    with pytest.raises(ValueError, match="expected OK to START 6, got 'ERROR I know 20 alone'"):
+        engine("size").prepare(env)
+    monkeypatch.setattr("agents.gomocup.START_SECONDS", 0.05)
+    with pytest.raises(ValueError, match="no answer in time"):
+        engine("mute").prepare(env)
+
+
+@pytest.mark.parametrize("env", [hex_v0.env(5), gomoku_v0.env(6, connect=4)])
+def test_other_games_are_refused(env):
+    env.reset()
+    with pytest.raises(ValueError, match="expected Gomoku with five in a row"):
+        engine().act(env)
+
+
+@pytest.mark.parametrize(
+    "options", [{"seconds": 0}, {"tolerance": -1}, {"match_seconds": 0}, {"memory": -1}]
+)
+def test_limits_out_of_range_are_refused(options):
+    with pytest.raises(ValueError, match="expected"):
+        engine(**options)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_a_copy_starts_an_engine_of_its_own(copied):
+    agent = engine()
+    env = gomoku_v0.env(6)
+    env.reset()
+    assert agent.act(env) == 0
+    twin = copied(agent)
+    assert twin.act(env) == 0
+    agent.close()
+    env.step(0)
+    env.step(1)
+    assert twin.act(env) == 2
+    twin.close()
+
+
+def test_an_engine_in_a_tournament(tmp_path):
+    text = f"gomocup:command={REFERENCE} crash,seconds=20"
+    tournament = Tournament(
+        "gomoku", [{"engine": text}, "greedy"], options=["board_size=6"], pairs=1, opening_plies=2
+    )
+    table = run_tournament(tournament, tmp_path / "games.jsonl", workers=1)
+    assert (table.played, table.failed) == (2, ())
+    assert [game["by"] for game in table.forfeited] == ["engine"] * len(table.forfeited)
+    assert {agent.agent: agent.forfeits for agent in table.agents}["greedy"] == 0
+    assert table.agents[0].agent == "greedy"
+
+
+def test_forfeits_on_the_command_line():
+    reason = "the engine exited with status 3: a bug of mine"
+    crashing = f"gomocup:command={REFERENCE} crash,seconds=20"
+    words = ["gomoku", "--option", "board_size=6"]
+    match = ["match", *words, "random", crashing, "--games", "2"]
+    output = CliRunner().invoke(main, match).stdout
+    assert f"game 1: B forfeits: {reason}\ngame 2: B forfeits: {reason}\n" in output
+    told = json.loads(CliRunner().invoke(main, [*match, "--json"]).stdout)
+    assert (told["wins"], told["forfeits"], told["illegal_moves"]) == (2, [0, 2], [0, 0])
+    assert told["reasons"] == [f"game {number}: B forfeits: {reason}" for number in (1, 2)]
+    moves = "f1\ne1\nd1\nc1\n"
+    played = CliRunner().invoke(main, ["play", *words, crashing], input=moves)
+    assert f"the agent forfeits: {reason}" in played.stdout
+    assert played.exit_code == 0
+
+
+def test_our_brain_as_an_engine():
+    agent = GomocupEngine(shlex.join([*BRAIN, "greedy"]), seconds=PROMPTLY)
+    results = list(play_match(gomoku_v0.env(7), [agent, GreedyAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
