@@ -27,6 +27,7 @@ from agents.policy import PolicyAgent
 from agents.puct import PUCTAgent
 from agents.quality import QualityMCTS
 from agents.rave import RAVE
+from agents.rhmcts import RHMCTS
 from agents.solver import Solver
 from agents.transposition import TranspositionMCTS
 from agents.tree_search import TreeSearchAgent
@@ -39,6 +40,7 @@ __all__ = [
     "MAST",
     "NRPA",
     "RAVE",
+    "RHMCTS",
     "UCT",
     "ANETRolloutMCTS",
     "Agent",

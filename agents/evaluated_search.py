@@ -48,6 +48,8 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         batch: int,
         **options: Unpack[SearchOptions],
     ) -> None:
+        if options.get("implicit_minimax"):
+            raise ValueError("expected no implicit_minimax where a policy evaluates positions")
         leader = make_agent(policy) if isinstance(policy, str) else policy
         if not isinstance(leader, PolicyAgent):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")

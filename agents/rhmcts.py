@@ -56,7 +56,7 @@ class RHMCTS(TreeSearchAgent):
             candidates are looked at; 0: all.
         eager: Whether all children of a leaf are simulated at once; by default only if faithful.
         faithful: Whether to play as the authors describe.
-        **options: See `TreeSearchAgent`. `threats` is True, if not faithful.
+        **options: See `TreeSearchAgent`. `threats` is True, if not faithful. Trees cannot be saved.
 
     Raises:
         OSError: If the file of patterns cannot be read.
@@ -118,6 +118,7 @@ class RHMCTS(TreeSearchAgent):
         self._scores: NDArray[np.int64] = PUBLISHED if patterns is None else load_worth(patterns)
         super().__init__(Variant(selection, playout, WinLoss()), simulations, seconds, **options)
         self.variant = self.variant._replace(knowledge=knowledge)
+        self._selects_by_patterns = True
 
     def _study(self, view: View) -> View:
         return pattern_view(view, self._scores)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.knowledge import FourThreats
+from agents.gomoku.minimax import ImplicitMinimax
 from agents.gomoku.view import pattern_view
-from agents.options import check_budget, expect_one_of, whole_number_within
+from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
@@ -55,6 +56,7 @@ class SearchOptions(TypedDict, total=False):
     workers: int
     max_nodes: int
     threats: bool
+    implicit_minimax: float
     route: str
     seed: int | None
 
@@ -161,6 +163,8 @@ class TreeSearchAgent:
             takes 33 bytes, and more in variants that keep more.
         threats: In Gomoku and TicTacToe: whether to look for wins by threats, before the search
             (fours, then threes as well) and at every new leaf (fours); see `agents.threats`.
+        implicit_minimax: There as well: how much of a child's mean, 0 to 1, is replaced by the
+            minimax value of the board evaluation; see `agents.gomoku.minimax`.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
 
@@ -188,6 +192,7 @@ class TreeSearchAgent:
         workers: int = 1,
         max_nodes: int = 5_000_000,
         threats: bool = False,
+        implicit_minimax: float = 0.0,
         route: str = "auto",
         seed: int | None = None,
     ) -> None:
@@ -201,6 +206,15 @@ class TreeSearchAgent:
                 f'"{final_move}"'
             )
         self.variant = variant._replace(solver=SOLVERS[solver])
+        self.threats = threats
+        if threats:
+            self.variant = self.variant._replace(knowledge=FourThreats())
+        share = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
+        if share > 0.0:
+            selection: Any = ImplicitMinimax(self.variant.selection, share)
+            self.variant = self.variant._replace(selection=selection)
+        self._selects_by_patterns = share > 0.0
+        self._sees_patterns = threats or share > 0.0
         self.simulations = simulations
         self.seconds = seconds
         self.final_move = final_move
@@ -212,10 +226,10 @@ class TreeSearchAgent:
                 "expected a reward that counts no plies with transpositions, got "
                 f"{type(variant.reward).__name__}"
             )
-        if transpositions and variant.selection.new_extras(1) != ():
+        if transpositions and self.variant.selection.new_extras(1) != ():
             raise ValueError(
                 "expected a selection rule that keeps nothing of its own with transpositions, got "
-                f"{type(variant.selection).__name__}"
+                f"{type(self.variant.selection).__name__}"
             )
         self.workers = whole_number_within("workers", workers, 1, 1024)
         if simulations is not None and simulations < self.workers:
@@ -224,9 +238,6 @@ class TreeSearchAgent:
             )
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
-        self.threats = threats
-        if threats:
-            self.variant = self.variant._replace(knowledge=FourThreats())
         self.statistics: Statistics | None = None
         self._book: SavedTrees | None = None
         self._book_at: Position | None = None
@@ -288,7 +299,7 @@ class TreeSearchAgent:
 
     def _study(self, view: View) -> View:
         """The position as the search wants to see it."""
-        return pattern_view(view) if self.threats else view
+        return pattern_view(view) if self._sees_patterns else view
 
     def _threat_solver(self, view: View) -> ThreatSolver:
         """The solver for a game; it remembers from move to move."""
@@ -412,8 +423,10 @@ class TreeSearchAgent:
 
         Raises:
             OSError: If the file cannot be written.
-            ValueError: If there is no tree, or it is over a foreign environment, or a graph.
+            ValueError: If there is no tree, or it is over a foreign environment, or a graph, or its
+                selection looks at patterns.
         """
+        self._check_can_be_kept()
         trees = [searcher.tree for searcher in self._searchers]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
@@ -434,13 +447,18 @@ class TreeSearchAgent:
         Raises:
             OSError: If the file cannot be read.
             ValueError: If it is damaged, or of another variant or number of workers, or this agent
-                searches graphs.
+                searches graphs, or selects by patterns.
         """
+        self._check_can_be_kept()
         if self.transpositions:
             raise ValueError("expected an agent without transpositions to load a tree")
         saved = load_trees(path, self.variant)
         expect(path, "number of workers", self.workers, len(saved.trees))
         self._book, self._book_at = saved, None
+
+    def _check_can_be_kept(self) -> None:
+        if self._selects_by_patterns:
+            raise ValueError("expected an agent whose selection does not look at patterns")
 
     def _open_book(self, searcher: Searcher, number: int, view: View) -> None:
         """Begin with the loaded tree, where it knows the position.

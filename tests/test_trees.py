@@ -14,7 +14,6 @@ from environments import make, random_action
 from agents import RAVE, UCT, FlatMonteCarlo, TranspositionMCTS, solver
 from agents.naming import make_agent
 from agents.saved import VERSION
-from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import proof_by_children
 from agents.search.tree import (
     ROOT,
@@ -178,7 +177,7 @@ def test_a_node_is_as_good_as_its_best_child(proofs, outcome):
     tree.node_count[0] = 1 + len(proofs)
     tree.first_child[ROOT], tree.child_count[ROOT] = 1, len(proofs)
     tree.proof[1 : 1 + len(proofs)] = proofs
-    assert proof_by_children(tree, NoKnowledge(), ROOT) == outcome
+    assert proof_by_children(tree, UCT().variant, ROOT) == outcome
 
 
 # ---- between moves -------------------------------------------------------------------------------

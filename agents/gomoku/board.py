@@ -213,9 +213,18 @@ class PatternGame(NamedTuple):
         found = scores[code & 15] + scores[code >> 4 & 15]
         return int(found + scores[code >> 8 & 15] + scores[code >> 12])
 
+    def bars(self, side: int) -> bool:
+        """Whether the rules forbid this side some empty cells: black in renju."""
+        return self.rules.rule >= RENJU and side == 0
+
     def allows(self, state: State, side: int, cell: int) -> bool:
         """Whether the rules let `side` have an empty cell."""
-        return True
+        if not self.bars(side):
+            return True
+        kind = self.kind(state, side, cell)
+        if kind in (DOUBLE_THREE, FOUR_THREE, OPENS_FOUR):  # perhaps with two threes that count
+            return not self.rules.is_forbidden(state, cell)
+        return kind != BARRED
 
     def balance(self, state: State, side: int) -> int:
         """The board evaluation: the points of the side's stones, less those of the other's."""

@@ -66,6 +66,20 @@ def count_kinds(state: State, side: int, least: int, most: int) -> int:
 
 
 @kernel
+def has_allowed(game: Any, state: State, side: int, least: int, most: int) -> bool:
+    """Whether there is a cell where `side` makes one of these kinds, and may (renju)."""
+    if count_kinds(state, side, least, most) == 0:
+        return False
+    if not game.bars(side):
+        return True
+    for cell in range(game.num_actions()):
+        kind = game.kind(state, side, cell)
+        if least <= kind <= most and game.allows(state, side, cell):
+            return True
+    return False
+
+
+@kernel
 def urgency(game: Any, state: State, heuristics: int) -> int:
     """What has to be done first: the kind to make or to stop, or `QUIET`.
 
@@ -78,10 +92,10 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
     if applies(heuristics, 2) and state.counts[other, WINS] > 0:
         return -WINS
     least, most = least_double(heuristics, 3), most_double(heuristics, 3)
-    if count_kinds(state, player, least, most) > 0:
+    if has_allowed(game, state, player, least, most):
         return OPENS_FOUR
     least, most = least_double(heuristics, 4), most_double(heuristics, 4)
-    if count_kinds(state, other, least, most) > 0:
+    if has_allowed(game, state, other, least, most):
         return -OPENS_FOUR
     return QUIET
 

@@ -4,7 +4,7 @@ import math
 from typing import Any, Final, NamedTuple
 
 from agents.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
-from agents.gomoku.candidates import count_kinds
+from agents.gomoku.candidates import has_allowed
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import State
 
@@ -26,7 +26,7 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     fives = state.counts[other, WINS]
     if fives > 1:
         return -1.0
-    if fives == 0 and count_kinds(state, player, TWO_FOURS, OPENS_FOUR) > 0:
+    if fives == 0 and has_allowed(game, state, player, TWO_FOURS, OPENS_FOUR):
         return 1.0
     return 0.999 * math.tanh(game.balance(state, player) / scale)
 

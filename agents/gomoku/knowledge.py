@@ -105,8 +105,8 @@ class Candidates(NamedTuple):
                 return count
         return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
 
-    def covers(self, tree: Any, node: int) -> bool:
-        return tree.extras.whole[node]
+    def covers(self, selection: Any, tree: Any, node: int) -> bool:
+        return selection.is_whole(tree, node)
 
     def decides(self, game: Any, state: State) -> bool:
         return wins_by_fours(game, state, self.search, self.budget)
@@ -133,7 +133,7 @@ class ForcedMoves(NamedTuple):
                 return count
         return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
 
-    def covers(self, tree: Any, node: int) -> bool:
+    def covers(self, selection: Any, tree: Any, node: int) -> bool:
         return False
 
     def decides(self, game: Any, state: State) -> bool:

@@ -105,6 +105,10 @@ class EvaluationPrior(NamedTuple):
     new_extras = new_prior_extras
     initialise = take_evaluation
 
+    def is_whole(self, tree: Tree, node: int) -> bool:
+        """See `PriorExtras.whole`."""
+        return tree.extras.whole[node]
+
     def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
         visits = tree.visits[node]
         weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))

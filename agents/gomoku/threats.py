@@ -301,7 +301,7 @@ def list_defences(
         out: Receives the cells.
 
     Returns:
-        How many.
+        How many; -1 if there is no threat after all, as black may not play it (renju).
     """
     stops[:] = 0
     threats = 0
@@ -316,6 +316,8 @@ def list_defences(
                 one = find_kind(game, trial, attacker, WINS, 0)
                 stops[one] += 1
                 stops[find_kind(game, trial, attacker, WINS, one + 1)] += 1
+    if threats == 0:
+        return -1
     defender = 1 - attacker
     count = list_fours(game, state, defender, out)
     for cell in range(game.num_actions()):
@@ -390,10 +392,13 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
             search.lines[depth, 1] = find_kind(game, state, side, WINS, int(moves[0]) + 1)
             search.lengths[depth] = 2
         return OPEN if is_answered else 2
-    search.waiting[depth] = list_defences(
+    count = list_defences(
         game, state, side, TWO_FOURS, OPENS_FOUR, search.trial[0], search.stops, moves
     )
-    return OPEN if search.waiting[depth] > 0 else 2
+    search.waiting[depth] = count
+    if count == 0:
+        return 2  # a win, and no answer to go into the line
+    return OPEN if count > 0 else NO_WIN
 
 
 @kernel

@@ -21,7 +21,7 @@ class Knowledge(Protocol):
         """
         ...
 
-    def covers(self, tree: Any, node: int) -> bool:
+    def covers(self, selection: Any, tree: Any, node: int) -> bool:
         """Whether all that matters is among the node's children: if they lose, so does the node."""
         ...
 
@@ -43,7 +43,7 @@ def list_legal(
 
 
 @kernel
-def all_covered(self: Any, tree: Any, node: int) -> bool:
+def all_covered(self: Any, selection: Any, tree: Any, node: int) -> bool:
     """`Knowledge.covers` where nodes are expanded with all actions."""
     return True
 

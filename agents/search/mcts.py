@@ -135,7 +135,7 @@ def is_settled(
         simulation.result[0] = game.outcome(state, 0)
         if variant.solver.proves() and depth > 0:
             tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
-            back_up_proof(tree, variant.knowledge, simulation)
+            back_up_proof(tree, variant, simulation)
         return True
     return False
 
@@ -158,7 +158,7 @@ def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
 def prove_root(tree: Tree, variant: Any) -> None:
     """Prove a root that was a child once, if its children decide it."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
-        outcome = proof_by_children(tree, variant.knowledge, ROOT)
+        outcome = proof_by_children(tree, variant, ROOT)
         tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
 
 

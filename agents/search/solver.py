@@ -77,11 +77,11 @@ SOLVERS: Final[dict[str, Solver]] = {
 
 
 @kernel
-def back_up_proof(tree: Tree, knowledge: Any, simulation: Simulation) -> None:
+def back_up_proof(tree: Tree, variant: Any, simulation: Simulation) -> None:
     """Prove the nodes on the path that the proof of the last one decides."""
     for ply in range(simulation.depth[0] - 1, -1, -1):
         node = ROOT if ply == 0 else simulation.path[ply - 1]
-        outcome = proof_by_children(tree, knowledge, node)
+        outcome = proof_by_children(tree, variant, node)
         if outcome == UNPROVEN:
             return
         mover = simulation.players[ply]
@@ -90,13 +90,14 @@ def back_up_proof(tree: Tree, knowledge: Any, simulation: Simulation) -> None:
 
 
 @kernel
-def proof_by_children(tree: Tree, knowledge: Any, node: int) -> int:
+def proof_by_children(tree: Tree, variant: Any, node: int) -> int:
     """The outcome of a node for the player to move there, or `UNPROVEN`.
 
     One winning child is enough; otherwise the best of the children counts, if all are proven, and
     there is nothing else to play.
     """
-    best = -1 if tree.child_count[node] > 0 and knowledge.covers(tree, node) else UNPROVEN
+    covered = variant.knowledge.covers(variant.selection, tree, node)
+    best = -1 if covered and tree.child_count[node] > 0 else UNPROVEN
     for child in range(tree.first_child[node], tree.first_child[node] + tree.child_count[node]):
         proof = int(tree.proof[child])
         if proof == 1:

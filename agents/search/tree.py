@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hexenv.compiled import compiled, inlined_kernel
 
 ROOT: Final = 0
-NODE_NUMBERS: Final = ("first_child", "extras.parents")
+NODE_NUMBERS: Final = ("first_child", "parents")
 """The arrays that hold numbers of nodes."""
 UNPROVEN: Final = 2
 """The proof of a node whose outcome is not known."""
@@ -132,8 +132,16 @@ def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
     """The arrays over nodes by name, those of the extras too; views, not copies."""
     arrays = cast("dict[str, NDArray[Any]]", tree._asdict())
     del arrays["node_count"], arrays["extras"]
-    extras = cast("dict[str, NDArray[Any]]", tree.extras._asdict() if tree.extras else {})
-    return arrays | {f"extras.{name}": array for name, array in extras.items()}
+    return arrays | extra_arrays("extras", tree.extras)
+
+
+def extra_arrays(prefix: str, extras: Any) -> dict[str, NDArray[Any]]:
+    """The arrays in a NamedTuple of arrays, or of more such, by name."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, value in cast("dict[str, Any]", extras._asdict() if extras else {}).items():
+        path = f"{prefix}.{name}"
+        found |= extra_arrays(path, value) if isinstance(value, tuple) else {path: value}
+    return found
 
 
 def keep_subtree(tree: Tree, node: int) -> None:
@@ -150,7 +158,8 @@ def keep_subtree(tree: Tree, node: int) -> None:
     place = np.zeros(int(tree.node_count[0]), np.int32)
     place[nodes] = np.arange(len(nodes))
     for name, array in node_arrays(tree).items():
-        array[: len(nodes)] = array[nodes] if name not in NODE_NUMBERS else place[array[nodes]]
+        has_numbers = name.rpartition(".")[2] in NODE_NUMBERS
+        array[: len(nodes)] = place[array[nodes]] if has_numbers else array[nodes]
     tree.node_count[0] = len(nodes)
 
 
