@@ -21,6 +21,7 @@ def raw_env(
     board_size: int | tuple[int, int] = 15,
     connect: int = 5,
     rule: str = "freestyle",
+    forbidden: str = "masked",
     **view: Unpack[ViewOptions],
 ) -> BoardEnv:
     """Gomoku.
@@ -28,10 +29,14 @@ def raw_env(
     Args:
         board_size: Side of the board or ``(rows, columns)``, from `connect` (at most 5) to 20.
         connect: Stones in a row that win, 3 to 6.
-        rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`.
+        rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`;
+            ``"renju"``, with five: exactly five for black, who must not make an overline, two fours
+            or two threes, five or more for white.
+        forbidden: What becomes of forbidden moves in renju: they are no legal actions
+            (``"masked"``), or lose at once (``"loses"``).
         **view: How the game is shown; see `hexenv.aec.ViewOptions`.
     """
-    return BoardEnv(rules.new(board_size, connect, rule), "gomoku_v0", **view)
+    return BoardEnv(rules.new(board_size, connect, rule, forbidden), "gomoku_v0", **view)
 
 
 env = with_standard_wrapper(raw_env)

@@ -287,8 +287,8 @@ BAD_INPUT = [
         "hex: expected a square board for the swap",
     ),
     (
-        ("match", "gomoku", "random", "random", "--option", "rule=renju"),
-        "gomoku: expected a rule of freestyle, standard, got 'renju'",
+        ("match", "gomoku", "random", "random", "--option", "rule=caro"),
+        "gomoku: expected a rule of freestyle, standard, renju, got 'caro'",
     ),
     (
         ("match", "connect4", "random", "random", "--option", "rows=20"),

@@ -181,7 +181,15 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
     if state.winner == IN_PLAY and not legal_actions(game, state):
         state.winner = DRAW
     _set_last_action(game, state, last_action)
+    if last_action != NO_ACTION and state.winner == IN_PLAY and is_lost_by(game, state):
+        state.winner = to_play
     return state
+
+
+def is_lost_by(game: Game, state: State) -> bool:
+    """Whether the last action loses the game for who played it: what the stones do not tell."""
+    loses_by = getattr(game, "loses_by", None)
+    return loses_by is not None and bool(loses_by(state, int(state.last_action)))
 
 
 def _set_last_action(game: Game, state: State, action: int) -> None:
