@@ -68,7 +68,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     Args:
         game: The rules.
         name: Name and version, as in ``hex_v0``.
-        openings: Move lists, one of which every game begins with; `reset` draws it.
+        openings: Move lists, one of which every game begins with; `reset` draws it. None: nothing
+            is played before.
         render_mode: See `ViewOptions`, as for all that follows.
         planes: See `ViewOptions`.
         channels_first: See `ViewOptions`.
@@ -87,7 +88,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         game: Game,
         name: str,
         *,
-        openings: Sequence[str] = (),
+        openings: Sequence[str] | None = None,
         render_mode: str | None = None,
         planes: Iterable[str] = (),
         channels_first: bool = False,
@@ -117,7 +118,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.shown_shape = self.board_shape
         if channels_first:
             self.shown_shape = (len(self.planes), game.rows, game.columns)
-        self._starts = [Start.after(game, moves) for moves in openings or ("",)]
+        self._starts = opening_starts(game, openings)
         self._rng: np.random.Generator | None = None  # draws among several starts
         self._bytes = Start.of(game, new_state(game)).record.copy()
         self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
@@ -451,6 +452,26 @@ class Start(NamedTuple):
     def after(game: Game, moves: str) -> "Start":
         actions = notation.parse_moves(game, moves)
         return Start.of(game, notation.play(game, actions), actions)
+
+
+def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
+    """The positions after given openings; without any, the start of the game.
+
+    Raises:
+        ValueError: If there is none among them, one is no list of legal moves, or ends the game.
+    """
+    if openings is None:
+        return [Start.of(game, new_state(game))]
+    if not openings:
+        raise ValueError("expected at least one opening, got none")
+    starts: list[Start] = []
+    for moves in openings:
+        if not isinstance(moves, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected openings as move lists, got {moves!r}")
+        starts.append(Start.after(game, moves))
+        if starts[-1].winner != IN_PLAY:
+            raise ValueError(f"expected openings that leave the game in play, got {moves!r}")
+    return starts
 
 
 def planes_of(observation: Observation) -> NDArray[Any]:

@@ -51,9 +51,7 @@ def raw_env(
         game = openings.new(opening, board_size, connect, rule, forbidden)
         return BoardEnv(game, "gomoku_v0", **view)
     game = rules.new(board_size, connect, rule, forbidden)
-    if opening is not None and not opening:
-        raise ValueError("expected at least one opening, got none")
-    return BoardEnv(game, "gomoku_v0", openings=opening or (), **view)
+    return BoardEnv(game, "gomoku_v0", openings=opening, **view)
 
 
 env = with_standard_wrapper(raw_env)

@@ -407,7 +407,13 @@ def test_list_as_json():
     assert list(found) == ["games", "agents"]
     assert found["games"] == {
         "connect4": {"rows": 6, "columns": 7, "connect": 4},
-        "gomoku": {"board_size": 15, "connect": 5, "rule": "freestyle"},
+        "gomoku": {
+            "board_size": 15,
+            "connect": 5,
+            "rule": "freestyle",
+            "forbidden": "masked",
+            "opening": None,
+        },
         "hex": {"board_size": 11, "swap": False},
         "tictactoe": {},
     }
