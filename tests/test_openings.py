@@ -192,7 +192,7 @@ def test_swap2_games_to_their_end(name):
     game = OPENED[name]
     rng = np.random.default_rng(7)
     ends = set()
-    for number in range(60 if JIT else 12):
+    for _ in range(60 if JIT else 12):
         state, words = base.new_state(game), []
         while not game.is_terminal(state):
             legal = legal_texts(game, state)
@@ -212,7 +212,6 @@ def test_swap2_games_to_their_end(name):
         for colour in (0, 1):
             assert colours.outcome(in_colours, colour) == game.outcome(state, colour ^ black)
         ends.add((int(state.winner), black, words[3] in openings.EXTRA_ACTIONS))
-        assert number >= 0
     assert {black for _, black, _ in ends} == {0, 1}
     assert {winner for winner, _, _ in ends} >= {0, 1}
 
@@ -456,7 +455,7 @@ def test_a_vector_is_as_single_environments(name, opponent, mode):
     rng = np.random.default_rng(3)
     found, expected = envs.reset(seed=5), others.reset(seed=5)
     ended = 0
-    for _ in range(40 if JIT else 20):
+    for _ in range(40):
         for key in ("observation", "action_mask"):
             assert plain(found[0][key]) == plain(expected[0][key])
         assert envs.sides.tolist() == list(others.get_attr("side"))
@@ -646,13 +645,15 @@ AGENTS = {
     "rave": RAVE(simulations=8, seed=1, route="interpreted"),
     "grave": GRAVE(simulations=8, seed=1, route="interpreted"),
     "mast": MAST(simulations=8, seed=1, route="interpreted"),
-    "nrpa": NRPA(level=1, iterations=3, seed=1, route="interpreted"),
+    "nrpa": NRPA(level=1, iterations=3, seed=1),
 }
 
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
 @pytest.mark.parametrize("name", ["swap2", "swap"])
 def test_agents_play_openings_to_the_end(agent, name):
+    if not JIT and isinstance(agent, NRPA):
+        pytest.skip("too slow in plain Python")
     env = gomoku_v0.raw_env(**ENVIRONMENTS[name])
     env.reset()
     while not any(env.terminations.values()):
