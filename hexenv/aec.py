@@ -368,7 +368,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin.actions = self.actions.copy()
         twin._mask = self._mask.copy()
         twin._owns_spaces = False
-        twin._rng = copy.deepcopy(self._rng)
+        if self._rng is not None:
+            twin._rng = copy.deepcopy(self._rng)
         twin._window = None
         if hasattr(self, "agents"):
             twin.agents = self.agents.copy()

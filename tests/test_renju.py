@@ -447,8 +447,8 @@ def chances(game, state):
     return np.mean(found, axis=0)
 
 
-def crowded_positions(game, rng, empty):
-    """Positions with so few empty cells, at least two of which are forbidden."""
+def crowded_positions(game, rng, empty, least=2):
+    """Positions with so few empty cells, of which some at least are forbidden."""
     cells = game.rows * game.columns
     while True:
         owners = np.full(cells, EMPTY, np.int8)
@@ -458,8 +458,16 @@ def crowded_positions(game, rng, empty):
             state = notation.from_cells(game, owners.reshape(game.rows, game.columns), 0)
         except ValueError:
             continue  # somebody has won
-        if state.winner == IN_PLAY and len(forbidden_points(game, state)) > 1:
+        if state.winner == IN_PLAY and len(forbidden_points(game, state)) >= least:
             yield state
+
+
+def test_a_full_board_that_is_lost_is_saved_as_that():
+    game = gomoku.new((5, 7), rule="renju", forbidden="loses")
+    state = next(crowded_positions(game, np.random.default_rng(8), 1, least=1))
+    game.step(state, base.legal_actions(game, state)[0])
+    assert (state.ply, state.winner) == (35, 1)
+    assert notation.from_bytes(game, notation.to_bytes(game, state)).winner == 1
 
 
 @pytest.mark.parametrize("forbidden", ["masked", "loses"])

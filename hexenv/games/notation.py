@@ -187,14 +187,15 @@ def from_cells(
     if winners - {1 - to_play}:
         who = "both sides have" if len(winners) == 2 else "the side to play has"
         raise ValueError(f"expected a position of a game, got one in which {who} won")
+    has_won = bool(winners)
     state.winner = winners.pop() if winners else IN_PLAY
-    if state.winner == IN_PLAY and not legal_actions(game, state):
+    if not has_won and not legal_actions(game, state):
         state.winner = DRAW
     if details and 0 <= last_action < game.num_actions():
         state.last_action = last_action
     else:
         _set_last_action(game, state, last_action)
-    if last_action != NO_ACTION and state.winner == IN_PLAY and is_lost_by(game, state):
+    if last_action != NO_ACTION and not has_won and is_lost_by(game, state):
         state.winner = to_play
     return state
 

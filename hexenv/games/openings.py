@@ -299,8 +299,9 @@ class OpenedGomoku(NamedTuple):
 
     def parse_action(self, text: str) -> int:
         cells = self.rows * self.columns
-        if text in EXTRA_ACTIONS[: self.num_actions() - cells]:
-            return cells + EXTRA_ACTIONS.index(text)
+        word = text.replace(" ", "_").replace("-", "_")  # a person may type "place two"
+        if word in EXTRA_ACTIONS[: self.num_actions() - cells]:
+            return cells + EXTRA_ACTIONS.index(word)
         return self.in_colours().parse_action(text)
 
     def why_illegal(self, state: State, action: int) -> str:
