@@ -188,7 +188,7 @@ def play(
         if not hasattr(env.unwrapped, "game"):
             raise ValueError(f"expected a game of hexenv to play, got {game}")
         opponent: Agent = make_agent(agent, seed)
-        env.reset(options={"moves": moves} if moves else None)
+        env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
     HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
     close([opponent])

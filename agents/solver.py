@@ -224,6 +224,8 @@ def _connect4_engine(game: Any, compiles: bool, book: Book | None, entries: int)
 
 def _exhaustive_engine(game: Any, compiles: bool, _book: Book | None, entries: int) -> Engine:
     plays_lines = type(game) in (tictactoe.TicTacToe, gomoku.Gomoku, connect4.Connect4)
+    if plays_lines and isinstance(game, gomoku.Gomoku):
+        plays_lines = game.rule < gomoku.RENJU  # in renju the cell that stops a win may be barred
     tactics = LineTactics() if plays_lines else NoTactics()
     few = 3 ** min(game.max_plies(), 20)  # positions of stones on cells; others may need more
     return ExhaustiveEngine(game, tactics, min(entries, max(few, 1 << 14)), compiles)

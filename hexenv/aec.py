@@ -2,7 +2,7 @@
 
 import copy
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 
@@ -68,6 +68,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     Args:
         game: The rules.
         name: Name and version, as in ``hex_v0``.
+        openings: Move lists, one of which every game begins with; `reset` draws it. None: nothing
+            is played before.
         render_mode: See `ViewOptions`, as for all that follows.
         planes: See `ViewOptions`.
         channels_first: See `ViewOptions`.
@@ -86,6 +88,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         game: Game,
         name: str,
         *,
+        openings: Sequence[str] | None = None,
         render_mode: str | None = None,
         planes: Iterable[str] = (),
         channels_first: bool = False,
@@ -115,8 +118,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.shown_shape = self.board_shape
         if channels_first:
             self.shown_shape = (len(self.planes), game.rows, game.columns)
-        self._initial = Start.of(game, new_state(game))
-        self._bytes = self._initial.record.copy()
+        self._starts = opening_starts(game, openings)
+        self._rng: np.random.Generator | None = None  # draws among several starts
+        self._bytes = Start.of(game, new_state(game)).record.copy()
         self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
         self._states = self._bytes.view(self._record_dtype)
         self._mask = np.zeros(game.num_actions(), np.int8)
@@ -164,7 +168,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """Start a game.
 
         Args:
-            seed: Accepted as everywhere; the game itself has nothing random.
+            seed: Starts the stream anew that draws one of several openings; nothing else in the
+                game is random.
             options: At most one of ``"moves"``, a move list such as ``"a1 b2"``; ``"board"``, rows
                 of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, where the stones do not
                 tell); ``"state"``, a position from `to_bytes` or the `state` of an environment of
@@ -173,7 +178,11 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         Raises:
             ValueError: If the position cannot be read, or cannot come about.
         """
-        self._begin(*self.starting_position(options or {}))
+        starts = self.starting_positions(options or {})
+        if len(self._starts) > 1 and (seed is not None or self._rng is None):
+            self._rng = np.random.default_rng(seed)
+        drawn = 0 if len(starts) == 1 or self._rng is None else self._rng.random()
+        self._begin(starts[int(drawn * len(starts))])
 
     def begin_at(self, state: State, actions: Iterable[int]) -> None:
         """Start from a position of this very game, unchecked; for whoever keeps the positions.
@@ -191,10 +200,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._write_mask(self.game, self._states, self._mask)
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
-    def _begin(self, start: "Start", actions: list[int]) -> None:
+    def _begin(self, start: "Start") -> None:
         self._bytes[:] = start.record
         self._mask[:] = start.mask
-        self._begin_play(actions, start.winner, start.to_play)
+        self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
     def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
         """Go on from the position and the mask that have been written."""
@@ -210,8 +219,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if self.render_mode == "human":
             self.render()
 
-    def starting_position(self, options: dict[str, Any]) -> tuple["Start", list[int]]:
-        """Where to start, and the actions that led there."""
+    def starting_positions(self, options: dict[str, Any]) -> list["Start"]:
+        """Where to start: the position that the options tell, or else all openings."""
         given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
         if len(given) > 1:
             raise ValueError(f"expected one starting position, got {' and '.join(given)}")
@@ -219,16 +228,15 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             if key in given and not isinstance(options[key], str):
                 raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
         if "moves" in given:
-            actions = notation.parse_moves(self.game, options["moves"])
-            return Start.of(self.game, notation.play(self.game, actions)), actions
+            return [Start.after(self.game, options["moves"])]
         if "board" in given:
             board, to_play = options["board"], options.get("to_play")
             if to_play not in (None, 0, 1):
                 raise ValueError(f"expected to_play of 0 or 1, got {to_play!r}")
-            return Start.of(self.game, notation.parse_board(self.game, board, to_play)), []
+            return [Start.of(self.game, notation.parse_board(self.game, board, to_play))]
         if "state" in given:
-            return Start.of(self.game, self._restored(options["state"])), []
-        return self._initial, []
+            return [Start.of(self.game, self._restored(options["state"]))]
+        return self._starts
 
     def _restored(self, state: Any) -> State:
         """A state given as bytes, or as a record, which is checked by way of bytes."""
@@ -360,6 +368,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin.actions = self.actions.copy()
         twin._mask = self._mask.copy()
         twin._owns_spaces = False
+        if self._rng is not None:
+            twin._rng = copy.deepcopy(self._rng)
         twin._window = None
         if hasattr(self, "agents"):
             twin.agents = self.agents.copy()
@@ -430,12 +440,39 @@ class Start(NamedTuple):
     mask: NDArray[np.int8]
     winner: int
     to_play: int
+    actions: list[int]
+    """What has led there, as far as it is known."""
 
     @staticmethod
-    def of(game: Game, state: State) -> "Start":
+    def of(game: Game, state: State, actions: Sequence[int] = ()) -> "Start":
         mask = legal_mask_of(game, state)
         record = np.frombuffer(state.tobytes(), np.uint8)
-        return Start(record, mask, int(state.winner), int(game.to_play(state)))
+        return Start(record, mask, int(state.winner), int(game.to_play(state)), list(actions))
+
+    @staticmethod
+    def after(game: Game, moves: str) -> "Start":
+        actions = notation.parse_moves(game, moves)
+        return Start.of(game, notation.play(game, actions), actions)
+
+
+def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
+    """The positions after given openings; without any, the start of the game.
+
+    Raises:
+        ValueError: If there is none among them, one is no list of legal moves, or ends the game.
+    """
+    if openings is None:
+        return [Start.of(game, new_state(game))]
+    if not openings:
+        raise ValueError("expected at least one opening, got none")
+    starts: list[Start] = []
+    for moves in openings:
+        if not isinstance(moves, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected openings as move lists, got {moves!r}")
+        starts.append(Start.after(game, moves))
+        if starts[-1].winner != IN_PLAY:
+            raise ValueError(f"expected openings that leave the game in play, got {moves!r}")
+    return starts
 
 
 def planes_of(observation: Observation) -> NDArray[Any]:

@@ -39,6 +39,7 @@ def start_boards(
     game: Any,
     initial: Any,
     states: Any,
+    begun: NDArray[np.int32],
     players: NDArray[np.int8],
     chosen: NDArray[np.int32],
     seeds: NDArray[np.uint64],
@@ -47,10 +48,13 @@ def start_boards(
     opponents: int,
     first_opponent: int,
 ) -> None:
-    """Put boards in the starting position, and draw the learner's side and the opponent."""
+    """Put boards in a starting position, and draw it, the learner's side and the opponent."""
     for i in range(which.size):
         board = which[i]
-        game.copy(initial[0], states[board])
+        begun[board] = 0
+        if initial.size > 1:
+            begun[board] = int(Stream(seeds, board).random() * initial.size)
+        game.copy(initial[begun[board]], states[board])
         players[board] = game.to_play(states[board])
         if side in (FIRST, SECOND):
             players[board] = side
@@ -314,12 +318,13 @@ class Boards:
         self._pool: list[Opponent] = []
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
-        self.start(*env.starting_position({}))
-        self.states: Any = np.repeat(self._initial, count)
+        self.start(env.starting_positions({}))
+        self.states: Any = np.repeat(self._initial[:1], count)
         self.players = np.zeros(count, np.int8)
         self.seeds = np.ones(count, np.uint64)
         self.idle = np.ones(count, np.bool_)
         self.masks = np.ones((count, self.game.num_actions()), np.int8)
+        self._begun = np.zeros(count, np.int32)  # which of the starts each episode has
         self._chosen = np.zeros(count, np.int32)
         self._found_illegal = np.zeros(count, np.bool_)
         self._illegal_in_episode = np.zeros(count, np.int64)
@@ -376,16 +381,17 @@ class Boards:
 
     # ---- episodes -------------------------------------------------------------------------------
 
-    def start(self, start: Start, actions: list[int]) -> None:
-        """Where the episodes to come begin.
+    def start(self, starts: Sequence[Start]) -> None:
+        """Where the episodes to come begin: at one of the starts, drawn anew for each.
 
         Raises:
             ValueError: If the game is over there.
         """
-        if start.winner != IN_PLAY:
+        if any(start.winner != IN_PLAY for start in starts):
             raise ValueError("expected a position in play to start from, got one that is over")
-        self._initial = start.record.copy().view(self._record_dtype)
-        self._first_moves = actions
+        records = np.concatenate([start.record for start in starts])
+        self._initial = records.view(self._record_dtype)
+        self._first_moves = [start.actions for start in starts]
 
     def seed(self, board: int, rng: np.random.Generator) -> None:
         """Give a board's stream its beginning."""
@@ -411,15 +417,15 @@ class Boards:
     def _restart(self, which: Which) -> None:
         for _ in range(MOST_STARTS):
             self._run(
-                start_boards, self._initial, self.states, self.players, self._chosen, self.seeds,
-                which, self.side, len(self._pool), self._former,
+                start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
+                self.seeds, which, self.side, len(self._pool), self._former,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:  # nobody moves before the learner does
                 return
             if self.moves is not None:
                 for board in which.tolist():
-                    self.moves[board] = self._first_moves.copy()
+                    self.moves[board] = self._first_moves[self._begun[board]].copy()
             for number, opponent in enumerate(self._opponents):
                 opponent.begin(self, which[self._chosen[which] == number])
             self._answer(which)

@@ -1,19 +1,27 @@
-"""Gomoku as a PettingZoo environment; rules and notation are in `hexenv.games.gomoku`.
+"""Gomoku as a PettingZoo environment, with renju and openings.
+
+Rules and notation are in `hexenv.games.gomoku`, renju's forbidden moves in `hexenv.games.renju`,
+the openings in `hexenv.games.openings`.
 
 | | |
 |---|---|
 | Actions | ``Discrete(rows * columns)``: the cells row by row from the top left |
-| Agents | ``player_0`` (black, moves first), ``player_1`` (white) |
+| | then, with the opening `swap` or `swap2`, ``swap``; with `swap2` also ``place_two`` |
+| Agents | ``player_0`` (black, moves first), ``player_1`` (white); a swap changes the colours |
 | Observation | ``(rows, columns, 2) int8``: own, opponent |
+| | with `swap` or `swap2` two planes more: black (is next), swap (is legal) |
 | Rewards | 1 for the winner, -1 for the loser, 0 for both in a draw, with the last move |
 
-Version history: v0, first version.
+Version history: v0, first version. What was added since changes nothing where it is not asked for:
+``rule="renju"`` with `forbidden`, and `opening`.
 """
 
+from collections.abc import Sequence
 from typing import Unpack
 
 from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import gomoku as rules
+from hexenv.games import openings
 from hexenv.wrapper import with_standard_wrapper
 
 
@@ -21,6 +29,8 @@ def raw_env(
     board_size: int | tuple[int, int] = 15,
     connect: int = 5,
     rule: str = "freestyle",
+    forbidden: str = "masked",
+    opening: str | Sequence[str] | None = None,
     **view: Unpack[ViewOptions],
 ) -> BoardEnv:
     """Gomoku.
@@ -28,10 +38,20 @@ def raw_env(
     Args:
         board_size: Side of the board or ``(rows, columns)``, from `connect` (at most 5) to 20.
         connect: Stones in a row that win, 3 to 6.
-        rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`.
+        rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`;
+            ``"renju"``, with five: exactly five for black, who must not make an overline, two fours
+            or two threes, five or more for white.
+        forbidden: What becomes of forbidden moves in renju: they are no legal actions
+            (``"masked"``), or lose at once (``"loses"``).
+        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``, see `hexenv.games.openings`;
+            or move lists such as ``["h8 i9 j8", "h8 h9 g6"]``, one of which `reset` draws.
         **view: How the game is shown; see `hexenv.aec.ViewOptions`.
     """
-    return BoardEnv(rules.new(board_size, connect, rule), "gomoku_v0", **view)
+    if isinstance(opening, str):
+        game = openings.new(opening, board_size, connect, rule, forbidden)
+        return BoardEnv(game, "gomoku_v0", **view)
+    game = rules.new(board_size, connect, rule, forbidden)
+    return BoardEnv(game, "gomoku_v0", openings=opening, **view)
 
 
 env = with_standard_wrapper(raw_env)

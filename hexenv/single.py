@@ -120,14 +120,15 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """Begin an episode; where the opponent moves first, it has moved.
 
         Args:
-            seed: Starts the random streams anew: the learner's side and the opponent's moves.
+            seed: Starts the random streams anew: which of several openings it is, the learner's
+                side and the opponent's moves.
             options: Where to start; see `hexenv.aec.BoardEnv.reset`.
 
         Raises:
             ValueError: If the position cannot be read, or its game is over.
         """
         boards = self._boards
-        boards.start(*self.raw_env.starting_position(options or {}))
+        boards.start(self.raw_env.starting_positions(options or {}))
         super().reset(seed=seed)
         if seed is not None or not self._has_reset:
             boards.seed(0, self.np_random)

@@ -454,7 +454,8 @@ def _check_stones(game: Game, actions: list[int], log: GameLog) -> None:
     for ply, state in enumerate(log.states):
         owners = log.owners[ply]
         cell = log.last_cells[ply]
-        if ply > 0 and owners[cell] != log.players[ply - 1]:
+        is_told = not notation.details_of(game, state)
+        if ply > 0 and is_told and owners[cell] != log.players[ply - 1]:
             claim = f"owner of last_cell {cell}"
             _fail_after(game, actions[:ply], claim, log.players[ply - 1], owners[cell])
         _check_winning_cells(game, actions[:ply], state, owners, log.completing[ply])
@@ -464,7 +465,7 @@ def _check_winning_cells(
     game: Game, actions: list[int], state: State, owners: Any, completing: Any
 ) -> None:
     cells = game.winning_cells(state)
-    won = state.winner in (0, 1)
+    won = state.winner in (0, 1) and not _is_lost_by_itself(game, state)
     if bool(cells) != won or len(set(cells)) != len(cells):
         expected = "different cells" if won else "none before a win"
         _fail_after(game, actions, "winning_cells", expected, cells)
@@ -478,6 +479,16 @@ def _check_winning_cells(
                 _fail_after(game, actions, f"completes for cell {cell}", True, False)
         if (owners[completing] != state.winner).any():
             _fail_after(game, actions, "completes", "stones of the winner only", owners[completing])
+
+
+def _is_told_by_stones(game: Game, state: State) -> bool:
+    """Whether the stones and the player to move tell the position."""
+    return not notation.details_of(game, state) and not _is_lost_by_itself(game, state)
+
+
+def _is_lost_by_itself(game: Game, state: State) -> bool:
+    """Whether the last action has lost the game for who played it."""
+    return game.is_terminal(state) and notation.is_lost_by(game, state)
 
 
 def _check_copies(game: Game, actions: list[int], log: GameLog) -> None:
@@ -508,9 +519,10 @@ def _check_texts(game: Game, actions: list[int], log: GameLog) -> None:
         _fail_after(game, actions, "parse_moves", actions, notation.parse_moves(game, text))
     for ply in _spread_plies(actions, 8):  # a few are enough, as `_check_rebuilt` sees many
         state = log.states[ply]
-        board = notation.board_text(game, state)
-        read = notation.parse_board(game, board, int(log.players[ply]))
-        _expect_same_position(game, actions[:ply], "parse_board", log, read)
+        if _is_told_by_stones(game, state):
+            board = notation.board_text(game, state)
+            read = notation.parse_board(game, board, int(log.players[ply]))
+            _expect_same_position(game, actions[:ply], "parse_board", log, read)
         saved = notation.from_bytes(game, notation.to_bytes(game, state))
         _expect_same_position(game, actions[:ply], "from_bytes", log, saved)
         if saved.last_action != state.last_action:
@@ -521,6 +533,8 @@ def _check_texts(game: Game, actions: list[int], log: GameLog) -> None:
 def _check_rebuilt(game: Game, actions: list[int], log: GameLog) -> None:
     """The stones put down one by one, by `place`, are the position that `step` led to."""
     for ply in _spread_plies(actions, 64):
+        if not _is_told_by_stones(game, log.states[ply]):
+            continue
         board = log.owners[ply].reshape(game.rows, game.columns)
         state = notation.from_cells(game, board, int(log.players[ply]))
         _expect_same_position(game, actions[:ply], "from_cells", log, state)
@@ -744,8 +758,9 @@ class _SeenPositions:
 
     def add(self, actions: list[int], log: GameLog) -> None:
         for ply, value in enumerate(log.hashes.tolist()):
-            # The stones and the player to move tell positions apart: `from_cells` needs no more.
+            # What tells positions apart: `from_cells` mostly needs no more than stones and player.
             position = log.owners[ply].tobytes() + log.players[ply].tobytes()
+            position += log.masks[ply].tobytes()
             expected = self.hash_of.setdefault(position, value)
             if value != expected:
                 claim = "position_hash, seen before by another way"

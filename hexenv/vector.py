@@ -221,16 +221,16 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         options = dict(options or {})
         which = self._named_in(options.pop("reset_mask", None))
         seeds = seeds_of_boards(seed, self.num_envs)
-        start = self.raw_env.starting_position(options)
+        starts = self.raw_env.starting_positions(options)
         self._seed(which, seeds)
         for part in self._parts:
-            part.boards.start(*start)
+            part.boards.start(starts)
         try:
             for part in self._parts:
                 part.boards.restart(np.flatnonzero(which[part.place]))
         finally:
             for part in self._parts:  # for the episodes that follow
-                part.boards.start(*self.raw_env.starting_position({}))
+                part.boards.start(self.raw_env.starting_positions({}))
         planes = self._parts[0].boards.new_planes(self.num_envs)
         for part in self._parts:
             part.boards.show_all(planes[part.place])

@@ -25,6 +25,8 @@ LARGE = {
     "connect4": (connect4_v0, {}),
     "gomoku-9": (gomoku_v0, {"board_size": 9, "rule": "standard"}),
     "gomoku-7x9": (gomoku_v0, {"board_size": (7, 9)}),
+    "gomoku-6-swap2": (gomoku_v0, {"board_size": 6, "opening": "swap2"}),
+    "renju-7": (gomoku_v0, {"board_size": 7, "rule": "renju"}),
 }
 BOARDS = SMALL | LARGE
 """Boards by name: the module of the environment and its options."""

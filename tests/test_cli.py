@@ -290,8 +290,8 @@ BAD_INPUT = [
         "hex: expected a square board for the swap",
     ),
     (
-        ("match", "gomoku", "random", "random", "--option", "rule=renju"),
-        "gomoku: expected a rule of freestyle, standard, got 'renju'",
+        ("match", "gomoku", "random", "random", "--option", "rule=caro"),
+        "gomoku: expected a rule of freestyle, standard, renju, got 'caro'",
     ),
     (
         ("match", "connect4", "random", "random", "--option", "rows=20"),
@@ -410,7 +410,13 @@ def test_list_as_json():
     assert list(found) == ["games", "agents"]
     assert found["games"] == {
         "connect4": {"rows": 6, "columns": 7, "connect": 4},
-        "gomoku": {"board_size": 15, "connect": 5, "rule": "freestyle"},
+        "gomoku": {
+            "board_size": 15,
+            "connect": 5,
+            "rule": "freestyle",
+            "forbidden": "masked",
+            "opening": None,
+        },
         "hex": {"board_size": 11, "swap": False},
         "tictactoe": {},
     }

@@ -32,6 +32,7 @@ import hexenv
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import base
+from hexenv.testing import record_game
 
 with warnings.catch_warnings():  # it imports one of its own games in a way that it deprecates
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -105,7 +106,7 @@ def test_api(board, options, kind):
     expected = set()
     if options.get("mask_in") != "info":
         expected |= DICT_OBSERVATION
-    if "side" not in env.metadata["planes"]:
+    if not {"side", "black"}.intersection(env.metadata["planes"]):
         expected |= EMPTY_BOARD
 
     caught, printed = warnings_of(lambda: api_test(env, num_cycles=1000))
@@ -640,7 +641,8 @@ def test_games_in_the_documented_loop(board, kind):
         plies = len(raw.actions)
         assert plies == raw.state.ply <= raw.game.max_plies()
         assert len(turns) == plies + 2
-        assert turns[:plies] == [f"player_{ply % 2}" for ply in range(plies)]
+        players = record_game(raw.game, raw.actions).players
+        assert turns[:plies] == [f"player_{player}" for player in players[:plies]]
         assert sorted(turns[plies:]) == ["player_0", "player_1"]
         assert list(total.values()) == [raw.game.outcome(raw.state, player) for player in (0, 1)]
         assert sum(total.values()) == 0

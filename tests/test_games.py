@@ -134,7 +134,7 @@ def test_contract_on_the_largest_boards(game):
         (gomoku.new, {"board_size": 2, "connect": 3}, "from 3 to 20, .*, got 2"),
         (gomoku.new, {"connect": 2}, "expected connect from 3 to 6, got 2"),
         (gomoku.new, {"connect": 7}, "expected connect from 3 to 6, got 7"),
-        (gomoku.new, {"rule": "renju"}, "expected a rule of freestyle, standard, got 'renju'"),
+        (gomoku.new, {"rule": "caro"}, "expected a rule of freestyle, standard, renju, got 'caro'"),
     ],
 )
 def test_options_out_of_range_are_refused(new, options, message):

@@ -5,7 +5,11 @@ methods the rules. A *state* is one NumPy record that the game's verbs fill and 
 
 A game may also offer two verbs that playouts with decisive moves need: `wins_at(state, player,
 action) -> bool`, whether `player` would win at once by playing the legal `action`, were it that
-player's turn, and `winning_action`, which finds such an action; see the shared one below.
+player's turn, and `winning_action`, which finds such an action; see the shared one below. A game in
+which an action may lose at once has `loses_by(state, action) -> bool`: whether the action that has
+led here did. Of such an end the stones tell nothing. And a game in which they do not tell the whole
+position has `details(state) -> dict[str, int]`, what else there is (nothing where they do), and
+`set_up(state, owners, to_play, details)`, which writes into a starting position all but the stones.
 
 Words used everywhere, each for one idea:
 

@@ -149,7 +149,13 @@ def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
     return from_cells(game, owners, to_play)
 
 
-def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_ACTION) -> State:
+def from_cells(
+    game: Game,
+    owners: Cells,
+    to_play: int,
+    last_action: int = NO_ACTION,
+    details: dict[str, int] | None = None,
+) -> State:
     """The position with these stones, judged as the rules judge it.
 
     Args:
@@ -157,18 +163,22 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
         owners: ``(rows, columns)`` of 0, 1 and `EMPTY`.
         to_play: The player to move.
         last_action: The action that led here, where it is known.
+        details: What else `details_of` has said of it.
 
     Raises:
         ValueError: If no game leads to such a position.
     """
     if to_play not in (0, 1):
         raise ValueError(f"expected player 0 or 1 to play, got {to_play!r}")
-    ply = game.count_plies(owners, to_play)
     state = new_state(game)
+    set_up = getattr(game, "set_up", None)
+    if set_up is not None:
+        set_up(state, owners, to_play, details or {})
+    else:
+        state.ply = game.count_plies(owners, to_play)
     for cell, owner in enumerate(owners.flat):
         if owner != EMPTY:
             game.place(state, cell, int(owner))
-    state.ply = ply
     winners = {
         int(owner)
         for cell, owner in enumerate(owners.flat)
@@ -177,11 +187,29 @@ def from_cells(game: Game, owners: Cells, to_play: int, last_action: int = NO_AC
     if winners - {1 - to_play}:
         who = "both sides have" if len(winners) == 2 else "the side to play has"
         raise ValueError(f"expected a position of a game, got one in which {who} won")
+    has_won = bool(winners)
     state.winner = winners.pop() if winners else IN_PLAY
-    if state.winner == IN_PLAY and not legal_actions(game, state):
+    if not has_won and not legal_actions(game, state):
         state.winner = DRAW
-    _set_last_action(game, state, last_action)
+    if details and 0 <= last_action < game.num_actions():
+        state.last_action = last_action
+    else:
+        _set_last_action(game, state, last_action)
+    if last_action != NO_ACTION and not has_won and is_lost_by(game, state):
+        state.winner = to_play
     return state
+
+
+def details_of(game: Game, state: State) -> dict[str, int]:
+    """What the stones, the player to move and the last action do not tell; mostly nothing."""
+    details = getattr(game, "details", None)
+    return {} if details is None else details(state)
+
+
+def is_lost_by(game: Game, state: State) -> bool:
+    """Whether the last action loses the game for who played it: what the stones do not tell."""
+    loses_by = getattr(game, "loses_by", None)
+    return loses_by is not None and bool(loses_by(state, int(state.last_action)))
 
 
 def _set_last_action(game: Game, state: State, action: int) -> None:
@@ -210,6 +238,8 @@ def to_bytes(game: Game, state: State) -> bytes:
         "to_play": int(game.to_play(state)),
         "last_action": int(state.last_action),
     }
+    if details := details_of(game, state):
+        header["details"] = details
     text = json.dumps(header, sort_keys=True).encode()
     start = MAGIC + struct.pack("<HH", FORMAT_VERSION, len(text))
     return start + text + cell_owners(game, state).tobytes()
@@ -231,7 +261,8 @@ def from_bytes(game: Game, data: bytes) -> State:
         header = json.loads(data[start : start + length])
         of = (str(header["game"]), dict(header["parameters"]))
         to_play, last_action = int(header["to_play"]), int(header["last_action"])
-    except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
+        details = {str(key): int(value) for key, value in header.get("details", {}).items()}
+    except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise ValueError("expected the header of a position, got damaged data") from None
     if of != (game.name, parameters(game)):
         raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")
@@ -243,4 +274,4 @@ def from_bytes(game: Game, data: bytes) -> State:
     owners = np.frombuffer(board, np.int8).reshape(game.rows, game.columns)
     if not np.isin(owners, (EMPTY, 0, 1)).all() or to_play not in (0, 1):
         raise ValueError("expected cells of -1, 0 and 1 and a player of 0 or 1, got damaged data")
-    return from_cells(game, owners, to_play, last_action)
+    return from_cells(game, owners, to_play, last_action, details)

@@ -1,0 +1,695 @@
+"""Openings of Gomoku: who places what, who has which colour, and everything that plays on them."""
+
+import json
+
+import gymnasium
+import numba
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from environments import plain, view
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
+from agents.cli import main
+from agents.search.tree import node_arrays
+from hexenv import gomoku_v0
+from hexenv.games import base, gomoku, notation, openings
+from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION
+from hexenv.games.notation import IllegalActionError
+from hexenv.games.openings import Phase
+from hexenv.render.ansi import render_text
+from hexenv.render.rgb import render_rgb
+from hexenv.single import SingleEnv
+from hexenv.testing import check_game, perft
+from hexenv.vector import BoardVectorEnv
+
+JIT = not numba.config.DISABLE_JIT
+needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+
+SWAP2 = openings.new("swap2", 6)
+OPENED = {
+    "swap": openings.new("swap", 5),
+    "swap2": SWAP2,
+    "swap2, standard": openings.new("swap2", (6, 7), rule="standard"),
+    "swap2, renju": openings.new("swap2", 7, rule="renju"),
+    "swap, renju that loses": openings.new("swap", 7, rule="renju", forbidden="loses"),
+    "pro": openings.new("pro", (7, 8)),
+    "long_pro, renju": openings.new("long_pro", 9, rule="renju"),
+}
+over_openings = pytest.mark.parametrize("name", OPENED)
+
+
+def played(game, moves):
+    return notation.play(game, notation.parse_moves(game, moves))
+
+
+def legal_texts(game, state):
+    return [game.action_text(action) for action in base.legal_actions(game, state)]
+
+
+# ---- the contract, and counts --------------------------------------------------------------------
+
+
+@over_openings
+def test_contract(name):
+    check_game(OPENED[name], games=6 if JIT and "pro" not in name else 2)
+
+
+@needs_compiler
+@pytest.mark.parametrize("opening", openings.OPENINGS)
+def test_contract_on_15_by_15(opening):
+    check_game(openings.new(opening), games=1, seed=1)
+
+
+THREE = 25 * 24 * 23
+"""Ways to put down three stones on 5 x 5."""
+
+
+@pytest.mark.parametrize(
+    ("game", "counts"),
+    [
+        (openings.new("swap", 5), [25, 25 * 24, THREE, THREE * (22 + 1), THREE * (22 * 21 + 22)]),
+        (
+            openings.new("swap2", 5),
+            [25, 25 * 24, THREE, THREE * (22 + 2), THREE * (22 * 21 + 22 + 22)],
+        ),
+        # The centre; anything; what is outside of the central 5 x 5, or 7 x 7 in `long_pro`.
+        (openings.new("pro", 7), [1, 48, 24 * 23 + 24 * 24]),
+        (openings.new("pro", 15), [1, 224, 200 * 199 + 24 * 200]),
+        (openings.new("long_pro", 9), [1, 80, 32 * 31 + 48 * 32]),
+        (openings.new("long_pro", 15), [1, 224, 176 * 175 + 48 * 176]),
+        # One of four cells in the middle, and 25 cells around whichever it is.
+        (openings.new("pro", 8), [4, 4 * 63, 4 * (39 * 38 + 24 * 39)]),
+    ],
+    ids=str,
+)
+def test_perft(game, counts):
+    deepest = len(counts) if JIT else min(len(counts), 3)
+    assert [perft(game, depth) for depth in range(1, deepest + 1)] == counts[:deepest]
+
+
+# ---- swap and swap2, move by move ----------------------------------------------------------------
+
+THREE_STONES = "c3 d4 c4"
+
+
+def tell(game, state):
+    """What is asked of whom, and who has black, and the next colour."""
+    colours, stones = openings.inner(game, state)
+    return (
+        openings.phase_of(game, state).name,
+        game.to_play(state),
+        openings.black_player(game, state),
+        "BW"[colours.to_play(stones)],
+    )
+
+
+# Of the rules of swap2 as the Renju federation and Gomocup have them: the first player puts down
+# three stones; the second plays white, or black, or puts down two more and lets the first choose.
+SWAP2_GAMES = {
+    "": [],
+    "c3": [("PLACING", 0, 0, "W")],
+    "c3 d4": [("PLACING", 0, 0, "W"), ("PLACING", 0, 0, "B")],
+    THREE_STONES: [("CHOOSING", 1, 0, "W")],
+    f"{THREE_STONES} e5": [("CHOOSING", 1, 0, "W"), ("PLAYING", 0, 0, "B")],
+    f"{THREE_STONES} swap": [("CHOOSING", 1, 0, "W"), ("PLAYING", 0, 1, "W")],
+    f"{THREE_STONES} swap e5": [("PLAYING", 0, 1, "W"), ("PLAYING", 1, 1, "B")],
+    f"{THREE_STONES} place_two": [("CHOOSING", 1, 0, "W"), ("PLACING_TWO", 1, 0, "W")],
+    f"{THREE_STONES} place_two e5": [("PLACING_TWO", 1, 0, "W"), ("PLACING_TWO", 1, 0, "B")],
+    f"{THREE_STONES} place_two e5 a1": [("CHOOSING_LAST", 0, 0, "W")],
+    f"{THREE_STONES} place_two e5 a1 b1": [
+        ("CHOOSING_LAST", 0, 0, "W"),
+        ("PLAYING", 1, 1, "B"),
+    ],
+    f"{THREE_STONES} place_two e5 a1 swap": [
+        ("CHOOSING_LAST", 0, 0, "W"),
+        ("PLAYING", 1, 0, "W"),
+    ],
+    f"{THREE_STONES} place_two e5 a1 swap b1": [
+        ("PLAYING", 1, 0, "W"),
+        ("PLAYING", 0, 0, "B"),
+    ],
+}
+
+
+@pytest.mark.parametrize("moves", SWAP2_GAMES)
+def test_what_swap2_asks_of_whom(moves):
+    words, expected = moves.split(), SWAP2_GAMES[moves]
+    start = len(words) + 1 - len(expected)
+    found = [
+        tell(SWAP2, played(SWAP2, " ".join(words[:number])))
+        for number in range(start, len(words) + 1)
+    ]
+    assert found == expected
+    extra = {"CHOOSING": ["swap", "place_two"], "CHOOSING_LAST": ["swap"]}
+    state = played(SWAP2, moves)
+    legal = legal_texts(SWAP2, state)
+    assert [text for text in legal if text in openings.EXTRA_ACTIONS] == extra.get(
+        tell(SWAP2, state)[0], []
+    )
+    stones = [word for word in words if word not in openings.EXTRA_ACTIONS]
+    assert len([text for text in legal if text not in openings.EXTRA_ACTIONS]) == 36 - len(stones)
+
+
+def test_swap_has_no_second_choice():
+    game = OPENED["swap"]
+    state = played(game, THREE_STONES)
+    assert legal_texts(game, state)[-1] == "swap"
+    assert game.num_actions() == 26
+    with pytest.raises(ValueError, match="expected a cell from a1 to e5, got 'place_two'"):
+        game.parse_action("place_two")
+    assert tell(game, played(game, f"{THREE_STONES} swap")) == ("PLAYING", 0, 1, "W")
+    assert tell(game, played(game, f"{THREE_STONES} e5")) == ("PLAYING", 0, 0, "B")
+
+
+def slow_swap2(words):
+    """Swap2 from its description: each stone with its colour and player, and who plays next."""
+    stones, next_player, white = [], 0, None
+    left_to_place = 3
+    for word in words:
+        colour = "BW"[len(stones) % 2]
+        if word == "swap":
+            white = 1 - next_player
+            next_player = white
+        elif word == "place_two":
+            left_to_place = 2
+        else:
+            stones.append((word, colour))
+            if left_to_place:
+                left_to_place -= 1
+                if not left_to_place:
+                    next_player = 1 - next_player
+            else:
+                if white is None:
+                    white = next_player
+                next_player = white if colour == "B" else 1 - white
+    return stones, next_player, white
+
+
+@pytest.mark.parametrize("name", [name for name in OPENED if "swap2" in name])
+def test_swap2_games_to_their_end(name):
+    game = OPENED[name]
+    rng = np.random.default_rng(7)
+    ends = set()
+    for _ in range(60 if JIT else 12):
+        state, words = base.new_state(game), []
+        while not game.is_terminal(state):
+            legal = legal_texts(game, state)
+            extra = [text for text in legal if text in openings.EXTRA_ACTIONS]
+            choices = [*extra, str(rng.choice(legal))] if extra else legal
+            words.append(str(rng.choice(choices)))
+            game.step(state, game.parse_action(words[-1]))
+            stones, next_player, white = slow_swap2(words)
+            black = 0 if white is None else 1 - white
+            for cell, colour in stones:
+                owner = black if colour == "B" else 1 - black
+                assert game.owner(state, game.parse_action(cell)) == owner, (words, cell)
+            if not game.is_terminal(state):
+                assert game.to_play(state) == next_player, words
+        colours, in_colours = openings.inner(game, state)
+        assert in_colours.winner == played(colours, " ".join(c for c, _ in stones)).winner
+        for colour in (0, 1):
+            assert colours.outcome(in_colours, colour) == game.outcome(state, colour ^ black)
+        ends.add((int(state.winner), black, words[3] in openings.EXTRA_ACTIONS))
+    assert {black for _, black, _ in ends} == {0, 1}
+    assert {winner for winner, _, _ in ends} >= {0, 1}
+
+
+def test_the_winner_is_the_player_of_the_colour():
+    line = "a1 a6 a2 swap b6 a3 c6 a4 d6 a5"  # black's column a, which player 1 has taken
+    state = played(SWAP2, line)
+    assert state.winner == 1
+    assert (SWAP2.outcome(state, 0), SWAP2.outcome(state, 1)) == (-1, 1)
+    assert [SWAP2.action_text(cell) for cell in SWAP2.winning_cells(state)] == [
+        "a5", "a4", "a3", "a2", "a1",
+    ]  # fmt: skip
+    colours, stones = openings.inner(SWAP2, state)
+    assert stones.winner == 0
+    assert len(colours.winning_cells(stones)) == 5
+
+
+def test_renju_binds_whoever_has_black():
+    game = openings.new("swap2", 15, rule="renju")
+    moves = "h9 a1 g8 swap a3 i8 a5 h7 a7"
+    state = played(game, moves)
+    assert openings.black_player(game, state) == game.to_play(state) == 1
+    with pytest.raises(IllegalActionError, match="h8 is forbidden to black: three and three"):
+        notation.parse_move(game, state, "h8")
+    loses = openings.new("swap2", 15, rule="renju", forbidden="loses")
+    state = played(loses, moves + " h8")
+    assert state.winner == 0
+    saved = notation.from_bytes(loses, notation.to_bytes(loses, state))
+    assert saved.winner == 0
+
+
+# ---- pro and long pro ----------------------------------------------------------------------------
+
+
+def test_pro_says_where_black_begins():
+    for name, lines in (("pro", 3), ("long_pro", 4)):
+        game = openings.new(name)
+        assert legal_texts(game, base.new_state(game)) == ["h8"]
+        with pytest.raises(ValueError, match="h9 is not the centre"):
+            played(game, "h9")
+        state = played(game, "h8 i9")
+        near = f"{'abcdefghijklmno'[7 + lines - 1]}8"
+        message = f"{near} is less than {lines} lines away from the first stone"
+        with pytest.raises(IllegalActionError, match=message):
+            notation.parse_move(game, state, near)
+        with pytest.raises(IllegalActionError, match="i9 is taken"):
+            notation.parse_move(game, state, "i9")
+        far = f"{'abcdefghijklmno'[7 + lines]}8"
+        game.step(state, notation.parse_move(game, state, far))
+        assert not openings.is_opening(game, state)
+        assert len(legal_texts(game, state)) == 222
+        assert (game.num_actions(), game.planes()) == (225, ("own", "opponent"))
+
+
+# ---- what is saved -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moves", SWAP2_GAMES)
+def test_bytes_keep_the_phase_and_the_colours(moves):
+    state = played(SWAP2, moves)
+    saved = notation.from_bytes(SWAP2, notation.to_bytes(SWAP2, state))
+    assert tell(SWAP2, saved) == tell(SWAP2, state)
+    assert (saved.ply, saved.last_action) == (state.ply, state.last_action)
+    assert SWAP2.last_cell(saved) == SWAP2.last_cell(state)
+    assert SWAP2.position_hash(saved) == SWAP2.position_hash(state)
+    assert base.legal_actions(SWAP2, saved) == base.legal_actions(SWAP2, state)
+
+
+def test_bytes_of_gomoku_are_what_they_were():
+    game = gomoku.new(5, rule="standard")
+    state = played(game, "a1 b2")
+    header = (
+        '{"game": "gomoku", "last_action": 16, "parameters": {"columns": 5, "connect": 5, '
+        '"rows": 5, "rule": 1}, "to_play": 0}'
+    )
+    cells = np.full(25, EMPTY, np.int8)
+    cells[[20, 16]] = 0, 1
+    data = b"hexenv" + bytes([1, 0, len(header), 0]) + header.encode() + cells.tobytes()
+    assert notation.to_bytes(game, state) == data
+    assert base.legal_actions(game, notation.from_bytes(game, data)) == [
+        cell for cell in range(25) if cell not in (16, 20)
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"phase": 4},
+        {"phase": 9},
+        {"phase": -1},
+        {"ply": 5},
+        {"last_cell": 35},
+        {"last_cell": 99},
+        {"last_cell": -1},
+    ],
+    ids=str,
+)
+def test_damaged_details_are_refused(change):
+    data = notation.to_bytes(SWAP2, played(SWAP2, f"{THREE_STONES} place_two"))
+    length = int.from_bytes(data[8:10], "little")
+    header = json.loads(data[10 : 10 + length])
+    assert header["details"] == {"phase": 3, "ply": 4, "last_cell": SWAP2.parse_action("c4")}
+    header["details"] |= change
+    text = json.dumps(header).encode()
+    damaged = data[:8] + len(text).to_bytes(2, "little") + text + data[10 + length :]
+    with pytest.raises(ValueError, match="expected the details of an opening"):
+        notation.from_bytes(SWAP2, damaged)
+
+
+def test_a_board_is_one_whose_opening_is_over():
+    board = "XO.... XO.... ...... ...... ...... ......".replace(" ", "\n")
+    for to_play in (0, 1):  # as many of each: who is to move has black
+        state = notation.parse_board(SWAP2, board, to_play)
+        assert tell(SWAP2, state) == ("PLAYING", to_play, to_play, "B")
+        assert notation.board_text(SWAP2, state).replace(" ", "") == board
+    one_more = board.replace(".", "X", 1)
+    assert tell(SWAP2, notation.parse_board(SWAP2, one_more)) == ("PLAYING", 1, 0, "W")
+    assert tell(SWAP2, notation.parse_board(SWAP2, one_more.replace("X", "x"))) == (
+        "PLAYING", 1, 0, "W",
+    )  # fmt: skip
+    swapped = one_more.translate(str.maketrans("XO", "OX"))
+    assert tell(SWAP2, notation.parse_board(SWAP2, swapped)) == ("PLAYING", 0, 1, "W")
+    for text, to_play, message in (
+        (one_more, 0, "expected black, with a stone more, to have just moved; got 3 X and 2 O"),
+        (board.replace(".", "X", 2), 1, "expected as many X as O with X to play"),
+        ("\n".join(["XO...."] + ["......"] * 5), 0, "whose opening is over, with 3 stones or more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            notation.parse_board(SWAP2, text, to_play)
+
+
+def test_pictures_show_players():
+    state = played(SWAP2, f"{THREE_STONES} swap")
+    text = render_text(SWAP2, state)
+    assert text.splitlines()[-1] == "X to play (ply 4)"
+    assert (text.count("O"), text.count("X")) == (2, 2)  # black is O now; X has one, and the turn
+    before = render_text(SWAP2, played(SWAP2, THREE_STONES))
+    assert before.splitlines()[-1] == "O to play (ply 3)"
+    frames = [render_rgb(SWAP2, played(SWAP2, moves)) for moves in (THREE_STONES, "c3")]
+    assert (frames[0] != frames[1]).any()
+
+
+# ---- environments --------------------------------------------------------------------------------
+
+ENVIRONMENTS = {
+    "swap2": {"board_size": 5, "opening": "swap2"},
+    "swap": {"board_size": 5, "opening": "swap", "rule": "renju"},
+    "pro": {"board_size": 7, "opening": "pro", "rule": "renju", "forbidden": "loses"},
+    "given": {"board_size": 5, "opening": ["c3 b2", "c3 d3 a1", "a1", ""]},
+}
+over_environments = pytest.mark.parametrize("name", ENVIRONMENTS)
+
+
+def choose(mask, rng):
+    """A legal action; an extra one half of the time."""
+    legal = np.flatnonzero(mask)
+    if legal[-1] >= 25 and len(mask) in (26, 27) and rng.random() < 0.5:
+        legal = legal[legal >= 25]
+    return int(rng.choice(legal))
+
+
+@over_environments
+def test_the_environment_plays_to_the_end(name):
+    env = gomoku_v0.env(**ENVIRONMENTS[name])
+    rng = np.random.default_rng(4)
+    results = set()
+    for episode in range(8):
+        env.reset(seed=episode)
+        movers = []
+        while env.agents and not any(env.terminations.values()):
+            observation, _, _, _, info = env.last()
+            assert env.observation_space(env.agent_selection).contains(observation)
+            assert info["action_mask"].tolist() == observation["action_mask"].tolist()
+            movers.append(env.agent_selection)
+            env.step(choose(observation["action_mask"], rng))
+        assert env.rewards["player_0"] == -env.rewards["player_1"]
+        results.add(env.rewards["player_0"])
+        if name.startswith("swap"):
+            assert movers[:4] == ["player_0"] * 3 + ["player_1"]
+        again = gomoku_v0.env(**ENVIRONMENTS[name])
+        again.reset(options={"moves": env.unwrapped.moves})
+        assert again.unwrapped.state.tobytes() == env.unwrapped.state.tobytes()
+        again.reset(options={"state": env.unwrapped.to_bytes()})
+        assert again.rewards == env.rewards
+    assert len(results) > 1
+
+
+def test_the_planes_of_swap2():
+    env = gomoku_v0.raw_env(6, opening="swap2", planes=["side", "last_move"])
+    names = ("own", "opponent", "black", "swap", "side", "last_move")
+    assert env.metadata["planes"] == names
+    seen = {}
+    for moves in ("", "c3", THREE_STONES, f"{THREE_STONES} swap"):
+        env.reset(options={"moves": moves})
+        planes = env.observe(env.agent_selection)["observation"]
+        seen[moves] = [int(planes[..., number].sum()) for number in range(6)]
+    assert seen == {
+        "": [0, 0, 36, 0, 36, 0],
+        "c3": [1, 0, 0, 0, 36, 1],
+        THREE_STONES: [1, 2, 0, 36, 0, 1],
+        f"{THREE_STONES} swap": [1, 2, 0, 0, 36, 1],
+    }
+
+
+def single(name, opponent="random", **options):
+    return SingleEnv(gomoku_v0.raw_env, opponent, **ENVIRONMENTS[name], **options)
+
+
+def vector(name, count, opponent="random", **options):
+    return BoardVectorEnv(gomoku_v0.raw_env, count, opponent, **ENVIRONMENTS[name], **options)
+
+
+@over_environments
+@pytest.mark.parametrize("side", ["first", "second", "random"])
+def test_a_learner_plays_either_side_to_the_end(name, side):
+    env = single(name, side=side)
+    rng = np.random.default_rng(2)
+    rewards, sides = set(), set()
+    for episode in range(25 if JIT else 8):
+        observation, info = env.reset(seed=episode)
+        ended = False
+        while not ended:
+            state = env.state
+            assert env.raw_env.game.to_play(state) == env.side
+            assert observation["action_mask"].tolist() == info["action_mask"].tolist()
+            observation, reward, ended, truncated, info = env.step(choose(env.action_masks(), rng))
+            assert not truncated
+        sides.add(env.side)
+        rewards.add(reward)
+        assert reward == env.raw_env.game.outcome(env.state, env.side)
+    assert len(rewards) > 1
+    assert sides == {"first": {0}, "second": {1}, "random": {0, 1}}[side]
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+@over_environments
+def test_a_vector_is_as_single_environments(name, opponent, mode):
+    envs = vector(name, 4, opponent, autoreset_mode=mode, threads=2)
+    others = SyncVectorEnv([lambda: single(name, opponent)] * 4, autoreset_mode=mode)
+    rng = np.random.default_rng(3)
+    found, expected = envs.reset(seed=5), others.reset(seed=5)
+    ended = 0
+    for _ in range(40):
+        for key in ("observation", "action_mask"):
+            assert plain(found[0][key]) == plain(expected[0][key])
+        assert envs.sides.tolist() == list(others.get_attr("side"))
+        actions = np.array([choose(mask, rng) for mask in envs.action_masks()])
+        found, expected = envs.step(actions), others.step(actions)
+        assert [plain(one) for one in found[1:4]] == [plain(one) for one in expected[1:4]]
+        ended += int(found[2].sum())
+    assert [state.tobytes() for state in envs.states] == [
+        state.tobytes() for state in others.get_attr("state")
+    ]
+    assert ended > 3
+    envs.close()
+
+
+@over_environments
+def test_self_play_in_a_vector_is_the_environment(name):
+    """Without an opponent every step plays for whoever is to move, several times where need be."""
+    envs = vector(name, 3, None, autoreset_mode="Disabled")
+    alone = [gomoku_v0.raw_env(**ENVIRONMENTS[name]) for _ in range(3)]
+    rng = np.random.default_rng(6)
+    observations, _ = envs.reset(seed=1)
+    for env, state in zip(alone, envs.states, strict=True):
+        env.reset(options={"state": state})
+    over = np.zeros(3, bool)
+    while not over.any():
+        for board, env in enumerate(alone):
+            assert envs.sides[board] == env.game.to_play(env.state)
+            shown = env.observe(env.agent_selection)
+            for key, value in shown.items():
+                assert plain(observations[key][board]) == plain(value)
+        movers = [env.agent_selection for env in alone]
+        actions = np.array([choose(mask, rng) for mask in envs.action_masks()])
+        observations, rewards, over, _, _ = envs.step(actions)
+        for env, action, mover, reward in zip(alone, actions, movers, rewards, strict=True):
+            env.step(action)
+            assert env.rewards[mover] == reward
+    envs.close()
+
+
+# ---- given openings ------------------------------------------------------------------------------
+
+GIVEN = ["c3 b2", "c3 d3 a1", "a1", ""]
+
+
+def drawn(env, count, seed=None):
+    """The moves with which so many episodes begin."""
+    found = []
+    for number in range(count):
+        env.reset(seed=seed if number == 0 else None)
+        found.append(env.unwrapped.moves)
+    return found
+
+
+def test_reset_draws_an_opening_by_the_seed():
+    env = gomoku_v0.env(board_size=5, opening=GIVEN)
+    by_seed = [drawn(env, 1, seed)[0] for seed in range(40)]
+    assert set(by_seed) == set(GIVEN)
+    assert [drawn(env, 1, seed)[0] for seed in range(40)] == by_seed
+    stream = drawn(env, 30, seed=3)
+    assert stream == drawn(gomoku_v0.env(board_size=5, opening=tuple(GIVEN)), 30, seed=3)
+    assert set(stream) == set(GIVEN)
+    assert stream != drawn(env, 30, seed=4)
+    drawn(env, 10)
+    env.reset(seed=3, options={"moves": "e5"})
+    assert env.unwrapped.moves == "e5"  # what is asked for goes before
+
+
+def test_a_clone_draws_what_its_original_draws():
+    env = gomoku_v0.env(board_size=5, opening=GIVEN)
+    env.reset(seed=1)
+    twin = env.clone()
+    assert view(twin) == view(env)
+    ahead = drawn(env, 20)
+    assert drawn(twin, 20) == ahead
+
+
+def test_single_environments_draw_openings_from_their_stream():
+    env = gymnasium.make("hexenv/Gomoku-v0", board_size=5, opening=GIVEN, side="first")
+
+    def starts(seed):
+        found = []
+        for number in range(20):
+            env.reset(seed=seed if number == 0 else None)
+            found.append(env.unwrapped.state.lines.tobytes())
+        return found
+
+    assert starts(1) == starts(1) != starts(2)
+    assert len(set(starts(1))) > 3
+    env.reset(seed=1, options={"moves": "e5 e4"})
+    assert env.unwrapped.state.ply == 2
+
+
+class Listener:
+    """An agent that notes the moves it is told, and plays the last that is legal."""
+
+    name = "listener"
+    statistics = None
+
+    def __init__(self):
+        self.heard = []
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        self.heard.append(env.unwrapped.moves)
+        played = notation.play(env.unwrapped.game, env.unwrapped.actions)
+        assert played.tobytes() == env.unwrapped.state.tobytes()
+        return int(np.flatnonzero(env.unwrapped.infos[env.agent_selection]["action_mask"])[-1])
+
+
+def test_an_agent_behind_a_single_environment_is_told_the_opening():
+    listener = Listener()
+    env = single("given", listener, side="second")
+    for seed in range(12):
+        env.reset(seed=seed)
+    assert set(listener.heard) == {"c3 b2", ""}  # after the others it is the learner's turn
+
+
+def test_one_given_opening_is_no_chance():
+    env = gomoku_v0.raw_env(board_size=5, opening=["c3 b2"])
+    assert set(drawn(env, 3) + drawn(env, 3, seed=2)) == {"c3 b2"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opening": "swap3"}, "expected an opening of swap, swap2, pro, long_pro, got 'swap3'"),
+        ({"opening": []}, "expected at least one opening, got none"),
+        ({"opening": ["a1", "z9"]}, "move 1 of 1: expected a cell from a1 to o15, got 'z9'"),
+        ({"opening": ["a1 a1"]}, "move 2 of 2: illegal action 210: a1 is taken"),
+        (
+            {"opening": ["a1 b1 a2 b2 a3 b3 a4 b4 a5"]},
+            "expected openings that leave the game in play, got 'a1 b1 a2 b2 a3 b3 a4 b4 a5'",
+        ),
+        ({"opening": [7]}, "expected openings as move lists, got 7"),
+        ({"opening": "swap2", "connect": 4}, "expected connect of 5 or 6 with an opening, got 4"),
+        ({"opening": "pro", "board_size": 6}, "at least 7 x 7 for pro, got 6 x 6"),
+        ({"opening": "long_pro", "board_size": (9, 8)}, "at least 9 x 9 for long_pro, got 9 x 8"),
+    ],
+    ids=str,
+)
+def test_openings_that_are_none_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        gomoku_v0.raw_env(**options)
+
+
+# ---- agents --------------------------------------------------------------------------------------
+
+AFTER = ["", "c3 d4", THREE_STONES, f"{THREE_STONES} place_two", f"{THREE_STONES} place_two a1 b1"]
+
+
+def tree_of(agent, env):
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
+
+
+@pytest.mark.parametrize("moves", AFTER)
+@pytest.mark.parametrize("kind", ["raw_env", "env"])
+def test_uct_grows_one_tree_by_all_routes(moves, kind):
+    env = getattr(gomoku_v0, kind)(board_size=5, opening="swap2")
+    env.reset(options={"moves": moves})
+    options = {"simulations": 120, "playout": "generic", "seed": 2, "solver": "off", "reuse": False}
+    trees = [
+        tree_of(UCT(route=route, **options), env)
+        for route in ("compiled", "interpreted", "environment")
+    ]
+    for other in trees[1:]:
+        for name, array in trees[0].items():
+            np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
+    if moves == THREE_STONES:
+        assert {25, 26} <= set(trees[0]["action"].tolist())
+
+
+def test_a_search_takes_the_colour_that_wins():
+    """Three black stones in a row with room around them, and white's far apart."""
+    game = openings.new("swap2", 6)
+    env = gomoku_v0.raw_env(6, opening="swap2")
+    env.reset(options={"moves": "c3 a6 c4 place_two f6 c5"})
+    assert game.action_text(UCT(simulations=3000, seed=1).act(env)) == "swap"
+
+
+AGENTS = {
+    "greedy": GreedyAgent(seed=1),
+    "decisive": UCT(simulations=30, seed=1, playout="decisive+lgrf2"),
+    "rave": RAVE(simulations=8, seed=1, route="interpreted"),
+    "grave": GRAVE(simulations=8, seed=1, route="interpreted"),
+    "mast": MAST(simulations=8, seed=1, route="interpreted"),
+    "nrpa": NRPA(level=1, iterations=3, seed=1),
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+@pytest.mark.parametrize("name", ["swap2", "swap"])
+def test_agents_play_openings_to_the_end(agent, name):
+    if not JIT and isinstance(agent, NRPA):
+        pytest.skip("too slow in plain Python")
+    env = gomoku_v0.raw_env(**ENVIRONMENTS[name])
+    env.reset()
+    while not any(env.terminations.values()):
+        env.step(agent.act(env))
+    assert env.rewards["player_0"] == -env.rewards["player_1"]
+
+
+def test_openings_are_typed_as_words():
+    typed = "c3\nd4\nplace_two\nc4\nundo\nc4\n"
+    options = ["--side", "first", "--option", "opening=swap2", "--option", "board_size=6"]
+    run = CliRunner().invoke(
+        main, ["play", "gomoku", "uct:simulations=20", *options, "--seed", "1"], input=typed
+    )
+    assert "you are X" in run.output
+    assert "place_two is legal only as the answer to the stones of the opening" in run.output
+    assert run.output.count("you played c4") == 2
+    second = ["--side", "second", *options[2:], "--moves", THREE_STONES]
+    for word in ("swap", "place_two", "Place two"):
+        run = CliRunner().invoke(
+            main, ["play", "gomoku", "uct:simulations=20", *second], input=f"{word}\nquit\n"
+        )
+        assert f"you played {word.lower().replace(' ', '_')}" in run.output
+        assert run.exit_code == 0
+
+
+def test_plain_gomoku_has_no_opening():
+    game = gomoku.new(6)
+    state = played(game, "c3")
+    assert (openings.is_opening(game, state), openings.phase_of(game, state)) == (
+        False,
+        Phase.PLAYING,
+    )
+    same, copied = openings.inner(game, state)
+    assert same == game
+    assert copied.tobytes() == state.tobytes()
+    copied.ply = 9
+    assert state.ply == 1
+    assert openings.black_player(game, state) == 0
+    assert (state.winner, base.new_state(SWAP2).last_action) == (IN_PLAY, NO_ACTION)
