@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
+from agents.gomoku.opening_play import opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
 from agents.search.knowledge import NoKnowledge
 from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
 from hexenv.games import base
+from hexenv.games.openings import OpenedGomoku, inner, is_opening
 
 WIN: Final = 2.0
 """The worth of a win; less what its plies cost it stays above every evaluation."""
@@ -243,11 +245,14 @@ class AlphaBeta:
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        view = self._view(env)
+        plain = planner_view(env, self.route)
+        if self.patterns and isinstance(plain.game, OpenedGomoku):
+            plain = View(*inner(plain.game, plain.root), plain.compiles, ())
+        view = self._study(plain)
         self._search(view, self._arguments(view))
 
-    def _view(self, env: Any) -> View:
-        view = planner_view(env, self.route)
+    def _study(self, view: View) -> View:
+        """The position as the search wants to see it."""
         return pattern_view(view) if self.patterns else view
 
     def _arguments(self, view: View) -> tuple[Any, ...]:
@@ -275,7 +280,18 @@ class AlphaBeta:
     def act(self, env: Any) -> int:
         """The best action within the depth; see `Agent.act`."""
         check_in_play(env)
-        view = self._view(env)
+        plain = planner_view(env, self.route)
+        if self.patterns and is_opening(plain.game, plain.root):
+            return opening_action(plain, self._judge, self._rng)
+        return self._think(plain)
+
+    def _judge(self, view: View) -> tuple[int, float]:
+        """The action to play, and its value."""
+        action = self._think(view)
+        return action, float(cast("Statistics", self.statistics).values[action])
+
+    def _think(self, plain: View) -> int:
+        view = self._study(plain)
         arguments = self._arguments(view)
         run = self._search(view, arguments)
         started = time.perf_counter()

@@ -16,6 +16,7 @@ import hexenv
 from agents.agent import Agent, ForfeitError
 from agents.conversation import Stopwatch, Thinker, bring_to, set_up
 from agents.gomocup import CONNECT, CONTINUOUS, RULE_BITS, UNLIMITED, read_coordinates
+from agents.gomoku.opening_play import first_stones
 from hexenv import gomoku_v0
 from hexenv.aec import BoardEnv
 from hexenv.games.gomoku import RULES
@@ -35,14 +36,6 @@ FEWEST_NODES: Final = 10_000
 
 BALANCED: Final = 0.15
 """Values nearer to 0 than this favour nobody, when sides are chosen."""
-OPENINGS: Final = (
-    ((0, 0), (1, 2), (3, -2)),
-    ((0, 0), (-2, 1), (2, 3)),
-    ((0, 0), (2, 0), (-3, 3)),
-    ((-1, 0), (0, 2), (3, 1)),
-    ((0, -1), (2, 1), (-2, 3)),
-)
-"""First three stones, black, white, black, as columns and rows from the centre."""
 
 
 class Stone(NamedTuple):
@@ -341,8 +334,8 @@ class GomocupBrain:
         rows, columns = self._check_started()
         if min(rows, columns) < 7:
             return [0, columns // 2, rows * columns - 1]
-        stones = OPENINGS[int(self._rng.random() * len(OPENINGS))]
-        return [(rows // 2 + down) * columns + columns // 2 + right for right, down in stones]
+        known = first_stones(rows, columns)
+        return known[int(self._rng.random() * len(known))]
 
     def _balancing(self, env: BoardEnv, fourth: int) -> int:
         """The fifth stone, black's, with which the agent sees neither side ahead."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.knowledge import FourThreats
 from agents.gomoku.minimax import ImplicitMinimax
+from agents.gomoku.opening_play import opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
@@ -35,6 +36,7 @@ from agents.search.tree import (
 from agents.threats import ThreatSolver
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
+from hexenv.games.openings import OpenedGomoku, inner, is_opening
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 THREAT_SHARE: Final = 0.2
@@ -268,8 +270,21 @@ class TreeSearchAgent:
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""
         check_in_play(env)
-        started = time.perf_counter()
         plain = planner_view(env, self.route)
+        if self._sees_patterns and is_opening(plain.game, plain.root):
+            return opening_action(plain, self._judge, self._searchers[0].rng)
+        return self._think(plain)
+
+    def _judge(self, view: View) -> tuple[int, float]:
+        """The action to play in a position that stands by itself, and its value."""
+        self._position = None
+        chosen = self._think(view)
+        self._position = self._last = None
+        return chosen, float(cast("Statistics", self.statistics).values[chosen])
+
+    def _think(self, plain: View) -> int:
+        """The action to play, after a search."""
+        started = time.perf_counter()
         view = self._study(plain)
         before_compiling = time.perf_counter()
         solver = self._threat_solver(view) if self.threats else None
@@ -328,6 +343,8 @@ class TreeSearchAgent:
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route)
+        if self._sees_patterns and isinstance(plain.game, OpenedGomoku):
+            plain = View(*inner(plain.game, plain.root), plain.compiles, ())
         view = self._study(plain)
         self._position = self._last = None
         if self.threats:

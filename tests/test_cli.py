@@ -45,6 +45,7 @@ AGENTS = [
     "quality",
     "random",
     "rave",
+    "rhmcts",
     "rllib",
     "sb3",
     "solver",

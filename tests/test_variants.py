@@ -121,9 +121,11 @@ LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`."""
+OF_GOMOKU = {"rhmcts"}
+"""Those that need to know the game: `test_rhmcts`."""
 
 
-@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE))
+@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_GOMOKU))
 def test_every_agent_plays_legally_over_pettingzoo(name):
     pytest.importorskip("pygame")
     theirs = importlib.import_module("pettingzoo.classic.tictactoe.tictactoe")

@@ -16,16 +16,7 @@ from agents.gomoku.scores import PUBLISHED
 from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, Actions, State
-from hexenv.games.gomoku import (
-    ANTIDIAGONAL_LINES,
-    COLUMN_LINES,
-    DIAGONAL_LINES,
-    FREESTYLE,
-    MAX_SIZE,
-    NUM_LINES,
-    STANDARD,
-    Gomoku,
-)
+from hexenv.games.gomoku import FREESTYLE, RENJU, STANDARD, Gomoku
 from hexenv.games.patterns import (
     BROKEN_THREE,
     DOUBLE_FOUR,
@@ -40,6 +31,13 @@ from hexenv.games.patterns import (
     pattern_table,
 )
 from hexenv.games.patterns import RENJU as RENJU_COUNTING
+from hexenv.games.stone_lines import (
+    ANTIDIAGONAL_LINES,
+    COLUMN_LINES,
+    DIAGONAL_LINES,
+    MAX_SIZE,
+    NUM_LINES,
+)
 
 QUIET: Final = 0
 MAKES_THREE: Final = 1

@@ -13,6 +13,7 @@ from agents.search.foreign import View
 from hexenv.games import base, notation
 from hexenv.games.base import State
 from hexenv.games.gomoku import Gomoku
+from hexenv.games.openings import OpenedGomoku, inner, is_opening
 from hexenv.games.tictactoe import TicTacToe
 
 
@@ -36,6 +37,10 @@ def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:
     """
     if isinstance(game, Gomoku):
         return game, state
+    if isinstance(game, OpenedGomoku):
+        if is_opening(game, state):
+            raise ValueError("expected a game whose opening is over, to look for patterns")
+        return inner(game, state)
     if isinstance(game, TicTacToe):
         rules = Gomoku(3, 3, 3)
         owners = base.cell_owners(cast("base.Game", game), state)

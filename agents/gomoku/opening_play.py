@@ -1,0 +1,80 @@
+"""How agents that look at patterns play the openings of Gomoku (`hexenv.games.openings`)."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from agents.search.foreign import View
+from hexenv.games import base, openings
+from hexenv.games.base import EMPTY
+from hexenv.games.openings import PRO, Phase
+
+BALANCED: Final = (
+    ((0, 0), (1, 2), (3, -2)),
+    ((0, 0), (-2, 1), (2, 3)),
+    ((0, 0), (2, 0), (-3, 3)),
+    ((-1, 0), (0, 2), (3, 1)),
+    ((0, -1), (2, 1), (-2, 3)),
+)
+"""First three stones, black, white, black, as columns and rows from the centre."""
+
+EVEN: Final = 0.1
+"""Up to which value a position counts as even, so that two more stones are put down."""
+
+
+def first_stones(rows: int, columns: int) -> list[list[int]]:
+    """The cells of the balanced openings on a board."""
+    centre = rows // 2 * columns + columns // 2
+    return [[centre + down * columns + right for right, down in stones] for stones in BALANCED]
+
+
+def opening_action(
+    view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
+) -> int:
+    """What to play while the opening is under way.
+
+    Args:
+        view: The position.
+        think: Searches a position of the colours; returns an action, and its value, -1 to 1, for
+            the colour to move.
+        rng: The agent's stream.
+    """
+    game, state = view.game, view.root
+    phase = openings.phase_of(game, state)
+    legal = base.legal_actions(game, state)
+    if phase == Phase.PLACING and game.opening < PRO:
+        return _place_balanced(game, state, legal, rng)
+    rules, position = openings.inner(game, state)
+    action, value = think(View(rules, position, view.compiles, ()))
+    swap = game.rows * game.columns
+    if swap in legal:
+        if swap + 1 in legal and abs(value) <= EVEN:
+            return swap + 1
+        if value < 0:
+            return swap
+    return action if action in legal else _nearest_to_centre(game, legal)
+
+
+def _place_balanced(game: Any, state: Any, legal: list[int], rng: np.random.Generator) -> int:
+    """The next stone of a balanced opening that has begun like this, else one near the centre."""
+    owners = base.cell_owners(game, state).reshape(-1)
+    stones = set(np.flatnonzero(owners != EMPTY).tolist())
+    known = [
+        cells
+        for cells in first_stones(game.rows, game.columns)
+        if set(cells[: len(stones)]) == stones and cells[len(stones)] in legal
+    ]
+    if known:
+        return known[int(rng.random() * len(known))][len(stones)]
+    return _nearest_to_centre(game, legal)
+
+
+def _nearest_to_centre(game: Any, legal: list[int]) -> int:
+    """The legal cell that is nearest to the centre."""
+
+    def distance(action: int) -> float:
+        row, column = divmod(action, game.columns)
+        return max(abs(2 * row - game.rows + 1), abs(2 * column - game.columns + 1))
+
+    return min((action for action in legal if action < game.rows * game.columns), key=distance)

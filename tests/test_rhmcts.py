@@ -1,0 +1,629 @@
+import copy
+import json
+import pickle
+
+import numba
+import numpy as np
+import pytest
+from environments import make
+from test_variants import assert_routes_agree, needs_compiler
+
+from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, solver
+from agents.gomoku import board as pattern_board
+from agents.gomoku.board import FOUR_THREE, MAKES_THREE, OPENS_FOUR, TWO_FOURS, WINS
+from agents.gomoku.candidates import list_forced, list_urgent, merit, urgency
+from agents.gomoku.evaluation import PatternEvaluation, evaluate_board
+from agents.gomoku.knowledge import Candidates, new_scratch
+from agents.gomoku.opening_play import first_stones
+from agents.gomoku.selection import EvaluationPrior, is_forced
+from agents.match import play_match
+from agents.naming import make_agent
+from agents.search.tree import ROOT, UNPROVEN, children
+from agents.threats import ThreatSolver, vcf
+from hexenv import gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.games import base, gomoku, notation
+from hexenv.games.openings import Phase, phase_of
+
+JIT = not numba.config.DISABLE_JIT
+ALL = 0b11111110
+
+
+def played(moves="", size=15, **options):
+    env = gomoku_v0.raw_env(board_size=size, **options)
+    env.reset(options={"moves": moves} if moves else None)
+    return env
+
+
+def texts(env, actions):
+    return [env.unwrapped.game.action_text(int(action)) for action in actions]
+
+
+def studied(rules, state):
+    game = pattern_board.new(rules)
+    return game, pattern_board.state_of(game, state, JIT)
+
+
+def clustered(rules, rng, plies, spread=2):
+    """A random position whose stones lie together; None if the game is over by then."""
+    state, stones = base.new_state(rules), []
+    for _ in range(plies):
+        legal = base.legal_actions(rules, state)
+        near = [
+            action
+            for action in legal
+            if not stones
+            or min(
+                max(abs(action // rules.columns - row), abs(action % rules.columns - column))
+                for row, column in stones
+            )
+            <= spread
+        ]
+        action = near[int(rng.random() * len(near))]
+        stones.append(divmod(action, rules.columns))
+        rules.step(state, action)
+        if rules.is_terminal(state):
+            return None
+    return state
+
+
+# ---- one source, two ways to run it --------------------------------------------------------------
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "rhmcts", "rhmcts:depth=4,k=2", "rhmcts:faithful=on", "rhmcts:bias=1,widening=1.5",
+        "rhmcts:implicit_minimax=0.3", "rhmcts:eager=on,heuristics=1234",
+        "uct:implicit_minimax=0.3", "uct:threats=on", "rave:implicit_minimax=0.2,threats=on",
+        "grave:implicit_minimax=0.2", "uct:threats=on,transpositions=on",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("board", ["gomoku-7x9", "renju-7"])
+def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
+    if board == "renju-7" and "=" in spec and "faithful" not in spec:
+        pytest.skip("the rules make no difference to the rest")
+    separator = "," if ":" in spec else ":"
+    assert_routes_agree(
+        lambda route: make_agent(f"{spec}{separator}simulations=40,route={route}", seed=3), board
+    )
+
+
+@pytest.mark.parametrize("spec", ["rhmcts", "rhmcts:faithful=on", "alphabeta:patterns=on,depth=2"])
+@pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
+def test_it_plays_any_game_of_stones_in_a_row_to_its_end(spec, board):
+    env = make(board, "env")
+    separator = "," if ":" in spec else ":"
+    options = f"{separator}simulations=30" if "rhmcts" in spec else ""
+    first = make_agent(spec + options, seed=1)
+    second = make_agent(spec + options, seed=2)
+    results = list(play_match(env, [first, second], 2, seed=5))
+    assert [result.illegal for result in results] == [None, None]
+    assert all(len(result.actions) > 4 for result in results)
+
+
+def test_it_refuses_what_has_no_stones_in_a_row():
+    env = hex_v0.env(board_size=3)
+    env.reset()
+    for agent in (RHMCTS(simulations=5), UCT(5, threats=True), AlphaBeta(2, patterns=True)):
+        with pytest.raises(ValueError, match="expected Gomoku or TicTacToe, to look for patterns"):
+            agent.act(env)
+
+
+def test_it_is_copied_and_pickled_with_its_game_under_way():
+    env = played("h8 h9 i9", size=15)
+    agent = RHMCTS(simulations=60, seed=4)
+    agent.act(env)
+    twins = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
+    env.step(env.unwrapped.game.parse_action("g7"))
+    env.step(env.unwrapped.game.parse_action("j10"))
+    expected = agent.act(env)
+    for twin in twins:
+        assert twin.act(env) == expected
+        np.testing.assert_array_equal(twin.statistics.visits, agent.statistics.visits)
+
+
+# ---- what is proven is true ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
+@pytest.mark.parametrize("n", [2, 12])
+def test_what_it_proves_is_what_the_solver_says(size, connect, n):
+    rules = gomoku.new(size, connect)
+    rng = np.random.default_rng(7)
+    env = gomoku_v0.raw_env(board_size=size, connect=connect)
+    proven = {-1: 0, 0: 0, 1: 0}
+    for number in range(60 if JIT else 6):
+        state = clustered(rules, rng, 2 + number % 8)
+        if state is None:
+            continue
+        env.reset(options={"state": state})
+        agent = RHMCTS(simulations=300, n=n, threats=number % 2 == 0, seed=number)
+        agent.act(env)
+        found = agent.statistics.proven
+        if found is not None:
+            proven[found] += 1
+            assert found == solver.value(env), notation.board_text(rules, state)
+    assert sum(proven.values()) > (20 if JIT else 1)
+
+
+def test_what_its_tree_proves_is_what_the_solver_says():
+    # Every proven node of the trees, not only their roots: few candidates, so that most losses
+    # would be proven wrongly if those left out were forgotten.
+    rules = gomoku.new((5, 4), 4)
+    rng = np.random.default_rng(3)
+    env = gomoku_v0.raw_env(board_size=(5, 4), connect=4)
+    checked = {-1: 0, 0: 0, 1: 0}
+    for number in range(25 if JIT else 3):
+        state = clustered(rules, rng, 4 + number % 5)
+        if state is None:
+            continue
+        env.reset(options={"state": state})
+        agent = RHMCTS(simulations=150, n=2, threats=False, seed=number)
+        agent.act(env)
+        tree = agent._searchers[0].tree
+        below = children(tree, ROOT)
+        for child in range(below.start, below.stop):
+            if tree.proof[child] == UNPROVEN:
+                continue
+            after = base.clone(rules, state)
+            rules.step(after, int(tree.action[child]))
+            env.reset(options={"state": after})
+            truth = rules.outcome(after, rules.to_play(state))
+            if not rules.is_terminal(after):
+                truth = -solver.value(env)
+            assert tree.proof[child] == truth
+            checked[truth] += 1
+    assert checked[1] > 2
+    assert checked[-1] > 2
+
+
+@pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
+def test_moves_that_urgency_leaves_out_lose(rule):
+    rules = gomoku.new(11, rule=rule)
+    rng = np.random.default_rng(11)
+    scratch = new_scratch(pattern_board.new(rules))
+    out = np.empty(121, np.int32)
+    seen = {WINS: 0, -WINS: 0, -OPENS_FOUR: 0, OPENS_FOUR: 0}
+    for _ in range(400 if JIT else 12):
+        state = clustered(rules, rng, 12 + int(rng.random() * 14))
+        if state is None:
+            continue
+        game, position = studied(rules, state)
+        urgent = urgency(game, position, ALL)
+        if urgent == 0 or seen[urgent] >= (12 if JIT else 1):
+            continue
+        seen[urgent] += 1
+        count = list_urgent(game, position, ALL, scratch.trial[0], scratch.stops, out)
+        listed = set(out[:count].tolist())
+        assert listed <= set(base.legal_actions(rules, state))
+        solver_of_game = ThreatSolver(game, JIT)
+        if urgent > 0:
+            position = base.clone(rules, state)
+            rules.step(position, next(iter(listed)))
+            assert urgent == OPENS_FOUR or position.winner == rules.to_play(state)
+            continue
+        for action in set(base.legal_actions(rules, state)) - listed:
+            after = base.clone(rules, state)
+            rules.step(after, action)
+            if rules.is_terminal(after):
+                assert rules.outcome(after, rules.to_play(state)) < 1
+                continue
+            found = solver_of_game.solve(pattern_board.state_of(game, after, JIT))
+            assert found is not None, (notation.board_text(rules, state), action)
+    assert min(seen.values()) > 0 or not JIT
+
+
+# ---- the heuristics ------------------------------------------------------------------------------
+
+POSITIONS = {
+    # What black, to move, has to do: the moves so far, and the cells that each heuristic plays.
+    1: ("h8 a1 i8 c1 j8 e1 k8 g1", {"g8", "l8"}),
+    2: ("a1 h8 c1 i8 e1 j8 g2 k8 l8 n12", {"g8"}),
+    3: ("h8 a1 i8 c1 j8 e1", {"g8", "k8"}),
+    4: ("a1 h8 c1 i8 o1 j8", {"g8", "k8", "f8", "l8"}),
+}
+
+
+@pytest.mark.parametrize("number", POSITIONS)
+def test_a_heuristic_answers_what_is_urgent(number):
+    moves, expected = POSITIONS[number]
+    env = played(moves)
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    candidates = Candidates().with_memory(game)
+    out, rng = np.empty(225, np.int32), np.random.default_rng(0)
+    count = candidates.list_actions(game, position, rng, out)
+    assert set(texts(env, out[:count])) <= expected
+    assert count >= 1
+    without = candidates._replace(heuristics=ALL & ~(1 << number))
+    assert without.list_actions(game, position, rng, out) > 4  # the best cells near the stones
+    assert RHMCTS(simulations=50, seed=1).act(env) in [
+        env.unwrapped.game.parse_action(text) for text in expected
+    ]
+
+
+def test_a_fork_of_two_fours_is_made_and_stopped():
+    moves = "e8 o15 f8 o13 g8 o11 h9 o9 h10 n1 h11 d8"  # h8 makes a four down and one across
+    env = played(moves)
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    cell = env.unwrapped.game.parse_action("h8")
+    assert game.kind(position, 0, cell) == TWO_FOURS
+    out, rng = np.empty(225, np.int32), np.random.default_rng(0)
+    candidates = Candidates().with_memory(game)
+    assert candidates.list_actions(game, position, rng, out) == 1
+    assert out[0] == cell
+    without = candidates._replace(heuristics=ALL & ~(1 << 5))
+    assert without.list_actions(game, position, rng, out) > 4
+
+
+def test_the_text_plays_one_move_and_draws_against_an_open_four():
+    moves = "a1 h8 c1 i8 o1 j8"  # white threatens an open four at g8 and k8
+    env = played(moves)
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    rng, out = np.random.default_rng(5), np.empty(225, np.int32)
+    points = {
+        text: merit(game, position, env.unwrapped.game.parse_action(text), 1.0)
+        for text in ("g8", "k8")
+    }
+    drawn = []
+    for _ in range(2_000):
+        assert list_forced(game, position, ALL, 1.0, rng, out) == 1
+        drawn.extend(texts(env, out[:1]))
+    share = points["g8"] / sum(points.values())
+    assert set(drawn) == {"g8", "k8"}
+    assert abs(drawn.count("g8") / 2_000 - share) < 0.05  # sigma 0.011
+
+
+def test_without_heuristics_nothing_is_urgent():
+    env = played(POSITIONS[1][0])
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    assert urgency(game, position, 0) == 0
+    agent = RHMCTS(simulations=30, heuristics="", threats=False, seed=1)
+    assert agent.act(env) in range(225)
+    assert (agent.statistics.visits > 0).sum() > 4
+
+
+# ---- candidates, selection, simulations ----------------------------------------------------------
+
+
+def test_candidates_are_the_best_cells_near_the_stones():
+    rules = gomoku.new(9)
+    rng = np.random.default_rng(2)
+    out = np.empty(81, np.int32)
+    looked_at = 0
+    for _ in range(40):
+        state = clustered(rules, rng, 6, spread=3)
+        game, position = studied(rules, state)
+        if urgency(game, position, ALL) != 0:
+            continue
+        owners = base.cell_owners(rules, state)
+        stones = list(zip(*np.nonzero(owners != base.EMPTY), strict=True))
+        for n, reach in ((5, 1), (12, 2), (81, 1)):
+            candidates = Candidates(n=n, reach=reach).with_memory(game)
+            count = candidates.list_actions(game, position, rng, out)
+            near = [
+                cell
+                for cell in base.legal_actions(rules, state)
+                if any(
+                    max(abs(cell // 9 - row), abs(cell % 9 - column)) <= reach
+                    for row, column in stones
+                )
+            ]
+            merits = sorted((merit(game, position, cell, 0.5) for cell in near), reverse=True)
+            found = [merit(game, position, int(cell), 0.5) for cell in out[:count]]
+            assert found == sorted(found)  # the best last
+            assert found[::-1] == merits[:n]
+            assert set(out[:count].tolist()) <= set(near)
+            looked_at += 1
+    assert looked_at > 30
+
+
+def test_the_first_stone_goes_to_the_middle():
+    for size, middle in ((15, "h8"), (9, "e5")):
+        env = played(size=size)
+        assert texts(env, [RHMCTS(simulations=20).act(env)]) == [middle]
+
+
+def test_selection_follows_its_formula():
+    env = played("h8 i9 i8 g7", size=15)
+    agent = RHMCTS(simulations=200, c=0.7, threats=False, seed=2)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    below = children(tree, ROOT)
+    points = np.array([merit(game, position, int(a), 0.5) for a in tree.action[below]])
+    priors = np.sqrt(points + 1) / np.sqrt(points + 1).sum()
+    np.testing.assert_allclose(tree.extras.prior[below], priors)
+    assert sorted(tree.extras.rank[below]) == list(range(len(points)))
+    worth = (evaluate_board(game, position, 3000.0) + 1) / 2
+    assert tree.extras.worth[ROOT] == pytest.approx(worth)
+    visits, total = tree.visits[below], int(tree.visits[ROOT])
+    means = np.where(visits > 0, tree.value[below], worth)
+    rule = EvaluationPrior(c=0.7)
+    prepared = rule.prepare(tree, ROOT)
+    scores = [rule.score(tree, child, prepared) for child in range(below.start, below.stop)]
+    np.testing.assert_allclose(scores, means + 0.7 * priors * np.sqrt(total) / (1 + visits))
+    rule = EvaluationPrior(c=0.7, bias=2.0)
+    prepared = rule.prepare(tree, ROOT)
+    scores = [rule.score(tree, child, prepared) for child in range(below.start, below.stop)]
+    spread = 1 / np.sqrt(np.maximum(visits, 1))
+    expected = means + 0.7 * np.sqrt(np.log(total)) * spread + 2.0 * priors / (1 + visits)
+    np.testing.assert_allclose(scores, expected)
+
+
+@pytest.mark.parametrize("simulations", [3, 15, 80])
+def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
+    env = played("h8 i9 i8 g7", size=15)
+    agent = RHMCTS(simulations=simulations, widening=1.0, threats=False, seed=2)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    below = children(tree, ROOT)
+    looked_at = tree.extras.rank[below][tree.visits[below] > 0]
+    assert looked_at.max() < int(np.sqrt(simulations))  # at the last selection N was one less
+    assert len(looked_at) >= min(2, int(np.sqrt(simulations)))
+
+
+@pytest.mark.parametrize("spec", ["uct", "rave", "rhmcts"])
+def test_minimax_values_are_those_of_the_whole_tree(spec):
+    env = played("e5 f6 d6", size=9)
+    agent = make_agent(f"{spec}:simulations=300,implicit_minimax=0.4", seed=2)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    game, root = studied(env.unwrapped.game, env.unwrapped.state)
+    checked = [0, 0]
+
+    def minimax(node, state):
+        below = children(tree, node)
+        if tree.child_count[node] == 0:
+            if game.is_terminal(state):
+                value = game.outcome(state, 0)
+            else:
+                value = evaluate_board(game, state, 3000.0)
+                value = value if game.to_play(state) == 0 else -value
+            checked[0] += 1
+            return (value + 1) / 2
+        values = []
+        for child in range(below.start, below.stop):
+            after = base.clone(game, state)
+            game.step(after, int(tree.action[child]))
+            values.append(minimax(child, after))
+        checked[1] += 1
+        best = max(values) if game.to_play(state) == 0 else min(values)
+        if node != ROOT:
+            assert tree.extras.minimax[node] == pytest.approx(best)
+        return best
+
+    minimax(ROOT, root)
+    assert min(checked) > 5
+
+
+def test_eager_search_simulates_every_child_at_once():
+    env = played("h8 i9 i8 g7", size=15)
+    agent = RHMCTS(simulations=100, eager=True, threats=False, k=3, seed=2)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    count = int(tree.node_count[0])
+    assert agent.statistics.simulations >= 100
+    assert tree.visits[1:count].min() == 1
+    expanded = np.flatnonzero(tree.child_count[:count])
+    for node in expanded:
+        below = children(tree, int(node))
+        assert tree.visits[node] >= tree.visits[below].sum()
+    assert tree.visits[ROOT] == agent.statistics.simulations + 1
+
+
+def test_the_evaluation_is_antisymmetric_and_sees_who_wins():
+    env = played("h8 a1 i8 c1 j8 e1")
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    assert evaluate_board(game, position, 3000.0) == 1.0  # an open four that nobody can stop
+    quiet = played("h8 i9 i8")
+    game, position = studied(quiet.unwrapped.game, quiet.unwrapped.state)
+    judge = PatternEvaluation()
+    assert judge.evaluate(game, position, 0) == -judge.evaluate(game, position, 1) != 0
+    lost = played("a1 h8 c1 i8 e1 j8 n1 k8")  # white makes five at g8 or l8
+    game, position = studied(lost.unwrapped.game, lost.unwrapped.state)
+    assert evaluate_board(game, position, 3000.0) == -1.0
+
+
+def test_patterns_are_read_from_a_file(tmp_path):
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({"open_two": 7, "one": 1}))
+    env = played("h8 i9 g8 a1")
+    agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    game = pattern_board.new(env.unwrapped.game, agent._scores)
+    position = pattern_board.state_of(game, env.unwrapped.state, JIT)
+    below = children(tree, ROOT)
+    points = np.array([merit(game, position, int(a), 0.5) for a in tree.action[below]])
+    np.testing.assert_allclose(
+        tree.extras.prior[below], np.sqrt(points + 1) / np.sqrt(points + 1).sum()
+    )
+    assert points.max() > 7
+    with pytest.raises(FileNotFoundError):
+        RHMCTS(patterns=str(tmp_path / "none.json"))
+
+
+# ---- agents that look for threats ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", ["rhmcts", "uct:threats=on", "rave:threats=on"])
+def test_a_win_by_threats_is_played_without_a_search(spec):
+    env = played("h8 a1 i8 c1 j9 e1 j10 g1")
+    line = vcf(env)
+    separator = "," if ":" in spec else ":"
+    agent = make_agent(f"{spec}{separator}simulations=50", seed=1)
+    if line is not None:
+        assert agent.act(env) == line[0]
+    else:
+        agent.act(env)
+    assert agent.statistics.proven == 1
+    assert agent.statistics.simulations == 0
+    assert agent.statistics.values.max() == 1.0
+
+
+def test_leaves_that_are_won_by_fours_are_proven():
+    # White can stop one three only; whatever black plays elsewhere, white wins by fours.
+    env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8", size=15)
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    assert position.counts[1, OPENS_FOUR] > 0
+    env.step(env.unwrapped.game.parse_action("o8"))
+    assert env.unwrapped.game.to_play(env.unwrapped.state) == 0
+    agent = UCT(simulations=300, threats=True, seed=1)
+    agent.act(env)
+    tree = agent._searchers[0].tree
+    below = children(tree, ROOT)
+    lost = {
+        env.unwrapped.game.action_text(int(action))
+        for action in tree.action[below][tree.proof[below] == -1]
+    }
+    assert {"b2", "n14", "c9"} <= lost
+    assert not {"g8", "k8"} & lost
+
+
+def test_policies_take_threats_but_no_minimax():
+    def think(observation, mask):
+        return mask / mask.sum()
+
+    with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
+        GumbelAgent(PolicyAgent.from_function(think), 10, implicit_minimax=0.5)
+
+
+def test_trees_that_know_patterns_are_not_saved(tmp_path):
+    env = played("h8 i9")
+    agent = RHMCTS(simulations=20)
+    agent.act(env)
+    for use in (agent.save, agent.load):
+        with pytest.raises(ValueError, match="expected an agent whose selection does not look at"):
+            use(tmp_path / "tree.npz")
+
+
+# ---- openings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("opening", ["swap", "swap2", "pro", "long_pro"])
+@pytest.mark.parametrize("spec", ["rhmcts:simulations=20", "alphabeta:patterns=on,depth=1"])
+def test_openings_are_played_to_their_end(opening, spec):
+    env = gomoku_v0.env(board_size=15, opening=opening)
+    agents = [make_agent(spec, seed=number) for number in range(2)]
+    results = list(play_match(env, agents, 2, seed=1))
+    assert [result.illegal for result in results] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("moves", "takes_black"), [("h8 a1 h9", True), ("h8 h9 a1", False), ("h8 i9 i8", None)]
+)
+def test_colours_are_chosen_by_what_the_position_is_worth(moves, takes_black):
+    env = gomoku_v0.raw_env(board_size=15, opening="swap2")
+    env.reset(options={"moves": moves})
+    game = env.unwrapped.game
+    assert phase_of(game, env.unwrapped.state) == Phase.CHOOSING
+    agent = RHMCTS(simulations=300, seed=1)
+    action = agent.act(env)
+    if takes_black is not None:
+        assert (game.action_text(action) == "swap") == takes_black
+    assert 0 <= action < game.num_actions()
+
+
+def test_balanced_openings_are_three_stones_on_any_board():
+    for rows, columns in ((15, 15), (20, 20), (7, 9)):
+        for cells in first_stones(rows, columns):
+            assert len(set(cells)) == 3
+            assert all(0 <= cell < rows * columns for cell in cells)
+
+
+# ---- alpha-beta with patterns --------------------------------------------------------------------
+
+
+def test_alphabeta_by_patterns_is_minimax_over_the_candidates():
+    env = played("e5 f6 e6 d4", size=9)
+    game, root = studied(env.unwrapped.game, env.unwrapped.state)
+    candidates = Candidates(budget=0).with_memory(game)
+    rng = np.random.default_rng(0)
+
+    def negamax(state, depth):
+        if game.is_terminal(state):
+            return 2.0 * game.outcome(state, game.to_play(state))
+        if depth == 0:
+            return evaluate_board(game, state, 3000.0)
+        out = np.empty(81, np.int32)
+        count = candidates.list_actions(game, state, rng, out)
+        best = -np.inf
+        for action in out[:count]:
+            after = base.clone(game, state)
+            game.step(after, int(action))
+            best = max(best, -negamax(after, depth - 1))
+        return best
+
+    for depth in (1, 2, 3):
+        agent = AlphaBeta(depth, patterns=True, seed=0)
+        action = agent.act(env)
+        after = base.clone(game, root)
+        game.step(after, action)
+        assert -negamax(after, depth - 1) == pytest.approx(negamax(root, depth), abs=1e-4)
+        assert agent.statistics.values[action] == pytest.approx(negamax(root, depth), abs=1e-4)
+
+
+def test_alphabeta_with_time_goes_as_deep_as_it_can():
+    env = tictactoe_v0.raw_env()
+    env.reset(options={"moves": "1 5"})
+    agent = AlphaBeta(seconds=0.2, seed=0)
+    agent.act(env)
+    assert agent.statistics.proven is None or agent.statistics.proven == 0
+    assert agent.statistics.seconds < 5
+    whole = AlphaBeta(9, seed=0)
+    whole.act(env)
+    best = np.flatnonzero(whole.statistics.values == whole.statistics.values.max())
+    assert agent.act(env) in best
+    with pytest.raises(ValueError, match="expected a positive number of seconds, got 0"):
+        AlphaBeta(seconds=0)
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "expected n from 1 to 400, got 0"),
+        ({"k": 0}, "expected k from 1 to 1000, got 0"),
+        ({"depth": -1}, "expected depth from 0 to 400, got -1"),
+        ({"neighbourhood": 0}, "expected neighbourhood from 1 to 19, got 0"),
+        ({"heuristics": "18"}, "expected heuristics among 1234567, got '18'"),
+        ({"c": float("nan")}, "expected c from 0 to"),
+        ({"scale": 0}, "expected scale from"),
+        ({"implicit_minimax": 2}, "expected implicit_minimax from 0 to 1, got 2"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        RHMCTS(**options)
+
+
+def test_faithful_has_the_authors_defaults():
+    agent = RHMCTS(faithful=True)
+    assert (agent.variant.knowledge.n, agent.variant.playout.k) == (5, 3)
+    assert agent.variant.playout.depth == 20
+    assert not agent.variant.playout.judges
+    assert not agent.threats
+    assert agent.eager
+    assert not agent.variant.solver.proves()
+
+
+def test_forced_positions_cover_what_matters_only_where_that_is_sure():
+    env = played(POSITIONS[4][0])
+    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    assert is_forced(game, position, ALL)
+    assert not is_forced(game, position, ALL & ~(1 << 4) & ~(1 << 5))
+    quiet = played("h8 i9")
+    game, position = studied(quiet.unwrapped.game, quiet.unwrapped.state)
+    assert not is_forced(game, position, ALL)
+    assert position.counts[0, MAKES_THREE] + position.counts[0, FOUR_THREE] == 0
+
+
+@pytest.mark.skipif(not JIT, reason="takes long without machine code")
+def test_it_beats_plain_search_with_ten_times_the_simulations():
+    env = gomoku_v0.env(board_size=15)
+    agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]
+    results = list(play_match(env, agents, 6, seed=1))
+    assert [result.outcome for result in results] == [1] * 6
