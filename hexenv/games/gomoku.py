@@ -274,7 +274,11 @@ class Gomoku(NamedTuple):
             return
         if self.rule >= RENJU:
             self.random_renju_playout(state, rng, buffer)
-            return
+        else:
+            self.random_free_playout(state, rng, buffer)
+
+    def random_free_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
+        """A playout where black may play what it likes."""
         count = self.empty_places(state, buffer)
         exactly = self.rule == STANDARD
         player = int(state.ply & 1)
