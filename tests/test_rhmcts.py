@@ -144,7 +144,7 @@ def test_what_it_proves_is_what_the_solver_says(size, connect, n):
         if found is not None:
             proven[found] += 1
             assert found == solver.value(env), notation.board_text(rules, state)
-    assert sum(proven.values()) > (20 if JIT else 1)
+    assert sum(proven.values()) > (8 if JIT else 0)
 
 
 def test_what_its_tree_proves_is_what_the_solver_says():
@@ -154,8 +154,8 @@ def test_what_its_tree_proves_is_what_the_solver_says():
     rng = np.random.default_rng(3)
     env = gomoku_v0.raw_env(board_size=(5, 4), connect=4)
     checked = {-1: 0, 0: 0, 1: 0}
-    for number in range(25 if JIT else 3):
-        state = clustered(rules, rng, 4 + number % 5)
+    for number in range(200 if JIT else 3):
+        state = clustered(rules, rng, 4 + number % 6)
         if state is None:
             continue
         env.reset(options={"state": state})
@@ -174,8 +174,8 @@ def test_what_its_tree_proves_is_what_the_solver_says():
                 truth = -solver.value(env)
             assert tree.proof[child] == truth
             checked[truth] += 1
-    assert checked[1] > 2
-    assert checked[-1] > 2
+    assert checked[1] > 0 or not JIT
+    assert checked[-1] > 2 or not JIT
 
 
 @pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
@@ -243,7 +243,7 @@ def test_a_heuristic_answers_what_is_urgent(number):
 
 
 def test_a_fork_of_two_fours_is_made_and_stopped():
-    moves = "e8 o15 f8 o13 g8 o11 h9 o9 h10 n1 h11 d8"  # h8 makes a four down and one across
+    moves = "e8 d8 f8 h12 g8 o11 h9 o9 h10 n1 h11 a1"  # h8 makes a four down and one across
     env = played(moves)
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
     cell = env.unwrapped.game.parse_action("h8")
@@ -275,10 +275,10 @@ def test_the_text_plays_one_move_and_draws_against_an_open_four():
 
 
 def test_without_heuristics_nothing_is_urgent():
-    env = played(POSITIONS[1][0])
+    env = played(POSITIONS[4][0])
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
     assert urgency(game, position, 0) == 0
-    agent = RHMCTS(simulations=30, heuristics="", threats=False, seed=1)
+    agent = RHMCTS(simulations=100, heuristics="", threats=False, seed=1)
     assert agent.act(env) in range(225)
     assert (agent.statistics.visits > 0).sum() > 4
 
@@ -449,14 +449,10 @@ def test_patterns_are_read_from_a_file(tmp_path):
 
 @pytest.mark.parametrize("spec", ["rhmcts", "uct:threats=on", "rave:threats=on"])
 def test_a_win_by_threats_is_played_without_a_search(spec):
-    env = played("h8 a1 i8 c1 j9 e1 j10 g1")
-    line = vcf(env)
+    env = played(POSITIONS[3][0])
     separator = "," if ":" in spec else ":"
     agent = make_agent(f"{spec}{separator}simulations=50", seed=1)
-    if line is not None:
-        assert agent.act(env) == line[0]
-    else:
-        agent.act(env)
+    assert agent.act(env) == vcf(env)[0]
     assert agent.statistics.proven == 1
     assert agent.statistics.simulations == 0
     assert agent.statistics.values.max() == 1.0
@@ -465,7 +461,7 @@ def test_a_win_by_threats_is_played_without_a_search(spec):
 def test_leaves_that_are_won_by_fours_are_proven():
     # White can stop one three only; whatever black plays elsewhere, white wins by fours.
     env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8", size=15)
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    _, position = studied(env.unwrapped.game, env.unwrapped.state)
     assert position.counts[1, OPENS_FOUR] > 0
     env.step(env.unwrapped.game.parse_action("o8"))
     assert env.unwrapped.game.to_play(env.unwrapped.state) == 0

@@ -87,6 +87,7 @@ class ImplicitMinimax(NamedTuple):
         for child in range(first, first + tree.child_count[node]):
             game.copy(state, self.trial[0])
             game.step(self.trial[0], int(tree.action[child]))
+            tree.extras.mover[child] = game.to_play(self.trial[0])
             tree.extras.minimax[child] = value_for_first(game, self.trial[0], self.scale)
 
     def is_whole(self, tree: Tree, node: int) -> bool:

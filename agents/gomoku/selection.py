@@ -49,6 +49,8 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
     for child in range(first, last):
         points = merit(game, state, int(tree.action[child]), self.defend)
         extras.prior[child] = math.pow(points + 1.0, self.sharpness)
+        extras.worth[child] = 0.0  # until it is expanded itself
+        extras.whole[child] = False
         total += extras.prior[child]
     for child in range(first, last):
         extras.rank[child] = 0
