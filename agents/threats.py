@@ -12,6 +12,7 @@ import time
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.agent import check_in_play
 from agents.gomoku.board import PatternGame, plain_state
@@ -23,12 +24,11 @@ from agents.gomoku.threats import (
     search_threats,
 )
 from agents.gomoku.view import pattern_view
-from agents.options import whole_number_within
+from agents.options import check_budget, whole_number_within
 from agents.search.foreign import planner_view
-from hexenv.compiled import CompiledFunction
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
-from hexenv.games.base import IN_PLAY, State
-from hexenv.games.gomoku import Gomoku
+from hexenv.games.base import EMPTY, IN_PLAY, State
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
@@ -45,7 +45,7 @@ def vcf(
 
     Args:
         env: An environment of Gomoku or TicTacToe in play. It is left as it was.
-        nodes: How many positions to search.
+        nodes: About how many positions to search.
         seconds: How long to search, without the first compilation; None for no limit.
         route: How to search; see `agents.search.foreign.planner_view`.
 
@@ -90,6 +90,8 @@ def vct(
 
 def _solve(env: Any, depth: int, nodes: int, seconds: float | None, route: str) -> list[int] | None:
     check_in_play(env)
+    if seconds is not None:
+        check_budget(None, seconds)
     view = pattern_view(planner_view(env, route))
     solver = ThreatSolver(view.game, view.compiles)
     return solver.solve(view.root, depth, whole_number_within("nodes", nodes, 1, 2**62), seconds)
@@ -106,7 +108,8 @@ class ThreatSolver:
     Attributes:
         game: The game.
         nodes: How many positions were searched so far.
-        is_settled: Whether the last search has looked at all there was.
+        is_settled: Whether the last search has found a win, or looked at all there was; where it
+            relied on what it remembered of threats, it does not say so.
     """
 
     def __init__(self, game: PatternGame, compiles: bool = True, memory: int = 1 << 16) -> None:
@@ -114,11 +117,14 @@ class ThreatSolver:
         self._search = new_threat_search(game, memory)
         self.is_settled = False
         state = game.start[0]
-        self._fours, self._threats = search_fours, search_threats
+        self._fours, self._threats, self._holds = search_fours, search_threats, line_holds
         if compiles:
             search = self._search
             self._fours = compiled_fours.specialise(game, state, search.fours, 1)
             self._threats = compiled_threats.specialise(game, state, search, 1, 1, 1)
+            legal = np.empty(game.num_actions(), np.int32)
+            arguments = (game.rules, base.new_state(game.rules), legal, True, legal)
+            self._holds = compiled_line_holds.specialise(*arguments)
 
     @property
     def nodes(self) -> int:
@@ -152,40 +158,65 @@ class ThreatSolver:
                 if found >= NO_WIN or is_over or self.nodes - before < budget:
                     break
                 slice_nodes *= 2  # what has failed is remembered: the search goes on
-            self.is_settled = found >= NO_WIN
+            self.is_settled = found > 0 or (found == NO_WIN and (limit > 0 or depth == 0))
             if found > 0:
                 found_line = self._search.fours.line if limit == 0 else self._search.lines[0]
                 line: list[int] = found_line[:found].tolist()
-                check_line(self.game.rules, plain_state(self.game, state), line, limit == 0)
+                self._check(state, line, limit == 0)
                 return line
             if is_over or (found == NO_WIN and limit > 0):
                 break
         return None
 
+    def _check(self, state: State, line: list[int], only_fours: bool) -> None:
+        """Play a line.
 
-def check_line(rules: Gomoku, position: State, line: list[int], only_fours: bool) -> None:
-    """Play a line, and see that it is a forced win as far as it goes.
+        Raises:
+            RuntimeError: If it is no forced win: then the search is wrong.
+        """
+        rules, position = self.game.rules, plain_state(self.game, state)
+        legal = np.empty(rules.num_actions(), np.int32)
+        arguments = (rules, position, np.array(line, np.int32), only_fours, legal)
+        if not self._holds(*arguments):
+            moves = [rules.action_text(action) for action in line]
+            raise RuntimeError(f"expected a forced win, got {moves}")
+
+
+@kernel
+def line_holds(
+    rules: Any, state: State, line: NDArray[np.int32], only_fours: bool, legal: NDArray[np.int32]
+) -> bool:
+    """Whether a line is legal and ends well for the attacker, and whether every answer is forced.
 
     Args:
         rules: The game.
-        position: Where it begins.
+        state: Where it begins; overwritten.
         line: The actions of both sides, the attacker's first.
-        only_fours: Whether every attack has to be a four, which is then checked.
-
-    Raises:
-        RuntimeError: If it is not: then the search is wrong.
+        only_fours: Whether every attack but the last has to be a four that wins unless it is
+            answered as the line has it.
+        legal: ``(num_actions(),)`` of scratch space.
     """
-    state = base.clone(rules, position)
     attacker = rules.to_play(state)
-    for number, action in enumerate(line):
-        is_answer = number % 2 == 1
-        legal = base.legal_actions(rules, state)
-        fives = [cell for cell in legal if rules.wins_at(state, attacker, cell)]
-        is_lost = any(rules.wins_at(state, 1 - attacker, cell) for cell in legal)
-        is_forced = action in fives and not is_lost
-        if action not in legal or (is_answer and only_fours and not is_forced):
-            moves = [rules.action_text(action) for action in line]
-            raise RuntimeError(f"expected a forced win, got {moves}, at move {number + 1}")
+    for number in range(len(line)):
+        action = int(line[number])
+        count = rules.legal_actions(state, legal)
+        is_legal = False
+        for i in range(count):
+            is_legal |= legal[i] == action
+            if number % 2 == 1 and only_fours and rules.wins_at(state, 1 - attacker, int(legal[i])):
+                return False
+        if not is_legal:
+            return False
+        if number % 2 == 1 and only_fours and not rules.wins_at(state, attacker, action):
+            return False
         rules.step(state, action)
-    if state.winner not in (attacker, IN_PLAY) or len(line) % 2 == 0:
-        raise RuntimeError(f"expected a line that wins, got {line}")
+    if state.winner != IN_PLAY or not only_fours:
+        return len(line) % 2 == 1 and state.winner in (attacker, IN_PLAY)
+    for cell in range(rules.num_actions()):  # a four that black may not answer
+        is_empty = rules.owner(state, cell) == EMPTY
+        if is_empty and rules.wins_at(state, attacker, cell) and rules.is_barred(state, cell):
+            return True
+    return False
+
+
+compiled_line_holds: Final = CompiledFunction(line_holds)

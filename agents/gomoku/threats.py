@@ -8,7 +8,8 @@ Two searches, over `agents.gomoku.board.PatternGame`:
   defender the cells that stop the open four (`list_defences`), and fours of his own. It deepens
   iteratively, and ends every line with a search by fours.
 
-A search keeps all it needs in a `Workspace`, and remembers the positions in which it has failed.
+A search has its room in a `FourSearch` or `ThreatSearch`, and remembers there in which positions it
+has found no win.
 """
 
 from typing import Any, Final, NamedTuple
@@ -245,6 +246,8 @@ class ThreatSearch(NamedTuple):
     """``(2 * MOST_THREATS + 2, cells)``: what can be played, the next one last."""
     waiting: NDArray[np.int32]
     """``(2 * MOST_THREATS + 2,)``: how many of them were not tried."""
+    spoiled: NDArray[np.bool_]
+    """``(2 * MOST_THREATS + 2,)``: whether a search by fours below has run out of its budget."""
     lines: NDArray[np.int32]
     """``(2 * MOST_THREATS + 2, LINE_ROOM)``: the winning line from each position."""
     lengths: NDArray[np.int32]
@@ -266,6 +269,7 @@ def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
         np.zeros(1, game.state_dtype).view(np.recarray),
         np.empty((rows, cells), np.int32),
         np.zeros(rows, np.int32),
+        np.zeros(rows, np.bool_),
         np.empty((rows, LINE_ROOM), np.int32),
         np.zeros(rows, np.int32),
         np.zeros(memory, np.int64),
@@ -355,6 +359,7 @@ def enter(game: Any, search: ThreatSearch, depth: int, limit: int, budget: int) 
     state = search.stack[depth]
     side = game.to_play(search.stack[0])
     search.lengths[depth] = 0
+    search.spoiled[depth] = False
     if game.is_terminal(state):
         return NO_WIN
     if depth % 2 == 1:
@@ -365,6 +370,7 @@ def enter(game: Any, search: ThreatSearch, depth: int, limit: int, budget: int) 
             search.lines[depth, i] = search.fours.line[i]
         search.lengths[depth] = found
         return found
+    search.spoiled[depth] = found == UNKNOWN
     key = game.position_hash(state)
     place = key & (search.failed.size - 1)
     if search.failed[place] == key and search.failed_depth[place] >= limit - depth // 2:
@@ -437,13 +443,15 @@ def search_threats(
             is_known = is_known and verdict != UNKNOWN
             continue
         is_won = depth % 2 == 1 if verdict == OPEN else verdict > 0
-        if not is_won and depth % 2 == 0:
+        if not is_won and depth % 2 == 0 and not search.spoiled[depth]:
             remember_failure(game, search, depth, limit)
         if depth == 0:
             if is_won:
                 return int(search.lengths[0])
             return NO_WIN if is_known else UNKNOWN
         depth -= 1
+        if not is_won and search.spoiled[depth + 1]:
+            search.spoiled[depth] = True
         verdict = OPEN
         if is_won == (depth % 2 == 0):  # it decides: a win for the attacker, or none against this
             verdict = 1 if is_won else UNKNOWN

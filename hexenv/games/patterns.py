@@ -17,7 +17,7 @@ length a "four" is one stone short of winning, a "three" two stones, and so on.
 | `THREE` | a three that becomes a four of any kind |
 | `OPEN_TWO`, `OPEN_ONE` | stones that become an open or broken three, an open two |
 | `TWO`, `ONE` | stones that become a three, a two |
-| `NOTHING` | stones that can never be part of five |
+| `NOTHING` | less, as where there is no room for five |
 """
 
 from functools import cache

@@ -1,0 +1,163 @@
+"""Speed of the patterns and threats of Gomoku: ``python tests/benchmarks/gomoku.py``.
+
+Positions are from random games whose stones lie near each other, 15 x 15. Times are of the
+processor; of several rounds the median counts, and the range is given.
+
+* "update": a move on the game with patterns, beside classifying the whole board from its stones;
+* "cells": evaluations of single cells, both sides and four directions each, from the stones;
+* "fours": positions a second of the search for wins by fours, on positions in which there is
+  something to search.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from agents.gomoku import board
+from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
+from agents.gomoku.candidates import count_kinds, nearby_columns
+from agents.threats import ThreatSolver
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games import base, gomoku
+
+
+@kernel
+def play_near(game: Any, state: Any, rng: np.random.Generator, moves: Any) -> bool:
+    """Kernel: play a random game in which stones lie within two cells of another.
+
+    Returns:
+        Whether the game still goes on after so many moves.
+    """
+    game.initial(state)
+    columns = game.rules.columns
+    for ply in range(len(moves)):
+        cell = game.num_actions() // 2
+        while ply > 0:
+            cell = int(rng.random() * game.num_actions())
+            row, column = cell // columns, cell % columns
+            if (nearby_columns(game, state, row, 2) >> column) & 1:
+                break
+        moves[ply] = cell
+        game.step(state, cell)
+        if game.is_terminal(state):
+            return False
+    return True
+
+
+compiled_play_near = CompiledFunction(play_near)
+
+
+def random_game(game: PatternGame, state: Any, rng: np.random.Generator, plies: int) -> Any:
+    """Moves of a game that goes on after them; `state` receives the position."""
+    moves = np.zeros(plies, np.int32)
+    while not compiled_play_near(game, state, rng, moves):
+        pass
+    return moves
+
+
+@kernel
+def play_games(game: Any, start: Any, state: Any, moves: Any) -> int:
+    """Kernel: play games, a row of moves each."""
+    played = 0
+    for number in range(moves.shape[0]):
+        game.copy(start, state)
+        for i in range(moves.shape[1]):
+            game.step(state, int(moves[number, i]))
+            played += 1
+    return played
+
+
+@kernel
+def study_positions(game: Any, positions: Any) -> int:
+    """Kernel: classify whole boards."""
+    for number in range(len(positions)):
+        game.study(positions[number])
+    return len(positions)
+
+
+def seconds_each(run: Callable[[], int]) -> float:
+    """Processor time of one of the things that a function does."""
+    started, count = time.process_time(), 0
+    while time.process_time() - started < 0.5:
+        count += run()
+    return (time.process_time() - started) / count
+
+
+def measure(game: PatternGame, rounds: int) -> dict[str, list[float]]:
+    """The figures of every round."""
+    rng = np.random.default_rng(0)
+    start, state = base.new_state(game), base.new_state(game)
+    moves = np.stack([random_game(game, state, rng, 40) for _ in range(50)])
+    positions = base.new_states(game, 50)
+    for position in positions:
+        random_game(game, position, rng, 30)
+    play, study = CompiledFunction(play_games), CompiledFunction(study_positions)
+    play(game, start, state, moves[:1]), study(game, positions[:1])
+    ThreatSolver(game)
+    found: dict[str, list[float]] = {name: [] for name in ("update", "whole", "cells", "fours")}
+    for _ in range(rounds):
+        update = seconds_each(lambda: play(game, start, state, moves))
+        whole = seconds_each(lambda: study(game, positions))
+        found["update"].append(update)
+        found["whole"].append(whole)
+        found["cells"].append(game.num_actions() / whole)
+        found["fours"].append(fours_a_second(game))
+    return found
+
+
+def fours_a_second(game: PatternGame) -> float:
+    """Positions a second of the search for wins by fours."""
+    rng = np.random.default_rng(1)
+    state, solver = base.new_state(game), ThreatSolver(game)
+    nodes, seconds = 0, 0.0
+    while nodes < 300_000:
+        random_game(game, state, rng, 60)
+        player = game.to_play(state)
+        if count_kinds(state, player, MAKES_FOUR, WINS - 1) < 6 or state.counts[player, WINS] > 0:
+            continue
+        before, started = solver.nodes, time.process_time()
+        solver.solve(state, nodes=20_000)
+        seconds += time.process_time() - started
+        nodes += solver.nodes - before
+    return nodes / seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("rule", "update", "whole board", "ratio", "cells / s", "fours / s"):
+        table.add_column(name, justify="right")
+
+    def shown(values: list[float], scale: float, digits: int) -> str:
+        low, high = min(values) * scale, max(values) * scale
+        middle = statistics.median(values) * scale
+        return f"{middle:,.{digits}f} ({low:,.{digits}f}-{high:,.{digits}f})"
+
+    for rule in gomoku.RULES:
+        found = measure(board.new(gomoku.new(15, rule=rule)), rounds)
+        ratios = [
+            whole / update for whole, update in zip(found["whole"], found["update"], strict=True)
+        ]
+        table.add_row(
+            rule,
+            shown(found["update"], 1e9, 0) + " ns",
+            shown(found["whole"], 1e6, 2) + " us",
+            shown(ratios, 1, 1),
+            shown(found["cells"], 1e-6, 1) + " M",
+            shown(found["fours"], 1e-6, 2) + " M",
+        )
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main()
