@@ -148,7 +148,13 @@ class SlowBoard:
                     if all(masks[1:-1]):
                         ends = masks[0] | masks[-1] if exactly else 0
                         self.segments.append((sum(masks[1:-1]), ends))
+        self.lines = [
+            [line_cells(rows, columns, cell, direction) for direction in range(4)]
+            for cell in range(rows * columns)
+        ]
+        self.slow = SlowLines(self.connect, "exact" if exactly else "free")
         self.by_fours = cache(self.by_fours)
+        self.by_threats = cache(self.by_threats)
 
     def has_five(self, own):
         return any(cells & own == cells and not ends & own for cells, ends in self.segments)
@@ -185,6 +191,53 @@ class SlowBoard:
             if all(fives & ~reply or self.by_fours(after, other | reply) for reply in replies):
                 return True
         return False
+
+    def threatens(self, own, other, cell):
+        """Whether a stone of `own` makes a four, an open or a broken three in a line."""
+        own |= 1 << cell
+        for cells, at in self.lines[cell]:
+            line = "".join(
+                "X" if own >> place & 1 else "#" if other >> place & 1 else "." for place in cells
+            )
+            if self.slow.classify(line, at) in THREATS:
+                return True
+        return False
+
+    def two_fives(self, own, other):
+        """The empty cells where a stone of `own` makes two fives possible at once."""
+        cells = bits(self.near_fours(own, other))
+        return sum(cell for cell in cells if self.fives(own | cell, other).bit_count() > 1)
+
+    def by_threats(self, own, other):
+        """Whether `own`, to move, wins by continuous threats: every reply to each is tried.
+
+        A threat makes a four, or an open or broken three, and leaves a five or two fives at once to
+        make; where the other side makes five next, only the cell that stops it is looked at.
+        """
+        if self.fives(own, other):
+            return True
+        threatened = self.fives(other, own)
+        doubles = self.two_fives(own, other)
+        if doubles and not threatened:
+            return True  # two fives, of which the other side can stop one
+        for attack in bits(self.all & ~(own | other)):
+            after = own | attack
+            if threatened & ~attack:
+                continue
+            if not threatened and not self.threatens(own, other, attack.bit_length() - 1):
+                continue
+            fives = self.fives(after, other)
+            if not fives and not self.two_fives(after, other):
+                continue
+            replies = list(bits(self.all & ~(after | other)))
+            if replies and all(
+                fives & ~reply or self.by_threats(after, other | reply) for reply in replies
+            ):
+                return True
+        return False
+
+
+THREATS = {"four", "double_four", "open_four", "open_three", "broken_three", "five"}
 
 
 def stones(game, state):
