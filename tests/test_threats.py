@@ -555,6 +555,25 @@ def test_memory_changes_no_answer(name, depth):
         assert answers(lambda used=used: used, shuffled) == fresh
 
 
+def test_a_search_that_ran_out_of_nodes_is_taken_up_again_with_more():
+    rules = gomoku.new(5, 4)
+    game = board.new(rules)
+    state = board.state_of(game, notation.play(rules, notation.parse_moves(rules, "a2 a3 c2 b4")))
+    line = ThreatSolver(game).solve(state, depth=1)
+    assert line is not None
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, nodes=20) is None
+    assert solver.solve(state, depth=1) is not None
+
+
+def test_a_clock_that_does_not_run_out_changes_no_answer(monkeypatch):
+    monkeypatch.setattr(front, "SLICE", 3)
+    env = gomoku_v0.raw_env(board_size=7, connect=4)
+    env.reset(options={"moves": "g6 f7 f6 g5"})
+    assert vct(env, depth=1) is not None
+    assert vct(env, depth=1, seconds=1e6) is not None
+
+
 # ---- budgets -------------------------------------------------------------------------------------
 
 
@@ -604,6 +623,19 @@ def test_seconds_end_a_search_after_a_slice_of_it(monkeypatch):
             unhurried = ThreatSolver(game, memory=1 << 8).solve(studied, depth)
             cut += line is None and unhurried is not None
     assert cut > 0 or not JIT
+
+
+def test_a_search_for_threats_that_was_cut_short_is_not_settled():
+    rules = gomoku.new(7, 4)
+    game = board.new(rules)
+    state = board.state_of(game, notation.play(rules, notation.parse_moves(rules, "g6 f7 f6 g5")))
+    assert ThreatSolver(game).solve(state, depth=1) is not None
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, nodes=10) is None
+    assert not solver.is_settled
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, seconds=1e-9) is None
+    assert not solver.is_settled
 
 
 # ---- the doors -----------------------------------------------------------------------------------
