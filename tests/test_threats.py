@@ -440,9 +440,9 @@ def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
         if adversary.solver.solve(studied, 3, nodes=5_000) is not None:
             assert adversary.is_beaten(state, 3)
             claims += 1
-            if claims == 20:
+            if claims == 10:
                 break
-    assert claims >= 10
+    assert claims == 10
     assert adversary.nodes > 2 * claims
 
 
@@ -464,7 +464,7 @@ def test_what_is_no_defence_loses_at_once(name):
     rules = (SMALL | LARGE)[name]
     game, slow = board.new(rules), SlowBoard(rules)
     checked = undefended = 0
-    count = 600 if rules.num_actions() < 100 else 80
+    count = 600 if rules.num_actions() < 100 else 60
     for state in random_positions(rules, count if JIT else 40, seed=6, least=8):
         defender = int(rules.to_play(state))
         own, other = stones(rules, state)  # the defender's and the attacker's
@@ -491,7 +491,7 @@ def test_what_is_no_defence_loses_at_once(name):
         assert listed <= open_fours or not (doubles and open_fours)
         checked += 1
         undefended += not listed
-    assert not JIT or checked > 10
+    assert not JIT or checked > 5
     assert not JIT or undefended < checked
 
 
@@ -499,15 +499,15 @@ def test_what_is_no_defence_loses_at_once(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "depth"),
-    [("7-connect-5-standard", 0), ("7-connect-4", 1), ("7-connect-4-standard", 2)],
+    ("name", "depth", "most"),
+    [("7-connect-5-standard", 0, 36), ("7-connect-4", 1, 24), ("7-connect-4-standard", 2, 24)],
 )
-def test_threats_compiled_and_interpreted(name, depth):
+def test_threats_compiled_and_interpreted(name, depth, most):
     rules = SMALL[name]
     game = board.new(rules)
     solvers = [ThreatSolver(game, compiles, 1 << 8) for compiles in (True, False)]
     lines = 0
-    for state in quiet_positions(rules, 20, seed=7, least=3, most=36):
+    for state in quiet_positions(rules, 20, seed=7, least=3, most=most):
         studied = board.state_of(game, state)
         found = [solver.solve(studied, depth, nodes=60) for solver in solvers]
         assert found[0] == found[1]
