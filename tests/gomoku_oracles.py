@@ -1,0 +1,248 @@
+"""Gomoku written down a second time, slowly: patterns by their definitions, wins by looking."""
+
+from functools import cache
+
+import numpy as np
+
+from hexenv.games import base
+
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""Along the row, down the column, the falling diagonal, the rising one."""
+
+
+# ---- patterns ------------------------------------------------------------------------------------
+
+
+class SlowLines:
+    """What a stone makes of its line, from the definitions of `hexenv.games.patterns`.
+
+    A line is a text: ``X`` an own stone, ``.`` an empty cell, anything else is in the way. Each of
+    the methods gives the class of the own stone at a place, if it is as good as its name or better.
+    """
+
+    def __init__(self, connect, counting):
+        self.connect = connect
+        self.counting = counting
+        self.find_four = cache(self.find_four)
+        self.find_three = cache(self.find_three)
+        self.find_two = cache(self.find_two)
+        self.classify = cache(self.classify)
+
+    def find_five(self, line, at):
+        run = run_length(line, at)
+        if run == self.connect or (run > self.connect and self.counting == "free"):
+            return "five"
+        return "overline" if run > self.connect else None
+
+    def find_four(self, line, at):
+        better = self.find_five(line, at)
+        if better:
+            return better
+        ways = [
+            cell
+            for cell in range(len(line))
+            if line[cell] == "." and self.find_five(with_stone(line, cell), at) == "five"
+        ]
+        left, right = run_ends(line, at)
+        if run_length(line, at) == self.connect - 1 and left in ways and right in ways:
+            return "open_four"
+        return {0: None, 1: "four"}.get(len(ways), "double_four")
+
+    def find_three(self, line, at):
+        better = self.find_four(line, at)
+        if better:
+            return better
+        made = {self.find_four(more, at) for more in with_one_more(line)}
+        if run_length(line, at) == self.connect - 2 and "open_four" in made:
+            return "open_three"
+        if "open_four" in made or ("double_four" in made and self.counting != "renju"):
+            return "broken_three"
+        return "three" if made & {"four", "double_four"} else None
+
+    def find_two(self, line, at):
+        better = self.find_three(line, at)
+        if better:
+            return better
+        made = {self.find_three(more, at) for more in with_one_more(line)}
+        if made & {"open_three", "broken_three"}:
+            return "open_two"
+        return "two" if "three" in made else None
+
+    def classify(self, line, at):
+        """The name of the class."""
+        better = self.find_two(line, at)
+        if better:
+            return better
+        made = {self.find_two(more, at) for more in with_one_more(line)}
+        if "open_two" in made:
+            return "open_one"
+        return "one" if "two" in made else "nothing"
+
+
+def with_stone(line, cell):
+    return line[:cell] + "X" + line[cell + 1 :]
+
+
+def with_one_more(line):
+    return [with_stone(line, cell) for cell in range(len(line)) if line[cell] == "."]
+
+
+def run_ends(line, at):
+    """The places just before and just after the run of stones around a stone."""
+    left = right = at
+    while left >= 0 and line[left] == "X":
+        left -= 1
+    while right < len(line) and line[right] == "X":
+        right += 1
+    return left, right
+
+
+def run_length(line, at):
+    left, right = run_ends(line, at)
+    return right - left - 1
+
+
+def line_cells(rows, columns, cell, direction):
+    """The cells of the whole line through a cell, in order, and where among them the cell is."""
+    down, right = DIRECTIONS[direction]
+    row, column = divmod(cell, columns)
+    back = 0
+    while 0 <= row - down < rows and 0 <= column - right < columns:
+        row, column, back = row - down, column - right, back + 1
+    cells = []
+    while 0 <= row < rows and 0 <= column < columns:
+        cells.append(row * columns + column)
+        row, column = row + down, column + right
+    return cells, back
+
+
+# ---- fives and fours -----------------------------------------------------------------------------
+
+
+def bits(cells):
+    """The single bits of a set of cells."""
+    while cells:
+        yield cells & -cells
+        cells &= cells - 1
+
+
+class SlowBoard:
+    """An m,n,k game on sets of cells (bit i for cell i), by going through all places for a five."""
+
+    def __init__(self, game):
+        rows, columns, self.connect = game.rows, game.columns, game.connect
+        exactly = game.rule != 0
+        self.all = (1 << (rows * columns)) - 1
+        self.segments = []
+        """Cells that make five; and those at its ends, where the winner has no stone."""
+        for row in range(rows):
+            for column in range(columns):
+                for down, right in DIRECTIONS:
+                    places = [
+                        (row + i * down, column + i * right) for i in range(-1, self.connect + 1)
+                    ]
+                    masks = [
+                        1 << (r * columns + c) if 0 <= r < rows and 0 <= c < columns else 0
+                        for r, c in places
+                    ]
+                    if all(masks[1:-1]):
+                        ends = masks[0] | masks[-1] if exactly else 0
+                        self.segments.append((sum(masks[1:-1]), ends))
+        self.lines = [
+            [line_cells(rows, columns, cell, direction) for direction in range(4)]
+            for cell in range(rows * columns)
+        ]
+        self.slow = SlowLines(self.connect, "exact" if exactly else "free")
+        self.by_fours = cache(self.by_fours)
+        self.by_threats = cache(self.by_threats)
+
+    def has_five(self, own):
+        return any(cells & own == cells and not ends & own for cells, ends in self.segments)
+
+    def fives(self, own, other):
+        """The empty cells where `own` gets five."""
+        found = 0
+        for cells, ends in self.segments:
+            missing = cells & ~own
+            if missing & (missing - 1) == 0 and not (missing & other or ends & own):
+                found |= missing
+        return found
+
+    def near_fours(self, own, other):
+        """The empty cells of all places for a five in which two stones are missing."""
+        found = 0
+        for cells, _ in self.segments:
+            missing = cells & ~own
+            if not missing & other and missing.bit_count() == 2:
+                found |= missing
+        return found
+
+    def by_fours(self, own, other):
+        """Whether `own`, to move, wins by continuous fours: every reply to every four is tried."""
+        if self.fives(own, other):
+            return True
+        threatened = self.fives(other, own)
+        for attack in bits(self.near_fours(own, other)):
+            after = own | attack
+            fives = self.fives(after, other)
+            if threatened & ~attack or not fives:
+                continue
+            replies = bits(self.all & ~(after | other))
+            if all(fives & ~reply or self.by_fours(after, other | reply) for reply in replies):
+                return True
+        return False
+
+    def threatens(self, own, other, cell):
+        """Whether a stone of `own` makes a four, an open or a broken three in a line."""
+        own |= 1 << cell
+        for cells, at in self.lines[cell]:
+            line = "".join(
+                "X" if own >> place & 1 else "#" if other >> place & 1 else "." for place in cells
+            )
+            if self.slow.classify(line, at) in THREATS:
+                return True
+        return False
+
+    def two_fives(self, own, other):
+        """The empty cells where a stone of `own` makes two fives possible at once."""
+        cells = bits(self.near_fours(own, other))
+        return sum(cell for cell in cells if self.fives(own | cell, other).bit_count() > 1)
+
+    def by_threats(self, own, other):
+        """Whether `own`, to move, wins by continuous threats: every reply to each is tried.
+
+        A threat makes a four, or an open or broken three, and leaves a five or two fives at once to
+        make; where the other side makes five next, only the cell that stops it is looked at.
+        """
+        if self.fives(own, other):
+            return True
+        threatened = self.fives(other, own)
+        doubles = self.two_fives(own, other)
+        if doubles and not threatened:
+            return True  # two fives, of which the other side can stop one
+        for attack in bits(self.all & ~(own | other)):
+            after = own | attack
+            if threatened & ~attack:
+                continue
+            if not threatened and not self.threatens(own, other, attack.bit_length() - 1):
+                continue
+            fives = self.fives(after, other)
+            if not fives and not self.two_fives(after, other):
+                continue
+            replies = list(bits(self.all & ~(after | other)))
+            if replies and all(
+                fives & ~reply or self.by_threats(after, other | reply) for reply in replies
+            ):
+                return True
+        return False
+
+
+THREATS = {"four", "double_four", "open_four", "open_three", "broken_three", "five"}
+
+
+def stones(game, state):
+    """The cells of the player to move, and of the other, as sets."""
+    owners = base.cell_owners(game, state).ravel()
+    sets = [sum(1 << int(cell) for cell in np.flatnonzero(owners == side)) for side in (0, 1)]
+    player = int(game.to_play(state))
+    return sets[player], sets[1 - player]

@@ -1,0 +1,741 @@
+"""Line patterns: the table and the positions that know them, against the definitions."""
+
+import itertools
+import json
+import math
+
+import numba
+import numpy as np
+import pytest
+from gomoku_oracles import (
+    SlowBoard,
+    SlowLines,
+    bits,
+    line_cells,
+    stones,
+    with_stone,
+)
+
+from agents.gomoku import board, scores
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games import base, gomoku, notation
+from hexenv.games.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
+
+JIT = not numba.config.DISABLE_JIT
+COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU}
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def window_text(number, connect):
+    """A window by its number in the table: digits 0, 1, 2 from the left, without the middle."""
+    text = "".join(".X#"[number // 3**place % 3] for place in range(2 * connect))
+    return f"{text[:connect]}X{text[connect:]}"
+
+
+def bits_of(text, symbol):
+    return sum(1 << place for place, found in enumerate(text) if found == symbol)
+
+
+def classify(connect, counting, text):
+    """The name of the class that the table has for a window."""
+    table = pattern_table(connect, COUNTINGS[counting])
+    return PATTERNS[table.classify(bits_of(text, "X"), bits_of(text, "#"))]
+
+
+def window(line, at, connect):
+    """The window around a place of a line; what is no stone and not empty is in the way."""
+    beyond = "#" * connect
+    text = beyond + "".join(cell if cell in "X." else "#" for cell in line) + beyond
+    return text[at : at + 2 * connect + 1]
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+@pytest.mark.parametrize("connect", [3, 4, 5])
+def test_every_window_is_classified_by_the_definitions(connect, counting):
+    slow = SlowLines(connect, counting)
+    table = pattern_table(connect, COUNTINGS[counting])
+    texts = [window_text(number, connect) for number in range(3 ** (2 * connect))]
+    expected = [slow.classify(text, connect) for text in texts]
+    wrong = [
+        (text, PATTERNS[found], name)
+        for text, found, name in zip(texts, table.classes, expected, strict=True)
+        if PATTERNS[found] != name
+    ]
+    assert wrong == []
+    names = set(PATTERNS) - ({"overline"} if counting == "free" else set())
+    if connect == 4:
+        names -= {"one", "open_one"}  # one stone of four is a two
+    if connect == 3:
+        names -= {"one", "open_one", "two", "open_two", "broken_three"}
+    assert set(expected) == names
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+def test_windows_of_six_are_classified_by_the_definitions(counting):
+    slow = SlowLines(6, counting)
+    rng = np.random.default_rng(6)
+    seen = set()
+    for density in (0.3, 0.5, 0.7):
+        for _ in range(1_500 if JIT else 500):
+            draws = rng.random(12)
+            kinds = np.where(draws < density, 1, np.where(draws > 0.92, 2, 0))
+            text = "".join(".X#"[kind] for kind in kinds)
+            text = f"{text[:6]}X{text[6:]}"
+            expected = slow.classify(text, 6)
+            assert classify(6, counting, text) == expected, text
+            seen.add(expected)
+    assert len(seen) >= 10
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+def test_a_window_says_as_much_as_the_whole_line(counting):
+    slow = SlowLines(5, counting)
+    rng = np.random.default_rng(20)
+    for _ in range(150 if JIT else 60):
+        density = rng.choice([0.15, 0.3, 0.5])
+        line = "".join(rng.choice(list("X.O"), 20, p=[density, 0.9 - density, 0.1]))
+        at = int(rng.integers(20))
+        line = with_stone(line, at)
+        assert classify(5, counting, window(line, at, 5)) == slow.classify(line, at), (line, at)
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+@pytest.mark.parametrize("connect", [3, 4, 5])
+def test_nothing_is_a_stone_that_no_stones_make_part_of_five(connect, counting):
+    numbers = np.random.default_rng(7).integers(0, 3 ** (2 * connect), 3_000)
+    places = range(2 * connect + 1)
+    for number in numbers.tolist():
+        text = window_text(number, connect)
+        can = False
+        for start in range(connect + 1):  # five of the cells, with the stone in the middle
+            cells = range(start, start + connect)
+            ends = [place for place in (start - 1, start + connect) if place in places]
+            is_clear = counting == "free" or all(text[place] != "X" for place in ends)
+            can = can or (is_clear and all(text[place] != "#" for place in cells))
+        name = classify(connect, counting, text)
+        assert (name not in ("nothing", "overline")) == can, text
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+@pytest.mark.parametrize("connect", [3, 4, 5])
+def test_a_class_does_not_change_with_what_is_beyond_the_radius(connect, counting):
+    table = pattern_table(connect, COUNTINGS[counting])
+    assert table.radius == (connect - 1 if counting == "free" else connect)
+    found = table.classes.reshape((3,) * (2 * connect))  # the first axis is the last cell
+    unlike = 0
+    for axis in (0, 2 * connect - 1):
+        first, *others = np.moveaxis(found, axis, 0)
+        if counting == "free":
+            assert all((first == other).all() for other in others)
+        else:
+            assert (first == others[1]).all()  # an own stone there is all that matters
+            unlike += int((first != others[0]).sum())
+    assert (unlike > 0) == (counting != "free")
+
+
+@pytest.mark.parametrize("counting", COUNTINGS)
+@pytest.mark.parametrize("connect", [3, 4, 5, 6])
+def test_a_line_read_backwards_is_the_same(connect, counting):
+    found = pattern_table(connect, COUNTINGS[counting]).classes.reshape((3,) * (2 * connect))
+    assert (found == found.transpose()).all()
+
+
+@pytest.mark.parametrize(
+    ("connect", "counting", "sizes"),
+    [(5, "free", 59_049), (5, "exact", 59_049), (3, "free", 729), (6, "free", 531_441)],
+)
+def test_how_many_windows_make_five_at_once(connect, counting, sizes):
+    table = pattern_table(connect, COUNTINGS[counting])
+    assert len(table.classes) == sizes
+    # By the run to the left, 0 to connect, and to the right; the cell beyond each is no own stone.
+    runs = range(connect + 1)
+    ways = {run: 2 * 3 ** (connect - 1 - run) if run < connect else 1 for run in runs}
+    expected = sum(
+        ways[left] * ways[right]
+        for left, right in itertools.product(runs, runs)
+        if left + right + 1 == connect or (left + right + 1 > connect and counting == "free")
+    )
+    assert int((table.classes == PATTERNS.index("five")).sum()) == expected
+
+
+# What the stone "x" makes, by hand. "|" is the border; a line without one goes on empty.
+FIVE_IN_A_ROW = [
+    # line, freestyle, standard, renju
+    ("XXxXX", "five", "five", "five"),
+    ("|xXXXX", "five", "five", "five"),
+    ("OxXXXXO", "five", "five", "five"),
+    ("XXXxXX", "five", "overline", "overline"),
+    ("|XXXXXXx|", "five", "overline", "overline"),
+    ("xXXX", "open_four", "open_four", "open_four"),
+    ("XxXX.O", "open_four", "open_four", "open_four"),
+    ("|.XXXx.O", "open_four", "open_four", "open_four"),
+    ("OxXXX", "four", "four", "four"),
+    ("|xXXX", "four", "four", "four"),
+    ("XXXx|", "four", "four", "four"),
+    ("|xXXX.|", "four", "four", "four"),
+    ("OxXXXO", "nothing", "nothing", "nothing"),
+    ("|XXxX|", "nothing", "nothing", "nothing"),
+    ("X.xXXX", "open_four", "four", "four"),
+    ("X.xXXX.X", "open_four", "nothing", "nothing"),
+    ("xXX.X", "four", "four", "four"),
+    ("|xX.XX|", "four", "four", "four"),
+    ("xXX.XX", "four", "three", "three"),
+    ("OxXX.XXO", "four", "nothing", "nothing"),
+    ("X.XxX.X", "double_four", "double_four", "double_four"),
+    ("x.XXX.X", "four", "four", "four"),
+    ("XX.xX.XX", "double_four", "double_four", "double_four"),
+    ("XXX.x.XXX", "double_four", "double_four", "double_four"),
+    ("|X.XXx.X|", "double_four", "double_four", "double_four"),
+    ("xXX", "open_three", "open_three", "open_three"),
+    ("|.xXX", "open_three", "open_three", "open_three"),
+    ("O.xXX..O", "open_three", "open_three", "open_three"),
+    ("O.xXX.O", "three", "three", "three"),
+    ("|.xXX.|", "three", "three", "three"),
+    ("OxXX", "three", "three", "three"),
+    ("|xXX..|", "three", "three", "three"),
+    ("|xXX.|", "nothing", "nothing", "nothing"),
+    ("X..xXX", "open_three", "open_three", "open_three"),
+    ("X..xXX.O", "open_three", "three", "three"),
+    ("x.XX", "broken_three", "broken_three", "broken_three"),
+    ("O.Xx.X.O", "broken_three", "broken_three", "broken_three"),
+    ("Ox.XX", "three", "three", "three"),
+    ("|x.XX", "three", "three", "three"),
+    ("X.x.X.X", "broken_three", "broken_three", "three"),
+    ("x..XX", "three", "three", "three"),
+    ("xX", "open_two", "open_two", "open_two"),
+    ("x.X", "open_two", "open_two", "open_two"),
+    ("x..X", "open_two", "open_two", "open_two"),
+    ("|xX", "two", "two", "two"),
+    ("O.xX..O", "two", "two", "two"),
+    ("OxX..O", "nothing", "nothing", "nothing"),
+    ("x...X", "two", "two", "two"),
+    ("x", "open_one", "open_one", "open_one"),
+    ("|.x", "open_one", "open_one", "open_one"),
+    ("|x", "one", "one", "one"),
+    ("|x....O", "one", "one", "one"),
+    ("|x...O", "nothing", "nothing", "nothing"),
+    ("|..x.|", "nothing", "nothing", "nothing"),
+    ("|x|", "nothing", "nothing", "nothing"),
+]
+OTHER_LENGTHS = [
+    # connect, line, freestyle, standard
+    (4, "xXXX", "five", "five"),
+    (4, "XxXXX", "five", "overline"),
+    (4, "XxX", "open_four", "open_four"),
+    (4, "|xXX", "four", "four"),
+    (4, "XxX.X", "open_four", "four"),
+    (4, "X.xX.X", "double_four", "double_four"),
+    (4, "xX", "open_three", "open_three"),
+    (4, "x.X", "broken_three", "broken_three"),
+    (4, "|xX", "three", "three"),
+    (4, "x", "open_two", "open_two"),
+    (4, "|x", "two", "two"),
+    (4, "|x..|", "nothing", "nothing"),
+    (3, "xXX", "five", "five"),
+    (3, "xX", "open_four", "open_four"),
+    (3, "x.X", "four", "four"),
+    (3, "x", "open_three", "open_three"),
+    (3, "|x", "three", "three"),
+    (3, "|.x.|", "three", "three"),
+    (3, "|x.|", "nothing", "nothing"),
+    (6, "XXxXXX", "five", "five"),
+    (6, "xXXXX", "open_four", "open_four"),
+    (6, "xXXX", "open_three", "open_three"),
+    (6, "xX", "open_one", "open_one"),
+]
+
+
+def expand(text, connect):
+    """The line of a vector: with empty cells where it has no border; and where the stone is."""
+    room = "." * connect
+    left = "" if text.startswith("|") else room
+    right = "" if text.endswith("|") else room
+    line = left + text.strip("|") + right
+    return line.replace("x", "X"), line.index("x")
+
+
+@pytest.mark.parametrize("vector", FIVE_IN_A_ROW, ids=lambda vector: vector[0])
+def test_patterns_by_hand(vector):
+    text, *expected = vector
+    line, at = expand(text, 5)
+    for counting, name in zip(COUNTINGS, expected, strict=True):
+        assert classify(5, counting, window(line, at, 5)) == name
+        assert SlowLines(5, counting).classify(line, at) == name
+
+
+@pytest.mark.parametrize("vector", OTHER_LENGTHS, ids=lambda vector: f"{vector[0]}-{vector[1]}")
+def test_patterns_of_other_lengths_by_hand(vector):
+    connect, text, *expected = vector
+    line, at = expand(text, connect)
+    for counting, name in zip(("free", "exact"), expected, strict=True):
+        assert classify(connect, counting, window(line, at, connect)) == name
+
+
+def places_of(text, direction, size):
+    """Where on a square board a vector fits: the cells of its text, in order."""
+    body = text.strip("|")
+    found = set()
+    for cell in range(size * size):
+        line, _ = line_cells(size, size, cell, direction)
+        starts = range(len(line) - len(body) + 1)
+        if text.startswith("|"):
+            starts = [start for start in starts if start == 0]
+        else:
+            starts = [start for start in starts if start >= 4]
+        if text.endswith("|"):
+            starts = [start for start in starts if start + len(body) == len(line)]
+        else:
+            starts = [start for start in starts if start + len(body) + 4 <= len(line)]
+        found |= {tuple(line[start : start + len(body)]) for start in starts}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("rule", gomoku.RULES[:2])
+@pytest.mark.parametrize("direction", range(4))
+def test_patterns_by_hand_wherever_they_fit_on_the_board(direction, rule):
+    rules = gomoku.new(17, 5, rule)
+    game = board.new(rules)
+    fitted = 0
+    for text, *expected in FIVE_IN_A_ROW:
+        name = expected[gomoku.RULES.index(rule)]
+        places = places_of(text, direction, 17)
+        fitted += bool(places)
+        some = {*places[:1], *places[-1:], *places[:: 4 if JIT else 100]}
+        for cells, player in itertools.product(sorted(some), (0, 1)):
+            state = base.new_state(rules)
+            for cell, symbol in zip(cells, text.strip("|"), strict=True):
+                if symbol != ".":
+                    rules.place(state, cell, 1 - player if symbol == "O" else player)
+            asked = cells[text.strip("|").index("x")]
+            studied = board.state_of(game, state)
+            code = int(studied.codes[board.STONES, asked])
+            assert PATTERNS[code >> 4 * direction & 15] == name, (text, cells)
+    both_ends = [text for text, *_ in FIVE_IN_A_ROW if text[0] == text[-1] == "|"]
+    too_short = 0 if direction > 1 else len(both_ends)  # such lines are diagonals
+    assert fitted == len(FIVE_IN_A_ROW) - too_short
+
+
+# ---- positions that know their patterns ----------------------------------------------------------
+
+
+BOARDS = {
+    "15": gomoku.new(15),
+    "15-standard": gomoku.new(15, 5, "standard"),
+    "20": gomoku.new(20),
+    "20-standard": gomoku.new(20, 5, "standard"),
+    "5x7": gomoku.new((5, 7)),
+    "5x7-standard": gomoku.new((5, 7), 5, "standard"),
+    "6-connect-4": gomoku.new(6, 4),
+    "6-connect-4-standard": gomoku.new(6, 4, "standard"),
+    "4x9-connect-3": gomoku.new((4, 9), 3),
+    "7-connect-6-standard": gomoku.new(7, 6, "standard"),
+}
+POSITIONS = 10_000 if JIT else 60
+
+
+@kernel
+def is_as_studied(game, state, fresh):
+    """Whether codes, counts and totals are what the stones alone say."""
+    game.copy(state, fresh)
+    game.study(fresh)
+    for row in range(3):
+        for cell in range(game.num_actions()):
+            if state.codes[row, cell] != fresh.codes[row, cell]:
+                return False
+    for side in range(2):
+        for kind in range(board.NUM_KINDS):
+            if state.counts[side, kind] != fresh.counts[side, kind]:
+                return False
+        if state.totals[side] != fresh.totals[side]:
+            return False
+    return True
+
+
+@kernel
+def wins_are_those_of_the_rules(game, state):
+    """Whether the cells that make five are those where the rules see a win; and their number."""
+    if game.is_terminal(state):
+        return True
+    for side in range(2):
+        found = 0
+        for cell in range(game.num_actions()):
+            if game.owner(state, cell) == base.EMPTY:
+                wins = game.rules.wins_at(state, side, cell)
+                found += wins
+                if wins != (game.kind(state, side, cell) == board.WINS):
+                    return False
+        if found != state.counts[side, board.WINS]:
+            return False
+    return True
+
+
+@kernel
+def pick_cell(game, state, rng, style):
+    """A random empty cell: anywhere (style 0), near the centre (1), near the last stone (2)."""
+    rows, columns = game.rules.rows, game.rules.columns
+    while True:
+        row, column = int(rng.random() * rows), int(rng.random() * columns)
+        last = int(state.last_action)
+        if style == 1:
+            row = int((rng.random() + rng.random() + rng.random()) / 3 * rows)
+            column = int((rng.random() + rng.random() + rng.random()) / 3 * columns)
+        if style == 2 and last >= 0 and rng.random() < 0.9:
+            row = last // columns + int(rng.random() * 5) - 2
+            column = last % columns + int(rng.random() * 5) - 2
+            row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
+        if game.owner(state, row * columns + column) == base.EMPTY:
+            return row * columns + column
+
+
+@kernel
+def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
+    """Play games at random, and compare every position with what its stones say.
+
+    Args:
+        game: A `PatternGame`.
+        rng: The stream.
+        scratch: ``(4,)`` states.
+        asked: ``(n,)``: receives a cell of each position,
+        owners: ``(n, cells)``: the stones,
+        codes: ``(n, 3)``: the codes of the cell,
+        kinds: ``(n, 2)``: its kinds,
+        points: ``(n, 2)``: and its points.
+
+    Returns:
+        How many positions are wrong: after a move, after another one, and once it is taken back;
+        and how many disagree with the rules about wins.
+    """
+    state, fresh, before = scratch[0], scratch[1], scratch[2]
+    wrong = 0
+    unlike_rules = 0
+    style = 0
+    game.initial(state)
+    for number in range(len(asked)):
+        if game.is_terminal(state):
+            game.initial(state)
+            style = (style + 1) % 3
+        if number % 4 == 0:
+            game.copy(state, before)
+            for _ in range(3):
+                if not game.is_terminal(state):
+                    game.step(state, pick_cell(game, state, rng, 0))
+                    wrong += not is_as_studied(game, state, fresh)
+            game.copy(before, state)
+            wrong += not is_as_studied(game, state, fresh)
+        game.step(state, pick_cell(game, state, rng, style))
+        wrong += not is_as_studied(game, state, fresh)
+        unlike_rules += not wins_are_those_of_the_rules(game, state)
+        cell = int(rng.random() * game.num_actions())
+        asked[number] = cell
+        for row in range(3):
+            codes[number, row] = state.codes[row, cell]
+        for side in range(2):
+            kinds[number, side] = game.kind(state, side, cell)
+            points[number, side] = game.point(state, side, cell)
+        for place in range(game.num_actions()):
+            owners[number, place] = game.owner(state, place)
+    return wrong, unlike_rules
+
+
+compiled_play_and_compare = CompiledFunction(play_and_compare)
+
+
+class SlowCells:
+    """The classes of the stones that are and could be on the cells of a board, by definition."""
+
+    def __init__(self, rules):
+        self.rules = rules
+        self.slow = SlowLines(rules.connect, ("free", "exact")[rules.rule])
+        self.cells = [
+            [self._window(cell, direction) for direction in range(4)]
+            for cell in range(rules.num_actions())
+        ]
+
+    def _window(self, cell, direction):
+        """The cells around one, -1 for those beyond the board."""
+        cells, at = line_cells(self.rules.rows, self.rules.columns, cell, direction)
+        beyond = [-1] * self.rules.connect
+        return (beyond + cells + beyond)[at : at + 2 * self.rules.connect + 1]
+
+    def classes(self, owners, side, cell):
+        """The four classes of a stone of a side: owners is a list, with something else at -1."""
+        symbols = {base.EMPTY: ".", side: "X"}
+        found = []
+        for window in self.cells[cell]:
+            text = "".join([symbols.get(owners[place], "#") for place in window])
+            text = with_stone(text, self.rules.connect)
+            found.append(self.slow.classify(text, self.rules.connect))
+        return found
+
+
+def kind_of(classes):
+    """What four classes make together."""
+    fours = classes.count("four") + 2 * classes.count("double_four")
+    threes = classes.count("open_three") + classes.count("broken_three")
+    if "five" in classes:
+        return board.WINS
+    if "open_four" in classes:
+        return board.OPENS_FOUR
+    if fours > 1:
+        return board.TWO_FOURS
+    if fours == 1:
+        return board.FOUR_THREE if threes else board.MAKES_FOUR
+    if threes:
+        return board.DOUBLE_THREE if threes > 1 else board.MAKES_THREE
+    return board.QUIET
+
+
+def names_of(code):
+    return [PATTERNS[int(code) >> shift & 15] for shift in (0, 4, 8, 12)]
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_patterns_are_kept_up_to_date_in_random_games(name):
+    rules = BOARDS[name]
+    game = board.new(rules)
+    asked = np.zeros(POSITIONS, np.int32)
+    owners = np.zeros((POSITIONS, rules.num_actions()), np.int8)
+    codes = np.zeros((POSITIONS, 3), np.uint16)
+    kinds = np.zeros((POSITIONS, 2), np.int8)
+    points = np.zeros((POSITIONS, 2), np.int64)
+    scratch = base.new_states(game, 4)
+    rng = np.random.default_rng(15)
+    found = compiled_play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points)
+    assert found == (0, 0)
+
+    slow = SlowCells(rules)
+    worth = {name: scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS}
+    seen = set()
+    for number in range(POSITIONS):
+        cell = int(asked[number])
+        stones_there = [*owners[number].tolist(), None]
+        owner = stones_there[cell]
+        for side in (0, 1):
+            classes = slow.classes(stones_there, side, cell)
+            seen.update(classes)
+            if owner == base.EMPTY:
+                assert names_of(codes[number, side]) == classes
+                assert kinds[number, side] == kind_of(classes)
+                assert points[number, side] == sum(worth[name] for name in classes)
+            else:
+                assert codes[number, side] == kinds[number, side] == points[number, side] == 0
+                if owner == side:
+                    assert names_of(codes[number, board.STONES]) == classes
+        if owner == base.EMPTY:
+            assert codes[number, board.STONES] == 0
+    if JIT:
+        longest = "overline" if rules.rule else "five"
+        assert {"nothing", "four", "open_four", "five", longest} <= seen
+
+
+def clustered_positions(rules, count, seed):
+    """Random positions in play with the stones close together, as actions."""
+    rng = np.random.default_rng(seed)
+    game = board.new(rules)
+    found = []
+    while len(found) < count:
+        state = base.new_state(rules)
+        actions = []
+        length = int(rng.integers(0, min(60, rules.num_actions())))
+        while len(actions) < length and not rules.is_terminal(state):
+            actions.append(pick_cell(game, state, rng, len(found) % 3))
+            rules.step(state, actions[-1])
+        if not rules.is_terminal(state):
+            found.append(actions)
+    return found
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_all_that_a_position_knows_by_the_definitions(name):
+    rules = BOARDS[name]
+    game = board.new(rules)
+    slow = SlowCells(rules)
+    table = [scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS]
+    for actions in clustered_positions(rules, 12 if JIT else 4, seed=3):
+        plain = notation.play(rules, actions)
+        state = board.state_of(game, plain)
+        owners = [*base.cell_owners(rules, plain).ravel().tolist(), None]
+        counts = np.zeros((2, board.NUM_KINDS), int)
+        totals = [0, 0]
+        for cell in range(rules.num_actions()):
+            for side in (0, 1):
+                if owners[cell] not in (side, base.EMPTY):
+                    continue
+                classes = slow.classes(owners, side, cell)
+                numbers = [PATTERNS.index(name) for name in classes]
+                if owners[cell] == side:
+                    totals[side] += sum(table[number] for number in numbers)
+                    assert game.pattern(state, side, cell, 0) == 0
+                else:
+                    counts[side, kind_of(classes)] += 1
+                    patterns = [game.pattern(state, side, cell, each) for each in range(4)]
+                    assert patterns == numbers
+        assert state.totals.tolist() == totals
+        assert (state.counts == counts).all()
+        assert game.balance(state, 0) == totals[0] - totals[1] == -game.balance(state, 1)
+        assert board.plain_state(game, state).tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize("name", ["15-standard", "5x7", "6-connect-4"])
+def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
+    rules = BOARDS[name]
+    slow = SlowBoard(rules)
+    wins = 0
+    for actions in clustered_positions(rules, 150 if JIT else 30, seed=4):
+        state = notation.play(rules, actions)
+        own, other = stones(rules, state)
+        player = int(rules.to_play(state))
+        for side, found in ((player, slow.fives(own, other)), (1 - player, slow.fives(other, own))):
+            legal = base.legal_actions(rules, state)
+            expected = [cell for cell in legal if rules.wins_at(state, side, cell)]
+            assert expected == [cell.bit_length() - 1 for cell in bits(found)]
+            wins += len(expected)
+    assert wins > (20 if JIT else 2)
+
+
+@pytest.mark.parametrize("name", ["15", "5x7-standard", "6-connect-4"])
+def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(name):
+    rules = BOARDS[name]
+    game = board.new(rules)
+    fresh = base.new_state(game)
+    rng = np.random.default_rng(8)
+    for actions in clustered_positions(rules, 10 if JIT else 3, seed=5):
+        state = board.state_of(game, notation.play(rules, actions))
+        ply, last = int(state.ply), int(state.last_action)
+        for _ in range(6):
+            empty = [c for c in range(rules.num_actions()) if game.owner(state, c) == base.EMPTY]
+            if not empty:
+                break
+            side, cell = int(rng.integers(2)), int(rng.choice(empty))
+            game.put(state, side, cell)
+            assert game.owner(state, cell) == side
+            assert is_as_studied(game, state, fresh)
+        assert (state.ply, state.last_action, state.winner) == (ply, last, base.IN_PLAY)
+
+
+def test_positions_compiled_and_interpreted():
+    rules = gomoku.new(9, 5, "standard")
+    game = board.new(rules)
+    for actions in clustered_positions(rules, 6, seed=6):
+        plain = notation.play(rules, actions)
+        stepped = base.new_state(game)
+        for action in actions:
+            game.step(stepped, action)
+        expected = board.state_of(game, plain, compiles=False).tobytes()
+        assert board.state_of(game, plain).tobytes() == stepped.tobytes() == expected
+
+
+@pytest.mark.parametrize("rule", gomoku.RULES[:2])
+def test_the_kind_of_every_four_classes(rule):
+    game = board.new(gomoku.new(15, 5, rule))
+    for side in (0, 1):
+        for numbers in itertools.product(range(len(PATTERNS)), repeat=4):
+            code = sum(number << 4 * place for place, number in enumerate(numbers))
+            assert game.kinds[side, code] == kind_of([PATTERNS[number] for number in numbers])
+
+
+# ---- what patterns are worth ---------------------------------------------------------------------
+
+
+def test_a_table_of_worths():
+    found = scores.worth_array({"five": 10**9, "open_three": -7, "overline": -(10**9)})
+    assert found.dtype == np.int64
+    assert dict(zip(PATTERNS, found.tolist(), strict=True)) == dict.fromkeys(PATTERNS, 0) | {
+        "five": 10**9,
+        "open_three": -7,
+        "overline": -(10**9),
+    }
+    with pytest.raises(ValueError, match="read-only"):
+        found[0] = 1
+    assert not scores.worth_array({}).any()
+
+
+def test_the_published_worths_grow_with_the_pattern():
+    worth = dict(zip(PATTERNS, scores.PUBLISHED.tolist(), strict=True))
+    order = ["nothing", "one", "open_one", "open_two", "open_three", "four", "open_four", "five"]
+    assert [worth[name] for name in order] == [0, 1, 10, 100, 1_000, 10_000, 100_000, 10_000_000]
+    for closed, opened in (("two", "open_one"), ("three", "open_two")):
+        assert worth[closed] == worth[opened]  # one step behind
+    assert worth["broken_three"] == worth["open_three"]
+    assert worth["double_four"] == worth["open_four"]
+    assert worth["overline"] == 0
+
+
+def test_other_worths_change_points_and_balance_alone():
+    rules = gomoku.new(9)
+    usual = board.new(rules)
+    other = board.new(rules, scores.worth_array({"open_two": 3, "open_one": -1}))
+    actions = notation.parse_moves(rules, "e5 a1 f5")
+    position = notation.play(rules, actions)
+    states = [board.state_of(game, position) for game in (usual, other)]
+    assert (states[0].codes == states[1].codes).all()
+    assert (states[0].counts == states[1].counts).all()
+    assert usual.balance(states[0], 0) == 2 * (100 + 3 * 10) - (1 + 1)
+    assert other.balance(states[1], 0) == 2 * (3 - 3) - 0
+    cell = rules.parse_action("g5")
+    assert usual.point(states[0], 0, cell) == 1_000 + 3 * 10
+    assert other.point(states[1], 0, cell) == 0 - 3
+
+
+def test_worths_from_a_file(tmp_path):
+    path = tmp_path / "worth.json"
+    path.write_text(json.dumps({"open_three": 1000, "four": 500}))
+    for name in (path, str(path)):
+        found = scores.load_worth(name)
+        assert (found == scores.worth_array({"open_three": 1000, "four": 500})).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "worth.json: Expecting value"),
+        ("{'four': 1}", "worth.json: Expecting property name"),
+        ("[1, 2]", "worth.json: expected an object, got list"),
+        ("7", "worth.json: expected an object, got int"),
+        ("null", "worth.json: expected an object, got NoneType"),
+        ('{"fourth": 1}', r"worth.json: expected a pattern of nothing, one, .*, got 'fourth'"),
+        ('{"": 1}', r"worth.json: expected a pattern of nothing, one, .*, got ''"),
+        ('{"four": 1.5}', r"worth.json: expected a whole number up to 10\^9 for four, got 1.5"),
+        ('{"four": 1.0}', r"worth.json: expected a whole number up to 10\^9 for four, got 1.0"),
+        ('{"four": true}', r"worth.json: expected a whole number .* for four, got True"),
+        ('{"four": "1"}', r"worth.json: expected a whole number .* for four, got '1'"),
+        ('{"four": null}', r"worth.json: expected a whole number .* for four, got None"),
+        ('{"four": [1]}', r"worth.json: expected a whole number .* for four, got \[1\]"),
+        ('{"four": 1000000001}', r"expected a whole number .* for four, got 1000000001"),
+        ('{"four": -1000000001}', r"expected a whole number .* for four, got -1000000001"),
+        ('{"four": 1e3}', r"expected a whole number .* for four, got 1000.0"),
+        ('{"four": NaN}', r"expected a whole number .* for four, got nan"),
+        ('{"four": Infinity}', r"expected a whole number .* for four, got inf"),
+        ("[" * 100_000, "worth.json: "),
+        ('{"a":' * 100_000, "worth.json: "),
+        ('{"four": ' + "1" * 5_000 + "}", "worth.json: "),
+    ],
+    ids=range(21),
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
+    path = tmp_path / "worth.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        scores.load_worth(path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "worth.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"worth.json: "):
+        scores.load_worth(path)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        scores.load_worth(tmp_path / "worth.json")
+    with pytest.raises(OSError, match="directory"):
+        scores.load_worth(tmp_path)
+
+
+@pytest.mark.parametrize("value", [1.0, True, math.nan, "5", None, 10**9 + 1, np.int64(3)])
+def test_a_worth_is_a_whole_number_of_python(value):
+    with pytest.raises(ValueError, match=r"expected a whole number up to 10\^9 for one, got "):
+        scores.worth_array({"one": value})

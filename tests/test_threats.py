@@ -1,0 +1,742 @@
+"""Wins by threats: against searches that try every reply, and claims played out against all."""
+
+import numba
+import numpy as np
+import pytest
+from environments import view
+from gomoku_oracles import SlowBoard, bits, stones
+
+from agents import threats as front
+from agents.gomoku import board
+from agents.gomoku.board import OPENS_FOUR, TWO_FOURS
+from agents.gomoku.threats import (
+    NO_WIN,
+    list_defences,
+    new_four_search,
+    search_fours,
+)
+from agents.solver import value
+from agents.threats import ThreatSolver, check_line, vcf, vct
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games import base, gomoku, notation
+
+JIT = not numba.config.DISABLE_JIT
+needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+
+SMALL = {
+    "7-connect-5": gomoku.new(7),
+    "7-connect-5-standard": gomoku.new(7, 5, "standard"),
+    "9-connect-5": gomoku.new(9),
+    "9-connect-5-standard": gomoku.new(9, 5, "standard"),
+    "7-connect-4": gomoku.new(7, 4),
+    "7-connect-4-standard": gomoku.new(7, 4, "standard"),
+    "9-connect-4-standard": gomoku.new(9, 4, "standard"),
+    "6x9-connect-5": gomoku.new((6, 9)),
+    "5-connect-3": gomoku.new(5, 3),
+    "8-connect-6": gomoku.new(8, 6),
+}
+TINY = {
+    "4-connect-3": gomoku.new(4, 3),
+    "5x4-connect-3-standard": gomoku.new((5, 4), 3, "standard"),
+    "6x4-connect-4": gomoku.new((6, 4), 4),
+    "5-connect-4": gomoku.new(5, 4),
+    "5-connect-4-standard": gomoku.new(5, 4, "standard"),
+    "5-connect-5": gomoku.new(5),
+}
+LARGE = {"15": gomoku.new(15), "15-standard": gomoku.new(15, 5, "standard")}
+
+
+@kernel
+def pick_cell(rules, state, rng, style):
+    """A random empty cell: near the centre (style 0), near the last stone (1), near any (2)."""
+    rows, columns = rules.rows, rules.columns
+    last = int(state.last_action)
+    while True:
+        row, column = int(rng.random() * rows), int(rng.random() * columns)
+        if style == 0 or (style == 1 and last < 0):
+            row = int((rng.random() + rng.random() + rng.random()) / 3 * rows)
+            column = int((rng.random() + rng.random() + rng.random()) / 3 * columns)
+        elif style == 1 and rng.random() < 0.9:
+            row = last // columns + int(rng.random() * 5) - 2
+            column = last % columns + int(rng.random() * 5) - 2
+        elif style == 2 and last >= 0 and rng.random() < 0.9:
+            while rules.owner(state, row * columns + column) == base.EMPTY:
+                row, column = int(rng.random() * rows), int(rng.random() * columns)
+            row += int(rng.random() * 3) - 1
+            column += int(rng.random() * 3) - 1
+        row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
+        if rules.owner(state, row * columns + column) == base.EMPTY:
+            return row * columns + column
+
+
+@kernel
+def play_at_random(rules, rng, style, plies, state, trial):
+    """A random position in play of so many plies; a move that wins is mostly not played."""
+    while True:
+        rules.initial(state)
+        while state.ply < plies and not rules.is_terminal(state):
+            rules.copy(state, trial)
+            rules.step(trial, pick_cell(rules, state, rng, style))
+            if not rules.is_terminal(trial) or rng.random() < 0.1:
+                rules.copy(trial, state)
+        if not rules.is_terminal(state):
+            return
+
+
+compiled_play_at_random = CompiledFunction(play_at_random)
+
+
+def random_positions(rules, count, seed, least=0, most=60):
+    """Random positions in play with the stones close together."""
+    rng = np.random.default_rng(seed)
+    most = min(most, rules.num_actions() - 1)
+    found = base.new_states(rules, count)
+    trial = base.new_state(rules)
+    for number, state in enumerate(found):
+        plies = int(rng.integers(min(least, most), most + 1))
+        compiled_play_at_random(rules, rng, number % 3, plies, state, trial)
+    return found
+
+
+def quiet_positions(rules, count, seed, least=0, most=60):
+    """Those of them in which the player to move does not win at once."""
+    slow = SlowBoard(rules)
+    found = random_positions(rules, count, seed, least, most)
+    return [state for state in found if not slow.fives(*stones(rules, state))]
+
+
+def environment(rules, state, kind=gomoku_v0.raw_env):
+    """An environment with a position of the game."""
+    rule = gomoku.RULES[rules.rule]
+    env = kind(board_size=(rules.rows, rules.columns), connect=rules.connect, rule=rule)
+    env.reset(options={"board": notation.board_text(rules, state)})
+    return env
+
+
+@kernel
+def count_wins(rules, state, player):
+    """On how many empty cells a player would win at once."""
+    found = 0
+    for cell in range(rules.num_actions()):
+        if rules.owner(state, cell) == base.EMPTY:
+            found += rules.wins_at(state, player, cell)
+    return found
+
+
+@kernel
+def refute_fours(rules, position, line, length, state, trial):
+    """Play a line of fours, and every other reply to every four of it.
+
+    Args:
+        rules: The game.
+        position: Where the line begins.
+        line: Attacks and answers.
+        length: How many.
+        state: Scratch.
+        trial: Scratch.
+
+    Returns:
+        -1 if all is well, else the number of the move that is wrong.
+    """
+    rules.copy(position, state)
+    attacker = int(rules.to_play(position))
+    for number in range(0, length, 2):
+        attack = int(line[number])
+        if rules.is_terminal(state) or rules.owner(state, attack) != base.EMPTY:
+            return number
+        rules.step(state, attack)
+        if number == length - 1:
+            return -1 if state.winner == attacker else number
+        if rules.is_terminal(state) or count_wins(rules, state, 1 - attacker) > 0:
+            return number
+        answer = int(line[number + 1])
+        is_last = number == length - 3
+        for reply in range(rules.num_actions()):
+            if rules.owner(state, reply) != base.EMPTY:
+                if reply == answer:
+                    return number + 1
+                continue
+            rules.copy(state, trial)
+            rules.step(trial, reply)
+            if rules.is_terminal(trial):
+                return number
+            holds = count_wins(rules, trial, attacker) == 0
+            if holds != (reply == answer and not is_last):
+                return number + 1
+        rules.step(state, answer)
+    return length
+
+
+compiled_refute_fours = CompiledFunction(refute_fours)
+
+
+def is_won_by_fours(rules, state, line):
+    """Whether a line of fours wins against every reply."""
+    scratch = base.new_states(rules, 2)
+    actions = np.array(line, np.int32)
+    wrong = compiled_refute_fours(rules, state, actions, len(line), scratch[0], scratch[1])
+    return wrong == -1
+
+
+# ---- wins by fours -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_wins_by_fours_are_found_where_every_reply_is_tried(name):
+    rules = SMALL[name]
+    game, slow = board.new(rules), SlowBoard(rules)
+    solver = ThreatSolver(game, memory=1 << 10)
+    wins = misses = 0
+    for state in quiet_positions(rules, 500 if JIT else 25, seed=1):
+        line = solver.solve(board.state_of(game, state))
+        assert solver.is_settled
+        assert (line is not None) == slow.by_fours(*stones(rules, state))
+        if line is not None:
+            assert len(line) > 1
+            assert is_won_by_fours(rules, state, line)
+        wins += line is not None
+        misses += line is None
+    assert min(wins, misses) > (10 if JIT else -1)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_forced_wins_by_fours_on_large_boards(name):
+    rules = LARGE[name]
+    game, slow = board.new(rules), SlowBoard(rules)
+    solver = ThreatSolver(game, memory=1 << 10)
+    lengths = []
+    seed = 0
+    while len(lengths) < (120 if JIT else 3):
+        seed += 1
+        for state in quiet_positions(rules, 30, seed=seed, least=16):
+            if slow.by_fours(*stones(rules, state)):
+                line = solver.solve(board.state_of(game, state))
+                assert line is not None
+                assert is_won_by_fours(rules, state, line)
+                lengths.append(len(line))
+    assert not JIT or sum(length >= 7 for length in lengths) >= 10
+
+
+@kernel
+def hunt_false_claims(game, rng, search, count, least, most, plain, studied, results):
+    """Search random positions for wins by fours, and play out every claim.
+
+    Args:
+        game: A `PatternGame`.
+        rng: The stream.
+        search: A `FourSearch`.
+        count: How many positions.
+        least: Plies,
+        most: and up to so many.
+        plain: ``(3,)`` states of the rules.
+        studied: ``(1,)`` state of the game.
+        results: ``(4,)``: receives how many claims, false claims, and positions that are unsettled
+            or have no win.
+    """
+    for number in range(count):
+        plies = least + int(rng.random() * (most + 1 - least))
+        play_at_random(game.rules, rng, number % 3, plies, plain[0], plain[1])
+        board.study_position(game, plain[0], studied[0])
+        length = search_fours(game, studied[0], search, 100_000)
+        if length > 0:
+            results[0] += 1
+            wrong = refute_fours(game.rules, plain[0], search.line, length, plain[1], plain[2])
+            results[1] += wrong != -1
+        else:
+            results[2 if length != NO_WIN else 3] += 1
+
+
+compiled_hunt_false_claims = CompiledFunction(hunt_false_claims)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_no_claim_of_a_win_by_fours_is_false(name):
+    game = board.new(LARGE[name])
+    search = new_four_search(game)
+    results = np.zeros(4, np.int64)
+    count = 10_000 if JIT else 15
+    plain, studied = base.new_states(game.rules, 3), base.new_states(game, 1)
+    rng = np.random.default_rng(10)
+    compiled_hunt_false_claims(game, rng, search, count, 10, 60, plain, studied, results)
+    claims, wrong, unsettled, without = results.tolist()
+    assert (wrong, unsettled) == (0, 0)
+    assert claims + without == count
+    assert not JIT or min(claims, without) > 1_000
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_where_there_is_no_win_by_fours_none_is_found_by_trying_all(name):
+    rules = LARGE[name]
+    game, slow = board.new(rules), SlowBoard(rules)
+    solver = ThreatSolver(game)
+    none = 0
+    for state in random_positions(rules, 300 if JIT else 10, seed=12, least=10):
+        if solver.solve(board.state_of(game, state)) is None:
+            assert solver.is_settled
+            assert not slow.by_fours(*stones(rules, state))
+            none += 1
+    assert none > (50 if JIT else 0)
+
+
+def test_a_win_by_fours_that_has_to_stop_a_five_on_its_way():
+    # X has closed threes in row 3 and column h. O's answer to the first four makes a four of his
+    # own, which X stops with the stone that makes two fours.
+    rules = gomoku.new(9)
+    env = environment(rules, base.new_state(rules))
+    env.reset(options={"moves": "c1 b1 d1 a5 e1 a6 i3 a7 i4 g9 i5 h9"})
+    state = env.unwrapped.state
+    line = vcf(env)
+    assert line is not None
+    assert is_won_by_fours(rules, state, line)
+
+
+def test_an_overline_is_no_win_of_standard_gomoku_and_one_of_freestyle():
+    for rule, expected in (("freestyle", ["d1"]), ("standard", None)):
+        env = gomoku_v0.raw_env(board_size=9, rule=rule)
+        env.reset(options={"moves": "a1 a9 b1 b9 c1 d9 e1 e9 f1 i9"})
+        line = vcf(env)
+        moves = line and [env.game.action_text(action) for action in line]
+        assert moves == expected
+
+
+# ---- wins by all threats -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_wins_by_threats_are_found_where_every_reply_is_tried(name):
+    rules = TINY[name]
+    game, slow = board.new(rules), SlowBoard(rules)
+    solver = ThreatSolver(game, memory=1 << 12)
+    found = {False: 0, True: 0}
+    least = 5 if rules.num_actions() == 25 else 0
+    for state in quiet_positions(rules, 300 if JIT else 15, seed=2, least=least):
+        line = solver.solve(board.state_of(game, state), depth=30)
+        expected = slow.by_threats(*stones(rules, state))
+        assert (line is not None) == expected
+        found[expected] += 1
+    assert not JIT or rules.connect == 5 or min(found.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "board_size", "least"),
+    [("freestyle", 6, 14), ("standard", 7, 26), ("standard", (6, 7), 20)],
+)
+def test_wins_by_threats_on_boards_that_are_filling(name, board_size, least):
+    rules = gomoku.new(board_size, 5 if name == "freestyle" else 4, name)
+    game, slow = board.new(rules), SlowBoard(rules)
+    solver = ThreatSolver(game, memory=1 << 12)
+    checked = 0
+    for state in quiet_positions(rules, 100 if JIT else 12, seed=21, least=least):
+        line = solver.solve(board.state_of(game, state), depth=30)
+        assert (line is not None) == slow.by_threats(*stones(rules, state))
+        checked += 1
+    assert checked > (5 if JIT else 0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", TINY)
+def test_a_win_by_threats_is_a_win_with_perfect_play(name):
+    rules = TINY[name]
+    slow = SlowBoard(rules)
+    by_fours = by_threats = 0
+    least = 7 if rules.num_actions() > 20 else 0
+    for state in quiet_positions(rules, 400, seed=3, least=least):
+        env = environment(rules, state)
+        is_by_fours = slow.by_fours(*stones(rules, state))
+        if is_by_fours and by_fours == 6:
+            continue
+        line = vct(env)
+        if line is not None:
+            assert value(env) == 1
+            by_fours += is_by_fours
+            by_threats += not is_by_fours
+            if by_threats == 12:
+                break
+    assert by_fours > 0
+    assert rules.connect == 5 or by_threats > 1
+
+
+@kernel
+def list_answers(game, position, search, plain, studied, out):
+    """The replies of the player to move after which the other has no proven win by fours.
+
+    Args:
+        game: A `PatternGame`.
+        position: Of its rules.
+        search: A `FourSearch`.
+        plain: ``(3,)`` states of the rules.
+        studied: ``(1,)`` state of the game.
+        out: Receives the replies.
+
+    Returns:
+        How many.
+    """
+    count = 0
+    for reply in range(game.num_actions()):
+        if game.owner(position, reply) != base.EMPTY:
+            continue
+        game.rules.copy(position, plain[0])
+        game.rules.step(plain[0], reply)
+        length = 0
+        if not game.is_terminal(plain[0]):
+            board.study_position(game, plain[0], studied[0])
+            length = search_fours(game, studied[0], search, 10_000)
+        if length > 0:
+            wrong = refute_fours(game.rules, plain[0], search.line, length, plain[1], plain[2])
+            length = 0 if wrong != -1 else length
+        if length <= 0:
+            out[count] = reply
+            count += 1
+    return count
+
+
+compiled_list_answers = CompiledFunction(list_answers)
+
+
+class Adversary:
+    """Plays every reply to the threats of a solver, down to wins by fours that hold."""
+
+    def __init__(self, rules):
+        self.game = board.new(rules)
+        self.solver = ThreatSolver(self.game, memory=1 << 12)
+        self.search = new_four_search(self.game)
+        self.nodes = 0
+
+    def is_beaten(self, state, depth):
+        """Whether the player to move wins from here, whatever the other does."""
+        rules = self.game.rules
+        line = self.solver.solve(board.state_of(self.game, state), depth, nodes=200_000)
+        if line is None:
+            return False
+        attacker = int(rules.to_play(state))
+        after = base.clone(rules, state)
+        rules.step(after, line[0])
+        self.nodes += 1
+        if rules.is_terminal(after):
+            return after.winner == attacker
+        plain, studied = base.new_states(rules, 3), base.new_states(self.game, 1)
+        out = np.zeros(rules.num_actions(), np.int32)
+        count = compiled_list_answers(self.game, after, self.search, plain, studied, out)
+        for reply in out[:count].tolist():
+            child = base.clone(rules, after)
+            rules.step(child, reply)
+            if rules.is_terminal(child) or not self.is_beaten(child, depth):
+                return False
+        return True
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", LARGE)
+def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
+    rules = LARGE[name]
+    adversary = Adversary(rules)
+    slow = SlowBoard(rules)
+    claims = 0
+    for state in quiet_positions(rules, 250, seed=5, least=8, most=30):
+        if slow.by_fours(*stones(rules, state)):
+            continue
+        studied = board.state_of(adversary.game, state)
+        if adversary.solver.solve(studied, 3, nodes=5_000) is not None:
+            assert adversary.is_beaten(state, 3)
+            claims += 1
+            if claims == 10:
+                break
+    assert claims == 10
+    assert adversary.nodes > 2 * claims
+
+
+# ---- what the defender can play ------------------------------------------------------------------
+
+
+def defences(game, state, attacker, least, most):
+    trial = base.new_state(game)
+    stops, out = (np.zeros(game.num_actions(), np.int32) for _ in range(2))
+    studied = board.state_of(game, state)
+    count = list_defences(game, studied, attacker, least, most, trial, stops, out)
+    found = out[:count].tolist()
+    assert len(set(found)) == count
+    return set(found)
+
+
+@pytest.mark.parametrize("name", ["9-connect-5", "7-connect-4-standard", "8-connect-6", "15"])
+def test_what_is_no_defence_loses_at_once(name):
+    rules = (SMALL | LARGE)[name]
+    game, slow = board.new(rules), SlowBoard(rules)
+    checked = undefended = 0
+    count = 600 if rules.num_actions() < 100 else 60
+    for state in random_positions(rules, count if JIT else 40, seed=6, least=8):
+        defender = int(rules.to_play(state))
+        own, other = stones(rules, state)  # the defender's and the attacker's
+        doubles = slow.two_fives(other, own)
+        if not doubles or slow.fives(own, other) or slow.fives(other, own):
+            continue
+        listed = defences(game, state, 1 - defender, TWO_FOURS, OPENS_FOUR)
+        expected = set()
+        for reply in bits(slow.all & ~(own | other)):
+            if slow.fives(own | reply, other):  # a four, which has to be answered
+                expected.add(reply.bit_length() - 1)
+                continue
+            still = [
+                cell
+                for cell in bits(doubles & ~reply)
+                if slow.fives(other | cell, own | reply).bit_count() > 1
+            ]
+            if not still:
+                expected.add(reply.bit_length() - 1)
+            else:
+                assert slow.by_fours(other, own | reply)
+        assert listed == expected
+        open_fours = defences(game, state, 1 - defender, OPENS_FOUR, OPENS_FOUR)
+        assert listed <= open_fours or not (doubles and open_fours)
+        checked += 1
+        undefended += not listed
+    assert not JIT or checked > 5
+    assert not JIT or undefended < checked
+
+
+# ---- one answer, whatever the way ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "most"),
+    [("7-connect-5-standard", 0, 36), ("7-connect-4", 1, 24), ("7-connect-4-standard", 2, 24)],
+)
+def test_threats_compiled_and_interpreted(name, depth, most):
+    rules = SMALL[name]
+    game = board.new(rules)
+    solvers = [ThreatSolver(game, compiles, 1 << 8) for compiles in (True, False)]
+    lines = 0
+    for state in quiet_positions(rules, 20, seed=7, least=3, most=most):
+        studied = board.state_of(game, state)
+        found = [solver.solve(studied, depth, nodes=60) for solver in solvers]
+        assert found[0] == found[1]
+        assert solvers[0].nodes == solvers[1].nodes
+        assert solvers[0].is_settled == solvers[1].is_settled
+        lines += found[0] is not None
+    assert lines > 0
+    assert solvers[0].nodes > 0
+
+
+def test_routes_give_the_same_line():
+    rules = SMALL["7-connect-4"]
+    lines = 0
+    for state in quiet_positions(rules, 6, seed=8, least=8, most=20):
+        env = environment(rules, state, gomoku_v0.env)
+        for solve in (vcf, vct):
+            found = [
+                solve(env, nodes=100, route=route) for route in ("auto", "compiled", "interpreted")
+            ]
+            assert found[0] == found[1] == found[2]
+            lines += found[0] is not None
+    assert lines > 0
+
+
+@pytest.mark.parametrize("depth", [0, 30])
+@pytest.mark.parametrize("name", ["5-connect-4", "5x4-connect-3-standard", "5-connect-4-standard"])
+def test_memory_changes_no_answer(name, depth):
+    rules = TINY[name]
+    game = board.new(rules)
+    positions = quiet_positions(rules, 120 if JIT else 6, seed=9, least=6)
+    studied = [board.state_of(game, state) for state in positions]
+
+    def answers(solver_of, order):
+        found = [solver_of().solve(studied[number], depth) for number in order]
+        return {number: line is not None for number, line in zip(order, found, strict=True)}
+
+    forwards = list(range(len(studied)))
+    fresh = answers(lambda: ThreatSolver(game, memory=1 << 10), forwards)
+    assert len(set(fresh.values())) == 2 or not JIT
+    for memory in (1, 1 << 12):
+        used = ThreatSolver(game, memory=memory)
+        assert answers(lambda used=used: used, forwards) == fresh
+        assert answers(lambda used=used: used, forwards[::-1]) == fresh
+        shuffled = np.random.default_rng(0).permutation(forwards).tolist()
+        assert answers(lambda used=used: used, shuffled) == fresh
+
+
+def test_a_search_that_ran_out_of_nodes_is_taken_up_again_with_more():
+    rules = gomoku.new(5, 4)
+    game = board.new(rules)
+    state = board.state_of(game, notation.play(rules, notation.parse_moves(rules, "a2 a3 c2 b4")))
+    line = ThreatSolver(game).solve(state, depth=1)
+    assert line is not None
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, nodes=20) is None
+    assert solver.solve(state, depth=1) is not None
+
+
+def test_a_clock_that_does_not_run_out_changes_no_answer(monkeypatch):
+    monkeypatch.setattr(front, "SLICE", 3)
+    env = gomoku_v0.raw_env(board_size=7, connect=4)
+    env.reset(options={"moves": "g6 f7 f6 g5"})
+    assert vct(env, depth=1) is not None
+    assert vct(env, depth=1, seconds=1e6) is not None
+
+
+# ---- budgets -------------------------------------------------------------------------------------
+
+
+def test_one_node_is_too_few_and_no_error():
+    env = gomoku_v0.raw_env(board_size=7, connect=4)
+    env.reset(options={"moves": "g6 f7 f6 g5"})
+    assert vct(env, depth=1) is not None
+    assert vct(env, depth=1, nodes=1) is None
+    rules = SMALL["9-connect-5"]
+    short = 0
+    for state in quiet_positions(rules, 60 if JIT else 10, seed=16, least=20):
+        env = environment(rules, state)
+        line = vcf(env)
+        if line is not None and len(line) > 3:  # two fours at least
+            assert vcf(env, nodes=1) is None
+            short += 1
+    assert short > 0 or not JIT
+
+
+def test_nodes_are_a_limit_and_the_rest_is_not_settled():
+    rules = gomoku.new(9, 4)
+    game = board.new(rules)
+    limited = 0
+    for state in quiet_positions(rules, 40 if JIT else 6, seed=11, least=10, most=30):
+        studied = board.state_of(game, state)
+        for nodes in (1, 10, 100):
+            for depth in (0, 1, 4):
+                solver = ThreatSolver(game, memory=1 << 8)
+                line = solver.solve(studied, depth, nodes)
+                assert solver.nodes <= nodes + max(nodes // 10, 1)
+                if line is None and solver.nodes >= nodes:
+                    limited += not solver.is_settled
+    assert limited > 0
+
+
+def test_seconds_end_a_search_after_a_slice_of_it(monkeypatch):
+    monkeypatch.setattr(front, "SLICE", 5)
+    rules = gomoku.new(7, 4)
+    game = board.new(rules)
+    cut = 0
+    for state in quiet_positions(rules, 30 if JIT else 8, seed=13, least=8):
+        studied = board.state_of(game, state)
+        for depth in (0, 4):
+            solver = ThreatSolver(game, memory=1 << 8)
+            line = solver.solve(studied, depth, seconds=1e-9)
+            assert solver.nodes <= 6
+            unhurried = ThreatSolver(game, memory=1 << 8).solve(studied, depth)
+            cut += line is None and unhurried is not None
+    assert cut > 0 or not JIT
+
+
+def test_a_search_for_threats_that_was_cut_short_is_not_settled():
+    rules = gomoku.new(7, 4)
+    game = board.new(rules)
+    state = board.state_of(game, notation.play(rules, notation.parse_moves(rules, "g6 f7 f6 g5")))
+    assert ThreatSolver(game).solve(state, depth=1) is not None
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, nodes=10) is None
+    assert not solver.is_settled
+    solver = ThreatSolver(game)
+    assert solver.solve(state, depth=1, seconds=1e-9) is None
+    assert not solver.is_settled
+
+
+# ---- the doors -----------------------------------------------------------------------------------
+
+
+def over():
+    env = gomoku_v0.env(board_size=5, connect=3)
+    env.reset(options={"moves": "a1 a5 b1 b5 c1"})
+    return env
+
+
+def started(module):
+    env = module.env()
+    env.reset()
+    return env
+
+
+@pytest.mark.parametrize("solve", [vcf, vct])
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (over, "expected an environment in play, got one whose game is over"),
+        (lambda: gomoku_v0.env(), "expected an environment in play, got one before reset"),
+        (lambda: started(hex_v0), "expected Gomoku or TicTacToe, to look for patterns, got Hex"),
+        (lambda: started(connect4_v0), "expected Gomoku or TicTacToe, .*, got Connect4"),
+        (lambda: "gomoku", "expected an environment"),
+        (lambda: None, "expected an environment"),
+    ],
+    ids=["over", "before-reset", "hex", "connect4", "text", "none"],
+)
+def test_what_is_no_gomoku_in_play_is_refused(solve, env, message):
+    with pytest.raises(ValueError, match=message):
+        solve(env())
+
+
+@pytest.mark.parametrize("solve", [vcf, vct])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nodes": 0}, "expected nodes from 1 to .*, got 0"),
+        ({"nodes": -5}, "expected nodes from 1 to .*, got -5"),
+        ({"nodes": 1.5}, r"expected a whole number of nodes, got 1\.5"),
+        ({"nodes": None}, "expected a whole number of nodes, got None"),
+        ({"route": "bogus"}, "expected a route of auto"),
+        ({"route": "environment"}, "expected Gomoku or TicTacToe"),
+    ],
+    ids=str,
+)
+def test_options_of_both_searches_out_of_range(solve, options, message):
+    with pytest.raises(ValueError, match=message):
+        solve(started(gomoku_v0), **options)
+
+
+@pytest.mark.parametrize(
+    ("depth", "message"),
+    [
+        (0, "expected depth from 1 to 30, got 0"),
+        (31, "expected depth from 1 to 30, got 31"),
+        (-1, "expected depth from 1 to 30, got -1"),
+        (2.5, r"expected a whole number of depth, got 2\.5"),
+    ],
+)
+def test_depths_out_of_range(depth, message):
+    with pytest.raises(ValueError, match=message):
+        vct(started(gomoku_v0), depth=depth)
+
+
+@pytest.mark.parametrize("kind", [gomoku_v0.raw_env, gomoku_v0.env])
+def test_the_environment_is_left_as_it_was(kind):
+    for rules, seed in ((SMALL["7-connect-4"], 14), (SMALL["9-connect-5"], 15)):
+        for state in quiet_positions(rules, 3, seed=seed, least=6):
+            env = environment(rules, state, kind)
+            before = view(env)
+            vcf(env, nodes=50)
+            vct(env, depth=2, nodes=50)
+            assert view(env) == before
+
+
+def test_tictactoe_is_three_in_a_row():
+    env = tictactoe_v0.env()
+    env.reset()
+    assert vct(env) is None  # it is a draw
+    env.reset(options={"board": "X../.O./..."})
+    assert value(env) == 0
+    assert vct(env) is None
+    env.reset(options={"board": "XO./.../..."})
+    line = vcf(env)
+    assert line is not None
+    assert value(env) == 1
+    rules = gomoku.new(3, 3)
+    raw = env.unwrapped
+    state = notation.from_cells(rules, base.cell_owners(raw.game, raw.state), 0)
+    assert is_won_by_fours(rules, state, line)
+
+
+def test_a_line_that_is_no_forced_win_does_not_pass():
+    rules = gomoku.new(9)
+    state = notation.play(rules, notation.parse_moves(rules, "e5 a1 f5 b1 g5 c9"))
+    good = notation.parse_moves(rules, "h5 d5 i5")
+    check_line(rules, state, good, only_fours=True)
+    for moves in ("h5 d6 i5", "h5 d5", "h5 h5 i5", "a9 d5 h5"):
+        line = [rules.parse_action(move) for move in moves.split()]
+        with pytest.raises(RuntimeError, match=r"expected a (forced win|line that wins), got"):
+            check_line(rules, state, line, only_fours=True)
