@@ -29,6 +29,7 @@ from agents.search.foreign import planner_view
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
+from hexenv.games.gomoku import RENJU
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
@@ -149,13 +150,10 @@ class ThreatSolver:
         for limit in range(depth + 1):
             while True:
                 before, budget = self.nodes, min(slice_nodes, end - self.nodes)
-                if limit == 0:
-                    found = self._fours(self.game, state, self._search.fours, budget)
-                else:
-                    fours = max(budget // 10, 1)
-                    found = self._threats(self.game, state, self._search, limit, budget, fours)
+                found = self._search_once(state, limit, budget)
                 is_over = self.nodes >= end or time.perf_counter() >= deadline
-                if found >= NO_WIN or is_over or self.nodes - before < budget:
+                is_cut = self.nodes - before >= budget or (limit > 0 and self._search.spoiled[0])
+                if found >= NO_WIN or is_over or not is_cut or budget < slice_nodes:
                     break
                 slice_nodes *= 2  # what has failed is remembered: the search goes on
             self.is_settled = found > 0 or (found == NO_WIN and (limit > 0 or depth == 0))
@@ -167,6 +165,13 @@ class ThreatSolver:
             if is_over or (found == NO_WIN and limit > 0):
                 break
         return None
+
+    def _search_once(self, state: State, limit: int, budget: int) -> int:
+        """One search, by fours alone or by threats up to a limit; see `search_fours`."""
+        if limit == 0:
+            return self._fours(self.game, state, self._search.fours, budget)
+        fours = max(budget // 10, 1)
+        return self._threats(self.game, state, self._search, limit, budget, fours)
 
     def _check(self, state: State, line: list[int], only_fours: bool) -> None:
         """Play a line.
@@ -212,9 +217,11 @@ def line_holds(
         rules.step(state, action)
     if state.winner != IN_PLAY or not only_fours:
         return len(line) % 2 == 1 and state.winner in (attacker, IN_PLAY)
+    if rules.rule < RENJU or attacker == 0:
+        return False
     for cell in range(rules.num_actions()):  # a four that black may not answer
         is_empty = rules.owner(state, cell) == EMPTY
-        if is_empty and rules.wins_at(state, attacker, cell) and rules.is_barred(state, cell):
+        if is_empty and rules.wins_at(state, attacker, cell) and rules.is_forbidden(state, cell):
             return True
     return False
 

@@ -23,7 +23,8 @@ from rich.table import Table
 from agents.gomoku import board
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
 from agents.gomoku.candidates import count_kinds, nearby_columns
-from agents.threats import ThreatSolver
+from agents.gomoku.threats import new_four_search
+from agents.threats import compiled_fours
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku
 
@@ -100,7 +101,7 @@ def measure(game: PatternGame, rounds: int) -> dict[str, list[float]]:
         random_game(game, position, rng, 30)
     play, study = CompiledFunction(play_games), CompiledFunction(study_positions)
     play(game, start, state, moves[:1]), study(game, positions[:1])
-    ThreatSolver(game)
+    fours_a_second(game)
     found: dict[str, list[float]] = {name: [] for name in ("update", "whole", "cells", "fours")}
     for _ in range(rounds):
         update = seconds_each(lambda: play(game, start, state, moves))
@@ -115,18 +116,18 @@ def measure(game: PatternGame, rounds: int) -> dict[str, list[float]]:
 def fours_a_second(game: PatternGame) -> float:
     """Positions a second of the search for wins by fours."""
     rng = np.random.default_rng(1)
-    state, solver = base.new_state(game), ThreatSolver(game)
-    nodes, seconds = 0, 0.0
-    while nodes < 300_000:
+    state, search = base.new_state(game), new_four_search(game, 1 << 16)
+    run = compiled_fours.specialise(game, state, search, 1)
+    seconds = 0.0
+    while search.spent[0] < 300_000:
         random_game(game, state, rng, 60)
         player = game.to_play(state)
         if count_kinds(state, player, MAKES_FOUR, WINS - 1) < 6 or state.counts[player, WINS] > 0:
             continue
-        before, started = solver.nodes, time.process_time()
-        solver.solve(state, nodes=20_000)
+        started = time.process_time()
+        run(game, state, search, 20_000)
         seconds += time.process_time() - started
-        nodes += solver.nodes - before
-    return nodes / seconds
+    return int(search.spent[0]) / seconds
 
 
 def main() -> None:
