@@ -5,8 +5,7 @@ processor; of several rounds the median counts, and the range is given.
 
 * "update": a move on the game with patterns, beside classifying the whole board from its stones;
 * "cells": evaluations of single cells, both sides and four directions each, from the stones;
-* "fours": positions a second of the search for wins by fours, on positions in which there is
-  something to search.
+* "fours", "threats": positions a second of the searches for wins by fours, and by threats.
 """
 
 import argparse
@@ -21,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.gomoku import board
-from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
-from agents.gomoku.candidates import count_kinds, nearby_columns
-from agents.gomoku.threats import new_four_search
-from agents.threats import compiled_fours
+from agents.gomoku.board import PatternGame
+from agents.gomoku.candidates import nearby_columns
+from agents.gomoku.threats import new_threat_search
+from agents.threats import compiled_fours, compiled_threats
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku
 
@@ -101,33 +100,43 @@ def measure(game: PatternGame, rounds: int) -> dict[str, list[float]]:
         random_game(game, position, rng, 30)
     play, study = CompiledFunction(play_games), CompiledFunction(study_positions)
     play(game, start, state, moves[:1]), study(game, positions[:1])
-    fours_a_second(game)
-    found: dict[str, list[float]] = {name: [] for name in ("update", "whole", "cells", "fours")}
+    nodes_a_second(game)
+    names = ("update", "whole", "cells", "fours", "threats")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
         update = seconds_each(lambda: play(game, start, state, moves))
         whole = seconds_each(lambda: study(game, positions))
         found["update"].append(update)
         found["whole"].append(whole)
         found["cells"].append(game.num_actions() / whole)
-        found["fours"].append(fours_a_second(game))
+        for name, speed in zip(("fours", "threats"), nodes_a_second(game), strict=True):
+            found[name].append(speed)
     return found
 
 
-def fours_a_second(game: PatternGame) -> float:
-    """Positions a second of the search for wins by fours."""
+def nodes_a_second(game: PatternGame) -> tuple[float, float]:
+    """Positions a second of the searches for wins by fours, from positions after 60 plies, and by
+    threats of all kinds, four of them deep, after 30.
+    """
     rng = np.random.default_rng(1)
-    state, search = base.new_state(game), new_four_search(game, 1 << 16)
-    run = compiled_fours.specialise(game, state, search, 1)
+    state, search = base.new_state(game), new_threat_search(game)
+    fours = search.fours
+    by_fours = compiled_fours.specialise(game, state, fours, 1)
+    by_threats = compiled_threats.specialise(game, state, search, 1, 1, 1)
     seconds = 0.0
-    while search.spent[0] < 300_000:
+    for _ in range(4_000):
         random_game(game, state, rng, 60)
-        player = game.to_play(state)
-        if count_kinds(state, player, MAKES_FOUR, WINS - 1) < 6 or state.counts[player, WINS] > 0:
-            continue
         started = time.process_time()
-        run(game, state, search, 20_000)
+        by_fours(game, state, fours, 20_000)
         seconds += time.process_time() - started
-    return int(search.spent[0]) / seconds
+    first = int(fours.spent[0]) / seconds
+    fours.spent[0], seconds = 0, 0.0
+    while fours.spent[0] < 300_000:
+        random_game(game, state, rng, 30)
+        started = time.process_time()
+        by_threats(game, state, search, 4, 20_000, 2_000)
+        seconds += time.process_time() - started
+    return first, int(fours.spent[0]) / seconds
 
 
 def main() -> None:
@@ -136,7 +145,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("rule", "update", "whole board", "ratio", "cells / s", "fours / s"):
+    for name in ("rule", "update", "whole board", "ratio", "cells / s", "fours / s", "threats / s"):
         table.add_column(name, justify="right")
 
     def shown(values: list[float], scale: float, digits: int) -> str:
@@ -156,6 +165,7 @@ def main() -> None:
             shown(ratios, 1, 1),
             shown(found["cells"], 1e-6, 1) + " M",
             shown(found["fours"], 1e-6, 2) + " M",
+            shown(found["threats"], 1e-6, 2) + " M",
         )
     Console(width=160).print(table)
 
