@@ -101,6 +101,7 @@ class RHMCTS(TreeSearchAgent):
             sharpness=number_within("sharpness", sharpness, 0.0, 4.0),
             scale=number_within("scale", scale, 1e-3),
             heuristics=bits,
+            forks=0 if faithful else bits,
             is_sound=not faithful,
         )
         playout = GuidedPlayout(

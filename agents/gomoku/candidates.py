@@ -10,10 +10,10 @@ The seven heuristics of RHMCTS, each with a number by which it can be switched o
 6. a four and a three at once;
 7. two threes at once.
 
-Where the first five apply, nothing else has to be looked at: `list_urgent` gives all moves that do
-not lose at once. (The text plays one move for each of them: `list_forced`. But its fourth is
-unsound, as one's own fours come first, and so are the sixth and seventh.) Otherwise the best cells
-near the stones are candidates: `list_best`.
+Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives all moves
+that do not lose at once. Otherwise the best cells near the stones are candidates (`list_best`), and
+the last two make cells better. (The text plays one move for each heuristic: `list_forced`. But its
+fourth is unsound, as one's own fours come first, and so are the sixth and seventh.)
 """
 
 from typing import Any, Final
@@ -184,33 +184,58 @@ def list_forced(
     return 0
 
 
+FORK_POINTS: Final = 10_000.0
+"""What heuristics 6 and 7 add to a cell where two threats are made at once."""
+
+
 @kernel
-def merit(game: Any, state: State, cell: int, defend: float) -> float:
-    """What a cell is worth to the player to move: his points there, and the other side's."""
+def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
+    """What a cell is worth to the player to move: the points of a stone there, and the other's.
+
+    Args:
+        game: A `PatternGame`.
+        state: The position.
+        cell: An empty cell.
+        defend: What the other side's points count, against one's own.
+        heuristics: Which are switched on; the sixth and the seventh add to the points.
+    """
     player = game.to_play(state)
-    return game.point(state, player, cell) + defend * game.point(state, 1 - player, cell)
+    own = side_merit(game, state, player, cell, heuristics)
+    return own + defend * side_merit(game, state, 1 - player, cell, heuristics)
+
+
+@kernel
+def side_merit(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
+    """What a stone of one side would be worth there."""
+    points = float(game.point(state, side, cell))
+    kind = game.kind(state, side, cell)
+    if kind == FOUR_THREE and applies(heuristics, 6):
+        return points + FORK_POINTS
+    if kind == DOUBLE_THREE and applies(heuristics, 7):
+        return points + FORK_POINTS
+    return points
 
 
 @kernel
 def best_of_cells(game: Any, state: State, count: int, defend: float, cells: Actions) -> int:
-    """Where among some cells the best one is."""
+    """Where among some cells the one with the most points is."""
     best = 0
     for i in range(1, count):
-        better = merit(game, state, int(cells[i]), defend)
-        if better > merit(game, state, int(cells[best]), defend):
+        better = merit(game, state, int(cells[i]), defend, 0)
+        if better > merit(game, state, int(cells[best]), defend, 0):
             best = i
     return best
 
 
 @kernel
 def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cells: Actions) -> int:
-    """Where among some cells one is that is drawn in proportion to what it is worth."""
+    """Where among some cells one is that is drawn in proportion to its points."""
     total = 0.0
     for i in range(count):
-        total += merit(game, state, int(cells[i]), defend)
+        total += merit(game, state, int(cells[i]), defend, 0)
     drawn = rng.random() * total
     for i in range(count):
-        drawn -= merit(game, state, int(cells[i]), defend)
+        drawn -= merit(game, state, int(cells[i]), defend, 0)
         if drawn < 0.0:
             return i
     return count - 1
@@ -236,6 +261,7 @@ def list_best(
     most: int,
     reach: int,
     defend: float,
+    heuristics: int,
     merits: NDArray[np.float64],
     out: Actions,
 ) -> int:
@@ -247,6 +273,7 @@ def list_best(
         most: How many.
         reach: How far from a stone, in rows and columns. On an empty board the middle is meant.
         defend: See `merit`.
+        heuristics: See `merit`.
         merits: ``(cells,)``: receives what they are worth, in the same order.
         out: Receives them.
 
@@ -262,7 +289,7 @@ def list_best(
             cell = row * rules.columns + column
             if not (columns >> column) & 1 or not game.allows(state, player, cell):
                 continue
-            found = merit(game, state, cell, defend)
+            found = merit(game, state, cell, defend, heuristics)
             if count < most:
                 count += 1
             elif found <= merits[count - 1]:

@@ -64,12 +64,19 @@ def new_scratch(game: PatternGame) -> Scratch:
 
 @kernel
 def list_near(
-    game: Any, state: State, n: int, reach: int, defend: float, scratch: Any, out: Actions
+    game: Any,
+    state: State,
+    n: int,
+    reach: int,
+    defend: float,
+    heuristics: int,
+    scratch: Any,
+    out: Actions,
 ) -> int:
     """The candidates where nothing is urgent: the best cells near the stones, else the middle."""
     if game.is_terminal(state):
         return 0
-    count = list_best(game, state, n, reach, defend, scratch.merits, out)
+    count = list_best(game, state, n, reach, defend, heuristics, scratch.merits, out)
     for i in range(count // 2):  # the most promising last
         out[i], out[count - 1 - i] = out[count - 1 - i], out[i]
     if count == 0 and state.ply == 0:
@@ -103,7 +110,8 @@ class Candidates(NamedTuple):
             count = list_urgent(game, state, self.heuristics, trial, stops, out)
             if count > 0:
                 return count
-        return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
+        n, reach, defend = self.n, self.reach, self.defend
+        return list_near(game, state, n, reach, defend, self.heuristics, self.scratch, out)
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
         return selection.is_whole(tree, node)
@@ -131,7 +139,7 @@ class ForcedMoves(NamedTuple):
             count = list_forced(game, state, self.heuristics, self.defend, rng, out)
             if count > 0:
                 return count
-        return list_near(game, state, self.n, self.reach, self.defend, self.scratch, out)
+        return list_near(game, state, self.n, self.reach, self.defend, 0, self.scratch, out)
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
         return False

@@ -66,7 +66,7 @@ class GuidedPlayout(NamedTuple):
                     actions[0] = cell
                     return 0
         merits = self.scratch.merits
-        count = list_best(game, state, self.candidates, self.reach, self.defend, merits, actions)
+        count = list_best(game, state, self.candidates, self.reach, self.defend, 0, merits, actions)
         if count == 0:
             count = game.legal_actions(state, actions)
         return draw_cell(game, state, count, self.defend, rng, actions)

@@ -47,7 +47,7 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
     last = first + tree.child_count[node]
     total = 0.0
     for child in range(first, last):
-        points = merit(game, state, int(tree.action[child]), self.defend)
+        points = merit(game, state, int(tree.action[child]), self.defend, self.forks)
         extras.prior[child] = math.pow(points + 1.0, self.sharpness)
         extras.worth[child] = 0.0  # until it is expanded itself
         extras.whole[child] = False
@@ -98,7 +98,11 @@ class EvaluationPrior(NamedTuple):
     sharpness: float = 0.5
     scale: float = SCALE
     heuristics: int = 0b11111110
+    """Which heuristics the candidates are found by."""
+    forks: int = 0b11111110
+    """Which of them add to the points."""
     is_sound: bool = True
+    """Whether what is urgent is all that matters."""
 
     update = no_update
     needs_moves = no_moves
