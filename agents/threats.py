@@ -35,8 +35,8 @@ __all__ = ["ThreatSolver", "vcf", "vct"]
 
 compiled_fours: Final = CompiledFunction(search_fours)
 compiled_threats: Final = CompiledFunction(search_threats)
-SLICE: Final = 10_000
-"""How many positions are searched between two looks at the clock."""
+SLICE: Final = 1_000
+"""How many positions are searched before the first look at the clock."""
 
 
 def vcf(
@@ -142,20 +142,24 @@ class ThreatSolver:
             nodes: How many positions to search.
             seconds: How long to search.
         """
-        started = time.perf_counter()
+        started, begun = time.perf_counter(), self.nodes
         deadline = np.inf if seconds is None else started + seconds
-        end = self.nodes + nodes
+        end = begun + nodes
         slice_nodes = nodes if seconds is None else SLICE
         found = 0
         for limit in range(depth + 1):
             while True:
                 before, budget = self.nodes, min(slice_nodes, end - self.nodes)
                 found = self._search_once(state, limit, budget)
-                is_over = self.nodes >= end or time.perf_counter() >= deadline
+                now = time.perf_counter()
+                is_over = self.nodes >= end or now >= deadline
                 is_cut = self.nodes - before >= budget or (limit > 0 and self._search.spoiled[0])
                 if found >= NO_WIN or is_over or not is_cut or budget < slice_nodes:
                     break
                 slice_nodes *= 2  # what has failed is remembered: the search goes on
+                if seconds is not None:
+                    rate = (self.nodes - begun) / (now - started)
+                    slice_nodes = max(min(slice_nodes, int(rate * (deadline - now))), 1)
             self.is_settled = found > 0 or (found == NO_WIN and (limit > 0 or depth == 0))
             if found > 0:
                 found_line = self._search.fours.line if limit == 0 else self._search.lines[0]

@@ -363,10 +363,11 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     assert len(looked_at) >= min(2, int(np.sqrt(simulations)))
 
 
-@pytest.mark.parametrize("spec", ["uct", "rave", "rhmcts"])
+@pytest.mark.parametrize("spec", ["uct", "rave", "rhmcts", "rhmcts:eager=on,n=4"])
 def test_minimax_values_are_those_of_the_whole_tree(spec):
     env = played("e5 f6 d6", size=9)
-    agent = make_agent(f"{spec}:simulations=300,implicit_minimax=0.4", seed=2)
+    separator = "," if ":" in spec else ":"
+    agent = make_agent(f"{spec}{separator}simulations=300,implicit_minimax=0.4", seed=2)
     agent.act(env)
     tree = agent._searchers[0].tree
     game, root = studied(env.unwrapped.game, env.unwrapped.state)

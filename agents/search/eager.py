@@ -3,9 +3,10 @@
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
-from agents.search.simulation import new_simulation
+from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
 from hexenv.compiled import CompiledFunction, kernel
 
@@ -37,35 +38,50 @@ def search_eagerly(
         game.copy(root, state)
         leaf = descend(game, state, tree, variant, rng, buffer, simulation, False)
         depth = simulation.depth[0]
-        is_known = (leaf != ROOT or tree.child_count[ROOT] > 0) and is_settled(
-            game, state, tree, leaf, variant, simulation
-        )
-        if is_known or not expand(game, state, tree, leaf, variant.knowledge, buffer, rng):
-            if not is_known:
-                simulation.result[0] = variant.playout.simulate(
-                    game, state, rng, buffer, simulation
-                )
-            back_up(tree, variant, simulation)
+        is_bare_root = leaf == ROOT and tree.child_count[ROOT] == 0
+        if not is_bare_root and is_settled(game, state, tree, leaf, variant, simulation):
+            count_simulation(tree, variant, simulation)
             done += 1
-            continue
-        variant.selection.initialise(game, state, tree, leaf)
-        # The position of the leaf is not needed any more once its last child has been simulated,
-        # but the others have to begin there: they are reached from the root again.
-        first = tree.first_child[leaf]
-        for child in range(first, first + tree.child_count[leaf]):
-            replay_path(game, root, state, tree, simulation, depth, child)
-            if not is_settled(game, state, tree, child, variant, simulation):
-                simulation.result[0] = variant.playout.simulate(
-                    game, state, rng, buffer, simulation
-                )
-            back_up(tree, variant, simulation)
+        elif expand(game, state, tree, leaf, variant.knowledge, buffer, rng):
+            variant.selection.initialise(game, state, tree, leaf)
+            first = tree.first_child[leaf]
+            for child in range(first, first + tree.child_count[leaf]):
+                replay_path(game, root, state, tree, simulation, depth, child)
+                simulate_leaf(game, state, tree, child, variant, rng, buffer, simulation)
+                done += 1
+        else:  # there is no room for children
+            simulate_leaf(game, state, tree, leaf, variant, rng, buffer, simulation)
             done += 1
     return done
 
 
 @kernel
+def simulate_leaf(
+    game: Any,
+    state: Any,
+    tree: Tree,
+    leaf: int,
+    variant: Any,
+    rng: np.random.Generator,
+    buffer: NDArray[np.int32],
+    simulation: Simulation,
+) -> None:
+    """Find the outcome of a simulation that has come to a leaf, and count it."""
+    if not is_settled(game, state, tree, leaf, variant, simulation):
+        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+    count_simulation(tree, variant, simulation)
+
+
+@kernel
+def count_simulation(tree: Tree, variant: Any, simulation: Simulation) -> None:
+    """Count a simulation in the nodes on its path, and let the tree policy learn from it."""
+    back_up(tree, variant, simulation)
+    variant.selection.update(tree, simulation)
+
+
+@kernel
 def replay_path(
-    game: Any, root: Any, state: Any, tree: Tree, simulation: Any, depth: int, child: int
+    game: Any, root: Any, state: Any, tree: Tree, simulation: Simulation, depth: int, child: int
 ) -> None:
     """Play down to a child of the leaf at the end of the path, and note it on the path."""
     game.copy(root, state)
