@@ -5,6 +5,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.gomoku.view import PlainView
 from agents.naming import make_agent
 from agents.options import whole_number_within
 from agents.policy import PolicyAgent
@@ -85,12 +86,13 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         else:
             roots, states = base.new_states(game, 1), base.new_states(game, self.batch)
             game.copy(view.root, roots[0])
+        judge = self._evaluator(searcher)
         search = EvaluatedSearch(
             game,
             side_by_side(tree),
             states,
             given_by(cast("Variant", searcher.variant), game),
-            self._evaluator(searcher),
+            PlainView(judge) if self._sees_patterns else judge,
             searcher.rng,
             self.batch,
             new_cache(game, 0 if is_foreign else self._cached()),

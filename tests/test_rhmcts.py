@@ -8,7 +8,7 @@ import pytest
 from environments import make
 from test_variants import assert_routes_agree, needs_compiler
 
-from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, solver
+from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent, solver
 from agents.gomoku import board as pattern_board
 from agents.gomoku.board import FOUR_THREE, MAKES_THREE, OPENS_FOUR, TWO_FOURS, WINS
 from agents.gomoku.candidates import list_forced, list_urgent, merit, urgency
@@ -479,11 +479,18 @@ def test_leaves_that_are_won_by_fours_are_proven():
 
 
 def test_policies_take_threats_but_no_minimax():
-    def think(observation, mask):
-        return mask / mask.sum()
+    def indifferent(planes, masks):
+        return np.zeros(masks.shape), None
 
     with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
-        GumbelAgent(PolicyAgent.from_function(think), 10, implicit_minimax=0.5)
+        GumbelAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
+    env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8 o8", size=15)  # white has an open three
+    agent = PUCTAgent(PolicyAgent(indifferent), 600, threats=True, seed=1)
+    agent.act(env)
+    values = dict(zip(texts(env, range(225)), agent.statistics.values, strict=True))
+    assert values["b2"] == values["n14"] == -1
+    assert values["g8"] > -1
+    assert values["k8"] > -1
 
 
 def test_trees_that_know_patterns_are_not_saved(tmp_path):

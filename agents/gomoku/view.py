@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from agents.gomoku import board
 from agents.gomoku.board import PatternGame
 from agents.gomoku.scores import PUBLISHED
+from agents.search.evaluated import Evaluator
 from agents.search.foreign import View
 from hexenv.games import base, notation
 from hexenv.games.base import State
@@ -46,6 +47,24 @@ def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:
         owners = base.cell_owners(cast("base.Game", game), state)
         return rules, notation.from_cells(rules, owners, int(game.to_play(state)))
     raise ValueError(f"expected Gomoku or TicTacToe, to look for patterns, got {game}")
+
+
+class PlainView:
+    """An evaluator that is shown positions with patterns, and passes them on as plain ones.
+
+    Args:
+        evaluator: See `agents.search.evaluated.Evaluator`.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def evaluate(self, game: PatternGame, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What the evaluator says of the plain positions."""
+        positions = np.zeros(len(states), game.rules.state_dtype).view(np.recarray)
+        for field in game.rules.state_dtype.names or ():
+            positions[field] = states[field]
+        return self.evaluator.evaluate(game.rules, positions)
 
 
 @functools.lru_cache(maxsize=16)
