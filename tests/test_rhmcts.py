@@ -193,7 +193,7 @@ def test_moves_that_urgency_leaves_out_lose(rule):
             continue
         game, position = studied(rules, state)
         urgent = urgency(game, position, ALL)
-        if urgent == 0 or seen[urgent] >= (12 if JIT else 1):
+        if urgent == 0 or seen[urgent] >= (6 if JIT else 1):
             continue
         seen[urgent] += 1
         count = list_urgent(game, position, ALL, scratch.trial[0], scratch.stops, out)
@@ -633,5 +633,5 @@ def test_forced_positions_cover_what_matters_only_where_that_is_sure():
 def test_it_beats_plain_search_with_ten_times_the_simulations():
     env = gomoku_v0.env(board_size=15)
     agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]
-    results = list(play_match(env, agents, 6, seed=1))
-    assert [result.outcome for result in results] == [1] * 6
+    results = list(play_match(env, agents, 2, seed=1))
+    assert [result.outcome for result in results] == [1, 1]
