@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
-from agents.gomoku.opening_play import opening_action
+from agents.gomoku.opening_play import colours_view, opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
 from agents.search.knowledge import NoKnowledge
 from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
 from hexenv.games import base
-from hexenv.games.openings import OpenedGomoku, inner, is_opening
+from hexenv.games.openings import is_opening
 
 WIN: Final = 2.0
 """The worth of a win; less what its plies cost it stays above every evaluation."""
@@ -246,8 +246,8 @@ class AlphaBeta:
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route)
-        if self.patterns and isinstance(plain.game, OpenedGomoku):
-            plain = View(*inner(plain.game, plain.root), plain.compiles, ())
+        if self.patterns and is_opening(plain.game, plain.root):
+            plain = colours_view(plain)
         view = self._study(plain)
         self._search(view, self._arguments(view))
 

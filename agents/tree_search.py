@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.knowledge import FourThreats
 from agents.gomoku.minimax import ImplicitMinimax
-from agents.gomoku.opening_play import opening_action
+from agents.gomoku.opening_play import colours_view, opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.saved import SavedTrees, check_rules, expect, load_trees, save_trees
@@ -36,7 +36,7 @@ from agents.search.tree import (
 from agents.threats import ThreatSolver
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
-from hexenv.games.openings import OpenedGomoku, inner, is_opening
+from hexenv.games.openings import is_opening
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 THREAT_SHARE: Final = 0.2
@@ -343,8 +343,8 @@ class TreeSearchAgent:
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route)
-        if self._sees_patterns and isinstance(plain.game, OpenedGomoku):
-            plain = View(*inner(plain.game, plain.root), plain.compiles, ())
+        if self._sees_patterns and is_opening(plain.game, plain.root):
+            plain = colours_view(plain)
         view = self._study(plain)
         self._position = self._last = None
         if self.threats:

@@ -31,13 +31,7 @@ from hexenv.games.patterns import (
     pattern_table,
 )
 from hexenv.games.patterns import RENJU as RENJU_COUNTING
-from hexenv.games.stone_lines import (
-    ANTIDIAGONAL_LINES,
-    COLUMN_LINES,
-    DIAGONAL_LINES,
-    MAX_SIZE,
-    NUM_LINES,
-)
+from hexenv.games.stone_lines import MAX_SIZE, NUM_LINES, line_through
 
 QUIET: Final = 0
 MAKES_THREE: Final = 1
@@ -86,31 +80,25 @@ KINDS_OF: Final = [np.stack([_kinds(barred), _kinds(False)]) for barred in (Fals
 
 
 @kernel
-def line_through(
+def line_at(
     direction: int, row: int, column: int, rows: int, columns: int
 ) -> tuple[int, int, int, int]:
-    """A line through a cell of the board.
-
-    Args:
-        direction: 0: along the row, 1: down the column, 2: the falling diagonal, 3: the rising one.
-        row: Of the cell.
-        column: Of the cell.
-        rows: Of the board.
-        columns: Of the board.
+    """The line through a cell of the board in one direction (`hexenv.games.stone_lines`).
 
     Returns:
-        Its number among the lines of a state; the cell's bit in it; its cells as set bits; and how
-        far it is from the cell of one bit to that of the next.
+        Its number; the cell's bit in it; the cells that it has on the board, as set bits; and how
+        far it is, in cell numbers, from one bit to the next.
     """
+    line = line_through(direction, row, column)
     if direction == 0:
-        return row, column, (1 << columns) - 1, 1
+        return line, column, (1 << columns) - 1, 1
     if direction == 1:
-        return COLUMN_LINES + column, row, (1 << rows) - 1, columns
+        return line, row, (1 << rows) - 1, columns
     if direction == 2:
         first, last = max(0, column - row), min(columns - 1, rows - 1 - row + column)
-        return DIAGONAL_LINES + row - column, column, (2 << last) - (1 << first), columns + 1
+        return line, column, (2 << last) - (1 << first), columns + 1
     first, last = max(0, row + column - rows + 1), min(columns - 1, row + column)
-    return ANTIDIAGONAL_LINES + row + column, column, (2 << last) - (1 << first), 1 - columns
+    return line, column, (2 << last) - (1 << first), 1 - columns
 
 
 @compiled
@@ -243,7 +231,7 @@ class PatternGame(NamedTuple):
         rows, columns = self.rules.rows, self.rules.columns
         row, column = cell // columns, cell % columns
         for direction in range(4):
-            line, bit, inside, stride = line_through(direction, row, column, rows, columns)
+            line, bit, inside, stride = line_at(direction, row, column, rows, columns)
             for side in range(2):
                 table = self.first if side == 0 else self.second
                 reach = table.reach
@@ -293,7 +281,7 @@ class PatternGame(NamedTuple):
                 mask = (2 << (2 * reach)) - 1
                 code = 0
                 for direction in range(4):
-                    line, bit, inside, _ = line_through(
+                    line, bit, inside, _ = line_at(
                         direction, cell // columns, cell % columns, rows, columns
                     )
                     own = int(state.lines[side, line]) << reach

@@ -29,7 +29,7 @@ from agents.gomoku.board import (
     TWO_FOURS,
     WINS,
 )
-from agents.gomoku.threats import list_defences, list_kinds
+from agents.gomoku.threats import count_kinds, list_defences, list_kinds
 from hexenv.compiled import kernel
 from hexenv.games.base import Actions, State
 
@@ -54,15 +54,6 @@ def least_double(heuristics: int, open_four: int) -> int:
 def most_double(heuristics: int, open_four: int) -> int:
     """The greatest such kind."""
     return OPENS_FOUR if applies(heuristics, open_four) else TWO_FOURS
-
-
-@kernel
-def count_kinds(state: State, side: int, least: int, most: int) -> int:
-    """On how many cells a stone of `side` makes one of these kinds."""
-    found = 0
-    for kind in range(least, most + 1):
-        found += state.counts[side, kind]
-    return found
 
 
 @kernel

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
-from agents.gomoku.candidates import count_kinds, list_best, list_forced, list_urgent
-from agents.gomoku.threats import new_four_search, search_fours
+from agents.gomoku.candidates import list_best, list_forced, list_urgent
+from agents.gomoku.threats import count_kinds, new_four_search, search_fours
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State

@@ -29,6 +29,11 @@ def first_stones(rows: int, columns: int) -> list[list[int]]:
     return [[centre + down * columns + right for right, down in stones] for stones in BALANCED]
 
 
+def colours_view(view: View) -> View:
+    """The position in colours, black as player 0, during an opening and after it."""
+    return View(*openings.inner(view.game, view.root), view.compiles, ())
+
+
 def opening_action(
     view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
 ) -> int:
@@ -45,8 +50,7 @@ def opening_action(
     legal = base.legal_actions(game, state)
     if phase == Phase.PLACING and game.opening < PRO:
         return _place_balanced(game, state, legal, rng)
-    rules, position = openings.inner(game, state)
-    action, value = think(View(rules, position, view.compiles, ()))
+    action, value = think(colours_view(view))
     swap = game.rows * game.columns
     if swap in legal:
         if swap + 1 in legal and abs(value) <= EVEN:

@@ -111,9 +111,12 @@ def list_kinds(game: Any, state: State, side: int, least: int, most: int, out: A
 
 
 @kernel
-def two_fives(state: State, side: int) -> int:
-    """In how many places a stone of `side` would threaten two fives at once."""
-    return int(state.counts[side, TWO_FOURS] + state.counts[side, OPENS_FOUR])
+def count_kinds(state: State, side: int, least: int, most: int) -> int:
+    """On how many cells a stone of `side` makes one of these kinds."""
+    found = 0
+    for kind in range(least, most + 1):
+        found += state.counts[side, kind]
+    return found
 
 
 @kernel
@@ -386,7 +389,10 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
     """`enter` where the defender is to move."""
     state = search.stack[depth]
     fives = state.counts[side, WINS]
-    if state.counts[1 - side, WINS] > 0 or fives + two_fives(state, side) == 0:
+    if (
+        state.counts[1 - side, WINS] > 0
+        or fives + count_kinds(state, side, TWO_FOURS, OPENS_FOUR) == 0
+    ):
         return NO_WIN
     moves = search.moves[depth]
     if fives > 0:
