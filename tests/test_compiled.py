@@ -182,8 +182,8 @@ print(nodes.visits[1:10].tolist())
 def test_an_edited_kernel_of_a_search_is_compiled_anew_and_nothing_else_is(place):
     before = place.run(SEARCH)
     assert before.announcements == [
-        "hexenv: compiling search for "
-        "NoKnowledge, NoSolver, TicTacToe, Tree, UCB1, Uniform, Variant, WinLoss (once, some seconds)"
+        "hexenv: compiling search for NoKnowledge, NoSolver, TicTacToe, Tree, UCB1, Uniform, "
+        "Variant, WinLoss (once, some seconds)"
     ]
     for module in ("hexenv/render/ansi.py", "hexenv/aec.py", "agents/uct.py"):
         with (place.path / module).open("a") as file:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conversations import assert_bears_a_gone_reader, hold, say_in_pieces, start
 from environments import hearing_interrupts
 from test_engine_process import PROMPTLY, ends, sees_processes
 
@@ -57,18 +58,7 @@ class Planned:
 def talk(transcript, agent=None):
     """Hold a conversation written as ``> manager`` and ``< brain`` lines; * is anything."""
     brain = GomocupBrain(agent or RandomAgent(0), "test", seed=0)
-    answers = []
-    for line in transcript.strip().splitlines():
-        side, _, text = line.strip().partition(" ")
-        if side == ">":
-            assert answers == [], f"said too much before {text}"
-            answers = brain.answer(text).splitlines()
-        else:
-            assert answers, f"said nothing where {text} was expected"
-            pattern = re.escape(text).replace(r"\*", ".*")
-            assert re.fullmatch(pattern, answers[0]), f"expected {text}, got {answers[0]}"
-            answers.pop(0)
-    assert answers == []
+    hold(transcript, lambda line: brain.answer(line).splitlines())
     return brain
 
 
@@ -467,24 +457,19 @@ def test_no_coordinates(answer):
 
 
 def start_brain(agent="random", **options):
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*BRAIN, agent], **pipes, **options)
+    return start([*BRAIN, agent], **options)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_the_command_reads_lines_in_pieces_and_the_last_without_an_end(size):
     said = b"ABOUT\r\n\r\n  \nSTART 15\r\nINFO rule 0\nTURN 3,3\r\nFOO\nTAKEBACK 3,3\r\nRESTART"
     with start_brain() as brain:
-        for n in range(0, len(said), size):
-            brain.stdin.write(said[n : n + size])
-            brain.stdin.flush()
-        output, errors = brain.communicate(timeout=60)
-    about, ok, move, unknown, taken, again = output.decode().splitlines()
+        output = say_in_pieces(brain, said, size)
+    about, ok, move, unknown, taken, again = output.splitlines()
     assert about.startswith('name="hexenv random"')
     assert re.fullmatch(r"\d+,\d+", move)
     assert (ok, unknown, taken, again) == ("OK", "UNKNOWN command FOO", "OK", "OK")
-    assert b"\r" not in output
-    assert (brain.returncode, b"Traceback" in errors) == (0, False)
+    assert "\r" not in output
 
 
 def test_end_ends_it_and_nothing_more_is_said():
@@ -501,16 +486,8 @@ def test_very_long_lines():
 
 
 def test_a_manager_that_is_gone_ends_it_quietly():
-    with start_brain() as brain:
-        brain.stdin.write(b"START 15\n")
-        brain.stdin.flush()
-        assert brain.stdout.readline() == b"OK\n"
-        brain.stdout.close()
-        brain.stdin.write(b"BEGIN\nBEGIN\nTURN 3,3\nABOUT\n")
-        brain.stdin.close()
-        errors = brain.stderr.read()
-        assert brain.wait(timeout=60) == 0
-    assert errors == b""
+    more = b"BEGIN\nBEGIN\nTURN 3,3\nABOUT\n"
+    assert_bears_a_gone_reader(start_brain(), b"START 15\n", b"OK\n", more)
 
 
 def test_ctrl_c_ends_it_quietly():

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conversations import assert_bears_a_gone_reader, hold, say_in_pieces, start
 from test_engine_process import PROMPTLY
 
 from agents import HTPEngine, RandomAgent
@@ -56,20 +57,13 @@ def talk(transcript, agent=None, swap=False):
     The empty line that ends an answer is left out.
     """
     server = HTPServer(agent or RandomAgent(0), "test", swap)
-    answers = []
-    for line in filter(str.strip, transcript.splitlines()):
-        side, _, text = line.strip().partition(" ")
-        if side == ">":
-            assert answers == [], f"said too much before {text}"
-            answer = server.answer(text)
-            assert answer == "" or re.fullmatch(r"[=?]\d* (?s:(?!\n\n).)*\n\n", answer)
-            answers = answer.removesuffix("\n\n").splitlines() if answer else []
-        else:
-            assert answers, f"said nothing where {text} was expected"
-            pattern = re.escape(text).replace(r"\*", ".*")
-            assert re.fullmatch(pattern, answers[0].strip()), f"expected {text}, got {answers[0]}"
-            answers.pop(0)
-    assert answers == []
+
+    def answer(line):
+        text = server.answer(line)
+        assert text == "" or re.fullmatch(r"[=?]\d* (?s:(?!\n\n).)*\n\n", text)
+        return text.removesuffix("\n\n").splitlines()
+
+    hold(transcript, answer)
     return server
 
 
@@ -385,21 +379,16 @@ def test_the_budget_is_what_the_controller_says_less_a_margin():
 
 
 def start_server(agent="random"):
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*SERVER, agent], **pipes)
+    return start([*SERVER, agent])
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_the_command_reads_lines_in_pieces_and_the_last_without_an_end(size):
     said = b"1 boardsize 5\r\n\r\n# hello\nplay black c3\r\nfoo\nname\n3 final_score"
     with start_server() as server:
-        for n in range(0, len(said), size):
-            server.stdin.write(said[n : n + size])
-            server.stdin.flush()
-        output, errors = server.communicate(timeout=60)
+        output = say_in_pieces(server, said, size)
     expected = "=1 \n\n= \n\n? unknown command\n\n= hexenv random\n\n=3 cannot score\n\n"
-    assert output.decode() == expected
-    assert (server.returncode, b"Traceback" in errors) == (0, False)
+    assert output == expected
 
 
 def test_quit_is_answered_and_ends_it():
@@ -409,16 +398,8 @@ def test_quit_is_answered_and_ends_it():
 
 
 def test_a_controller_that_is_gone_ends_it_quietly():
-    with start_server() as server:
-        server.stdin.write(b"boardsize 5\n")
-        server.stdin.flush()
-        assert server.stdout.readline() == b"= \n"
-        server.stdout.close()
-        server.stdin.write(b"genmove black\ngenmove white\nname\n")
-        server.stdin.close()
-        errors = server.stderr.read()
-        assert server.wait(timeout=60) == 0
-    assert errors == b""
+    more = b"genmove black\ngenmove white\nname\n"
+    assert_bears_a_gone_reader(start_server(), b"boardsize 5\n", b"= \n", more)
 
 
 def test_a_wrong_agent_is_named():
