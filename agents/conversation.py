@@ -1,6 +1,7 @@
 """What our side of a protocol needs, whichever it is: lines in and out, a budget, a position."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +9,7 @@ from contextlib import redirect_stdout
 from typing import Any, BinaryIO, Final
 
 from agents.agent import Agent
+from agents.engine_process import EngineAgent
 from hexenv.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY
@@ -27,6 +29,12 @@ def read_lines(stream: BinaryIO) -> Iterator[str]:
         yield data.decode("ascii", "replace").rstrip("\r\n")
         while len(data) == LONGEST_LINE and not data.endswith(b"\n"):
             data = stream.readline(LONGEST_LINE)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text is, or None."""
+    found = re.fullmatch(r"\s*([+-]?\d{1,18})\s*", text, re.ASCII)
+    return None if found is None else int(found[1])
 
 
 def converse(answer: Callable[[str], str], is_over: Callable[[], bool]) -> None:
@@ -114,7 +122,7 @@ class Thinker:
         if hasattr(self.agent, "prepare"):
             prepare: Any = getattr(self.agent, "prepare")  # noqa: B009  (not of the protocol)
             prepare(env)
-        if hasattr(self.agent, "seconds"):
+        if hasattr(self.agent, "seconds") and not isinstance(self.agent, EngineAgent):
             self.think(env, SHORTEST)
             self.agent.reset()
 

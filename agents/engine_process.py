@@ -9,8 +9,9 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Any, Final, TypeAlias, cast
+from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 
 from agents.agent import ForfeitError, Statistics, check_in_play
 from agents.options import number_within
@@ -24,6 +25,7 @@ LONGEST_LINE: Final = 10_000
 MOST_LINES: Final = 10_000
 """Lines that wait to be read, before the engine has to."""
 
+T = TypeVar("T")
 Lines: TypeAlias = "queue.Queue[str | None]"
 """Lines of an engine's output, and None at its end."""
 
@@ -93,7 +95,14 @@ class EngineProcess:
         )
 
     def send(self, *lines: str) -> None:
-        """Hand lines over; this does not wait until the engine reads them."""
+        """Hand lines over; this does not wait until the engine reads them.
+
+        What the engine has said before, and nobody has read, is forgotten: it answers none of them.
+        """
+        with suppress(queue.Empty):
+            while self._lines.get_nowait() is not None:
+                pass
+            self._lines.put(None)  # its end stays to be read
         self._sent.put("".join(line + self._newline for line in lines).encode())
 
     def read_line(self, deadline: float) -> str:
@@ -279,9 +288,11 @@ class EngineAgent:
         self.seconds = number_within("seconds", seconds, 1e-3)
         self.tolerance = number_within("tolerance", tolerance)
         self._engine: EngineProcess | None = None
+        self._game: Any = None  # the game the engine plays
+        self._known: tuple[Any, ...] | None = None  # what it knows of the position; () at the start
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_engine": None}
+        return {**self.__dict__, "_engine": None, "_game": None, "_known": None}
 
     def close(self) -> None:
         """End the engine; the next move starts it anew."""
@@ -296,6 +307,8 @@ class EngineAgent:
         """
         if self._engine is not None and self._engine.has_ended():
             self.close()
+        if self._known:  # else it has only just begun a game
+            self._known = None
 
     def get_ready(self, raw: Any) -> None:
         """Bring the engine to where it can be asked for a move of this game, on nobody's clock."""
@@ -331,6 +344,24 @@ class EngineAgent:
             return self.choose(raw)
 
         return self._guarded(ask, env)
+
+    def within(self, limit: float, ask: Callable[[float], T]) -> T:
+        """Have the engine asked, with a limit of its own for that.
+
+        Args:
+            limit: In seconds, without the tolerance.
+            ask: Is given the deadline, by `time.monotonic`.
+
+        Raises:
+            ForfeitError: If it was late, or as `ask` says.
+        """
+        deadline = time.monotonic() + limit + self.tolerance
+        try:
+            return ask(deadline)
+        except ForfeitError as error:
+            if time.monotonic() < deadline:
+                raise
+            raise ForfeitError(f"no move in {limit:.3g} s") from error
 
     def _guarded(self, call: Any, env: Any) -> Any:
         """Call with what is in an environment's wrappers; whatever goes wrong ends the engine."""

@@ -6,35 +6,50 @@ column and the row of a cell, from 0 at the top left.
 
 import re
 import time
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from agents.agent import ForfeitError
-from agents.engine_process import START_SECONDS, EngineAgent
+from agents.engine_process import START_SECONDS, EngineAgent, T
 from agents.options import number_within, whole_number_within
 from hexenv.games.base import cell_owners
-from hexenv.games.gomoku import RULES, Gomoku
+from hexenv.games.gomoku import Gomoku, rule_name
+from hexenv.games.openings import (
+    OPENINGS,
+    SWAP2,
+    AnyGomoku,
+    OpenedGomoku,
+    Phase,
+    inner,
+    is_opening,
+    phase_of,
+)
 
 CONNECT: Final = 5
 RULE_BITS: Final = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
 """What ``INFO rule`` says of the rules of that name."""
 CONTINUOUS: Final = 2
 """The bit of ``INFO rule`` for games that go on after a five."""
+SWAP2_CHOICES: Final = ((Phase.CHOOSING, 3), (Phase.CHOOSING_LAST, 5))
+"""When the players of swap2 choose, by the number of stones."""
 UNLIMITED: Final = 2_147_483_647
 """What ``INFO time_left`` says where a match has no limit."""
 MEBIBYTE: Final = 2**20
 
 
-def check_game(game: Any) -> Gomoku:
+def check_game(game: Any) -> AnyGomoku:
     """The game, if the protocol has it.
 
     Raises:
         ValueError: If it is another game, or a variant without a number in the protocol.
     """
-    if not isinstance(game, Gomoku) or game.connect != CONNECT:
+    if not isinstance(game, Gomoku | OpenedGomoku) or game.connect != CONNECT:
         raise ValueError(f"expected Gomoku with five in a row, got {game}")
-    if RULES[game.rule] not in RULE_BITS or game.num_actions() != game.rows * game.columns:
-        raise ValueError(f"expected rules that the Gomocup protocol has, got {game}")
+    if isinstance(game, OpenedGomoku) and game.opening != SWAP2:
+        raise ValueError(
+            f"expected Gomoku without an opening or with swap2, as in the Gomocup protocol, got "
+            f"{OPENINGS[game.opening]}"
+        )
     return game
 
 
@@ -46,12 +61,12 @@ def read_coordinates(text: str) -> tuple[int, int] | None:
 
 def is_ok(answer: str) -> bool:
     """Whether an answer is OK, with or without words of explanation."""
-    return answer.split()[:1] == ["OK"]
+    return answer.upper().split()[:1] == ["OK"]
 
 
-def coordinates(game: Gomoku, action: int) -> str:
+def coordinates(game: AnyGomoku, cell: int) -> str:
     """A cell as the protocol writes it."""
-    return f"{action % game.columns},{action // game.columns}"
+    return f"{cell % game.columns},{cell // game.columns}"
 
 
 class GomocupEngine(EngineAgent):
@@ -87,25 +102,20 @@ class GomocupEngine(EngineAgent):
             match_seconds = number_within("match_seconds", match_seconds, 1e-3, 1e6)
         self.match_seconds = match_seconds
         self.memory = whole_number_within("memory", memory, 0, 2**20)
-        self._game: Gomoku | None = None
-        self._known: tuple[int, ...] | None = None  # the actions the engine knows of this game
         self._left: float | None = match_seconds
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_game": None, "_known": None}
+        self._plan: dict[tuple[int, ...], int] = {}  # what it plays after actions of an opening
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move; engines have no seeds."""
         super().reset(seed)
-        if self._known != ():  # else it has only just been started
-            self._known = None
         self._left = self.match_seconds
+        self._plan = {}
 
     def get_ready(self, raw: Any) -> None:
         """Start the engine, or let it clear its board."""
         game = check_game(getattr(raw, "game", None))
         is_open = self.is_running() and self._game == game
-        if is_open and (self._known == () or self._is_continued(raw)):
+        if is_open and (self._known == () or self._is_continued(raw) or self._is_planned(raw)):
             return
         if not (is_open and is_ok(self._answer_to("RESTART"))):
             self.close()
@@ -115,13 +125,13 @@ class GomocupEngine(EngineAgent):
             answer = self._answer_to(size)
             if not is_ok(answer):
                 raise ForfeitError(f"expected OK to {size}, got {answer!r:.200}")
-        self._game, self._known, self._left = game, (), self.match_seconds
+        self._game, self._known = game, ()
         self.engine().send(
             f"INFO timeout_turn {round(1000 * self.seconds)}",
             f"INFO timeout_match {round(1000 * (self.match_seconds or 0))}",
             f"INFO max_memory {self.memory * MEBIBYTE}",
             "INFO game_type 1",
-            f"INFO rule {RULE_BITS[RULES[game.rule]]}",
+            f"INFO rule {RULE_BITS[rule_name(game.rule)]}",
         )
 
     def _answer_to(self, command: str) -> str:
@@ -130,8 +140,12 @@ class GomocupEngine(EngineAgent):
 
     def _is_continued(self, raw: Any) -> bool:
         """Whether the position is what the engine knows and a move in answer."""
-        actions = tuple(raw.actions)
-        return len(actions) == raw.state.ply > 0 and actions[:-1] == self._known
+        last, stones = raw.actions[-1:], stones_of(raw)
+        before = tuple(stone for stone in stones if [stone.cell] != last)
+        return len(before) == len(stones) - 1 and before == self._known
+
+    def _is_planned(self, raw: Any) -> bool:
+        return is_opening(raw.game, raw.state) and tuple(raw.actions) in self._plan
 
     def _answer(self, deadline: float) -> str:
         """The next line that is no message and not empty."""
@@ -143,66 +157,134 @@ class GomocupEngine(EngineAgent):
     def choose(self, raw: Any) -> int:
         """Tell the engine what has been played, and wait for its move as long as it has time."""
         game = check_game(raw.game)
-        limit = self.seconds if self._left is None else min(self.seconds, self._left)
-        left = UNLIMITED if self._left is None else round(1000 * self._left)
-        started = time.monotonic()
-        self.engine().send(f"INFO time_left {left}", *self._question(raw))
-        try:
-            action = self._read_move(game, started + limit + self.tolerance)
-        except ForfeitError as error:
-            if time.monotonic() < started + limit + self.tolerance:
-                raise
-            raise ForfeitError(f"no move in {limit:g} s") from error
-        if self._left is not None:
-            self._left = max(self._left - (time.monotonic() - started), 0.0)
+        if self._is_planned(raw):
+            action = self._plan[tuple(raw.actions)]
+        elif is_opening(game, raw.state):
+            action = self._choose_opening(raw)
+        else:
+            action = self._asked(self._question(raw), lambda line, by: self._read(game, line, by))
         if not raw.is_legal(action):
             raise ForfeitError(f"illegal move {coordinates(game, action)}")
-        is_whole = len(raw.actions) == raw.state.ply
-        self._known = (*raw.actions, action) if is_whole else None
+        if not is_opening(game, raw.state):
+            own = Stone(action, colour_to_play(raw))
+            self._known = tuple(sorted((*stones_of(raw), own)))
         return action
+
+    def _asked(self, question: Sequence[str], read: Callable[[str, float], T]) -> T:
+        """What is read from the answer to commands, on the engine's clock.
+
+        Args:
+            question: The commands.
+            read: Reads the first line of the answer, with the deadline for others.
+        """
+        left = self._left
+        limit = self.seconds if left is None else min(self.seconds, left)
+        told = UNLIMITED if left is None else round(1000 * left)
+        started = time.monotonic()
+        self.engine().send(f"INFO time_left {told}", *question)
+        found = self.within(limit, lambda deadline: read(self._answer(deadline), deadline))
+        if left is not None:
+            self._left = max(left - (time.monotonic() - started), 0.0)
+        return found
 
     def _question(self, raw: Any) -> Sequence[str]:
         """The commands that ask for a move in this position."""
-        if raw.state.ply == 0:
+        stones = stones_in_order(raw)
+        if not stones:
             return ["BEGIN"]
         if self._is_continued(raw):
             return [f"TURN {coordinates(raw.game, raw.actions[-1])}"]
-        is_known = len(raw.actions) == raw.state.ply
-        return ["BOARD", *(stones_in_order(raw) if is_known else stones_as_they_lie(raw)), "DONE"]
+        own = colour_to_play(raw)
+        fields = [
+            f"{coordinates(raw.game, stone.cell)},{1 if stone.colour == own else 2}"
+            for stone in stones
+        ]
+        return ["BOARD", *fields, "DONE"]
 
-    def _read_move(self, game: Gomoku, deadline: float) -> int:
-        answer = self._answer(deadline)
+    def _choose_opening(self, raw: Any) -> int:
+        """Ask for the stones of swap2, or for a colour, and plan what the answer takes."""
+        game, phase = raw.game, phase_of(raw.game, raw.state)
+        stones = stones_in_order(raw)
+        if (phase, len(stones)) not in ((Phase.PLACING, 0), *SWAP2_CHOICES):
+            raise ValueError(f"expected an opening with 0, 3 or 5 stones, got {len(stones)}")
+        lines = [coordinates(game, stone.cell) for stone in stones]
+        answer = self._asked(["SWAP2BOARD", *lines, "DONE"], lambda line, _: line)
+        self._known = None
+        actions = read_opening(game, phase, answer)
+        for n, action in enumerate(actions):
+            self._plan[(*raw.actions, *actions[:n])] = action
+        return actions[0]
+
+    def _read(self, game: AnyGomoku, answer: str, deadline: float) -> int:
+        """The move that an answer is; a suggested one is accepted."""
         while answer.split()[0].upper() == "SUGGEST":
             self.engine().send(f"PLAY {answer.partition(' ')[2].strip()}")
             answer = self._answer(deadline)
-        found = read_coordinates(answer)
-        if found is None:
-            raise ForfeitError(f"expected a move x,y, got {answer!r:.200}")
-        x, y = found
-        if not (0 <= x < game.columns and 0 <= y < game.rows):
-            raise ForfeitError(f"illegal move {x},{y}")
-        return y * game.columns + x
+        return read_cell(game, answer)
 
 
-def stones_in_order(raw: Any) -> list[str]:
-    """The lines of BOARD for a game that has been played from the start, in its order."""
-    to_play = raw.game.to_play(raw.state)
-    return [
-        f"{coordinates(raw.game, action)},{1 if ply & 1 == to_play else 2}"
-        for ply, action in enumerate(raw.actions)
-    ]
+def read_cell(game: AnyGomoku, text: str) -> int:
+    """The cell that a text begins with.
+
+    Raises:
+        ForfeitError: If it is none.
+    """
+    found = read_coordinates(text)
+    if found is None:
+        raise ForfeitError(f"expected a move x,y, got {text!r:.200}")
+    x, y = found
+    if not (0 <= x < game.columns and 0 <= y < game.rows):
+        raise ForfeitError(f"illegal move {x},{y}")
+    return y * game.columns + x
 
 
-def stones_as_they_lie(raw: Any) -> list[str]:
-    """The lines of BOARD for a position whose order of moves is not known, black and white in turn.
+def read_opening(game: AnyGomoku, phase: Phase, answer: str) -> list[int]:
+    """The actions that an answer to SWAP2BOARD is.
+
+    Raises:
+        ForfeitError: If it is no answer to these stones.
+    """
+    swap = game.rows * game.columns
+    if phase != Phase.PLACING and answer.upper().split()[:1] == ["SWAP"]:
+        return [swap]
+    cells = [read_cell(game, word) for word in re.sub(r"\s*,\s*", ",", answer).split()]
+    if phase == Phase.PLACING and len(cells) == 3:
+        return cells
+    if phase == Phase.CHOOSING and len(cells) == 2:
+        return [swap + 1, *cells]
+    if phase != Phase.PLACING and len(cells) == 1:
+        return cells
+    raise ForfeitError(f"expected an answer to SWAP2BOARD, got {answer!r:.200}")
+
+
+class Stone(NamedTuple):
+    """A stone on the board."""
+
+    cell: int
+    colour: int
+    """0 for black, which moves first, 1 for white."""
+
+
+def stones_of(raw: Any) -> tuple[Stone, ...]:
+    """The stones of a position, cell by cell."""
+    owners = cell_owners(*inner(raw.game, raw.state)).ravel()
+    return tuple(Stone(cell, int(owners[cell])) for cell in range(owners.size) if owners[cell] >= 0)
+
+
+def stones_in_order(raw: Any) -> list[Stone]:
+    """The stones as they were played; where that is not known, black and white in turn.
 
     So the engine at least sees the right player to move, if it counts on the order.
     """
-    to_play = raw.game.to_play(raw.state)
-    owners = cell_owners(raw.game, raw.state).ravel()
-    stones = [[cell for cell, owner in enumerate(owners) if owner == player] for player in (0, 1)]
-    lines: list[str] = []
-    for ply in range(sum(map(len, stones))):
-        cell = stones[ply & 1].pop(0)
-        lines.append(f"{coordinates(raw.game, cell)},{1 if ply & 1 == to_play else 2}")
-    return lines
+    stones = stones_of(raw)
+    colours = {stone.cell: stone for stone in stones}
+    played = [colours[action] for action in raw.actions if action in colours]
+    if len(played) == len(stones):
+        return played
+    by_colour = [[stone for stone in stones if stone.colour == colour] for colour in (0, 1)]
+    return [by_colour[n & 1].pop(0) for n in range(len(stones))]
+
+
+def colour_to_play(raw: Any) -> int:
+    """Whose stone is next: 0 for black, 1 for white."""
+    return len(stones_of(raw)) & 1

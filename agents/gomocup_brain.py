@@ -14,15 +14,15 @@ import numpy as np
 
 import hexenv
 from agents.agent import Agent, ForfeitError
-from agents.conversation import Stopwatch, Thinker, bring_to, set_up
+from agents.conversation import Stopwatch, Thinker, bring_to, set_up, whole_number
 from agents.gomocup import CONNECT, CONTINUOUS, RULE_BITS, UNLIMITED, read_coordinates
-from agents.gomoku.opening_play import first_stones
+from agents.gomoku.opening_play import EVEN, first_stones
 from hexenv import gomoku_v0
 from hexenv.aec import BoardEnv
 from hexenv.games.gomoku import RULES
 
 MINE, THEIRS, NOBODYS = 1, 2, 3
-"""The fields of BOARD; the third is a part of a line won before, in continuous games."""
+"""The fields of BOARD; the third is a part of a line won before, or a cell forbidden in renju."""
 
 FEWEST_MOVES_LEFT: Final = 10
 USUAL_MOVES: Final = 30
@@ -33,9 +33,6 @@ RESERVED_MEMORY: Final = 200 * 2**20
 NODE_BYTES: Final = 64
 """What a node of a search tree takes at most."""
 FEWEST_NODES: Final = 10_000
-
-BALANCED: Final = 0.15
-"""Values nearer to 0 than this favour nobody, when sides are chosen."""
 
 
 class Stone(NamedTuple):
@@ -52,23 +49,33 @@ class Limits:
     Attributes:
         turn: For a move; 0 for as fast as possible.
         match: For all moves; 0 for no limit.
-        left: What is left of that.
         used: What our moves have taken since the board was cleared.
     """
 
     def __init__(self) -> None:
         self.turn: float | None = None
         self.match: float | None = None
-        self.left: float | None = None
         self.used = 0.0
+        self._left: float | None = None
+        self._told_at = 0.0  # what was used when that was said
+
+    def tell_left(self, seconds: float) -> None:
+        """Note what is left of the time for all moves."""
+        self._left, self._told_at = seconds, self.used
+
+    def start_game(self) -> None:
+        """Count anew; what was said of the time left before the last move is of the last game."""
+        if self._told_at < self.used:
+            self._left = None
+        self.used = self._told_at = 0.0
 
     def of_move(self, moves: int) -> float | None:
         """Seconds for a move after so many of ours; None for no limit."""
         limits = [] if self.turn is None else [self.turn]
-        left = self.left
+        left = None if self._left is None else self._left - (self.used - self._told_at)
         if left is None and self.match:
             left = self.match - self.used
-        if left is not None and left < UNLIMITED / 1000:
+        if left is not None and (self._left or 0.0) < UNLIMITED / 1000:
             limits.append(left / max(USUAL_MOVES - moves, FEWEST_MOVES_LEFT))
         return max(min(limits), 0.0) if limits else None
 
@@ -94,7 +101,7 @@ class GomocupBrain:
         self._limits = Limits()
         self._watch = Stopwatch()
         self._problems: list[str] = []  # told before the next answer, as INFO has none
-        self._rule: str | None = RULES[0]
+        self._rule = RULES[0]  # which may be one that is not played
         self._size: tuple[int, int] | None = None
         self._env: BoardEnv | None = None
         self._stones: list[Stone] = []
@@ -127,18 +134,20 @@ class GomocupBrain:
                 return ""
             listed, self._listed = self._listed, None
             return self._answer_with(self._on_done, listed)
-        self._listed = None  # a list that another command breaks off
+        if word != "INFO":
+            self._listed = None  # a list that another command breaks off
         if word not in self._commands:
             return f"UNKNOWN command {word:.40}\n"
         return self._answer_with(self._commands[word], line.strip()[len(word) :].strip())
 
     def _answer_with(self, command: Callable[[Any], str], argument: Any) -> str:
+        stones = list(self._stones)
         try:
             text = command(argument)
-        except (ForfeitError, ValueError) as error:
-            text = f"ERROR {error}"
-        except Exception as error:  # of an agent: the manager has to hear something
-            text = f"ERROR {type(error).__name__}: {error}"
+        except Exception as error:  # even of an agent: the manager has to hear something
+            is_told = isinstance(error, ForfeitError | ValueError)
+            text = f"ERROR {error}" if is_told else f"ERROR {type(error).__name__}: {error}"
+            self._stones = stones  # as if it had not been said
         if not text:
             return ""
         problems, self._problems = self._problems, []
@@ -169,7 +178,7 @@ class GomocupBrain:
     def _make_env(self) -> None:
         """Make the board that size and rule ask for, and have the agent ready for it."""
         self._env = None
-        if self._size is not None and self._rule is not None:
+        if self._size is not None and self._rule in RULES:
             env = gomoku_v0.raw_env(self._size, CONNECT, self._rule)
             env.reset()
             self._thinker.warm_up(env)
@@ -182,7 +191,7 @@ class GomocupBrain:
 
     def _clear(self) -> str:
         self._stones.clear()
-        self._limits.used = 0.0
+        self._limits.start_game()
         self._thinker.agent.reset()
         return "OK"
 
@@ -193,10 +202,11 @@ class GomocupBrain:
 
     def _board_env(self) -> BoardEnv:
         self._check_started()
-        if self._env is None:
-            known = ", ".join(name for name in RULES if name in RULE_BITS)
-            raise ValueError(f"expected a rule of {known}")
-        return self._env
+        if self._rule not in RULES:
+            raise ValueError(f"expected a rule of {', '.join(RULES)}, got {self._rule}")
+        if self._env is None:  # the agent was not ready for it: perhaps now, else it says why
+            self._make_env()
+        return cast("BoardEnv", self._env)
 
     def _about(self, argument: str) -> str:
         return (
@@ -282,10 +292,13 @@ class GomocupBrain:
             [cell for cell, owner in zip(cells, owners, strict=True) if owner == one]
             for one in (MINE, THEIRS)
         )
-        if len(theirs) > len(mine):
-            set_up(env, (theirs, mine), 1)
-        else:
-            set_up(env, (mine, theirs), 0)
+        behind = len(theirs) - len(mine)
+        if behind not in (0, 1):
+            raise ValueError(
+                "expected as many stones of the opponent's as of mine, or one more, got "
+                f"{len(theirs)} of the opponent's and {len(mine)} of mine"
+            )
+        set_up(env, (theirs, mine) if behind else (mine, theirs), behind)
 
     # ---- lists of stones -------------------------------------------------------------------------
 
@@ -301,30 +314,39 @@ class GomocupBrain:
             owner = whole_number(field)
             if read_coordinates(place) is None or owner not in (MINE, THEIRS, NOBODYS):
                 raise ValueError(f"expected x,y,field with a field of 1, 2 or 3, got {line!r:.60}")
+            if owner == NOBODYS and self._rule == "renju":
+                continue  # a forbidden cell, which the rules tell as well
             if owner == NOBODYS:
-                raise ValueError("expected fields of 1 and 2: continuous games are not played")
+                raise ValueError(
+                    f"expected a field of 1 or 2, got {line!r:.60}: continuous games are not played"
+                )
             stones.append(Stone(self._cell(place), owner))
-        if len({stone.cell for stone in stones}) < len(stones):
-            raise ValueError("expected each cell once")
+        self._check_different([stone.cell for stone in stones])
         self._stones = stones
         return self._move()
+
+    def _check_different(self, cells: list[int]) -> None:
+        for n, cell in enumerate(cells):
+            if cell in cells[:n]:
+                raise ValueError(f"expected each cell once, got {self._text(cell)} twice")
 
     def _swap2(self, lines: list[str]) -> str:
         env = self._board_env()
         cells = [self._cell(line) for line in lines]
-        if len(set(cells)) < len(cells) or len(cells) not in (0, 3, 5):
+        self._check_different(cells)
+        if len(cells) not in (0, 3, 5):
             raise ValueError(f"expected no, three or five stones, got {len(cells)}")
         self._stones = []
         if not cells:
             return " ".join(map(self._text, self._opening()))
         if not bring_to(env, cells) or any(env.terminations.values()):
-            raise ValueError("expected an opening of a game in play, got another")
+            raise ValueError("expected stones that leave the game in play, got a five among them")
         share = 1 / 3 if len(cells) == 3 else 1.0
         cell, value = self._think(env, share)
-        if value < (-BALANCED if len(cells) == 3 else 0.0):
+        if value < (-EVEN if len(cells) == 3 else 0.0):
             self._stones = in_colours(cells, mine=0)
             return "SWAP"
-        if len(cells) == 3 and value < BALANCED:
+        if len(cells) == 3 and value < EVEN:
             return f"{self._text(cell)} {self._text(self._balancing(env, cell))}"
         self._stones = in_colours([*cells, cell], mine=1)
         return self._text(cell)
@@ -350,8 +372,8 @@ class GomocupBrain:
     # ---- what a manager tells --------------------------------------------------------------------
 
     def _info(self, argument: str) -> str:
-        key, _, value = argument.partition(" ")
-        number = whole_number(value)
+        key, *rest = [*argument.split(None, 1), ""]
+        number = whole_number(rest[0] if rest else "")
         if number is None:
             return ""
         match key.lower():
@@ -360,7 +382,7 @@ class GomocupBrain:
             case "timeout_match":
                 self._limits.match = number / 1000
             case "time_left":
-                self._limits.left = number / 1000
+                self._limits.tell_left(number / 1000)
             case "max_memory":
                 self._limit_memory(number)
             case "rule":
@@ -375,9 +397,8 @@ class GomocupBrain:
             self._problems.append("continuous games are not played: the first five ends the game")
         if wanted not in RULES:
             self._problems.append(f"the rule {wanted} is not played")
-        rule = wanted if wanted in RULES else None
-        if rule != self._rule:
-            self._rule = rule
+        if wanted != self._rule:
+            self._rule = wanted
             self._make_env()
 
     def _limit_memory(self, size: int) -> None:
@@ -396,12 +417,6 @@ class GomocupBrain:
             self._thinker.agent = agent = copy.deepcopy(agent)  # without the memory of its trees
             agent.max_nodes = nodes
             self._make_env()
-
-
-def whole_number(text: str) -> int | None:
-    """The number that a text is, or None."""
-    found = re.fullmatch(r"\s*([+-]?\d{1,18})\s*", text, re.ASCII)
-    return None if found is None else int(found[1])
 
 
 def in_colours(cells: Sequence[int], mine: int) -> list[Stone]:

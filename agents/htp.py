@@ -66,20 +66,9 @@ class HTPEngine(EngineAgent):
     ) -> None:
         super().__init__(command, seconds, tolerance)
         self.setup = setup
-        self._game: Hex | None = None
-        self._known: tuple[int, ...] | None = None  # the actions the engine knows of this game
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_game": None, "_known": None}
-
-    def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move; engines have no seeds."""
-        super().reset(seed)
-        if self._known != ():  # else its board is empty
-            self._known = None
 
     def get_ready(self, raw: Any) -> None:
-        """Start the engine, and show it the position."""
+        """Start the engine, and show it the position, unless it knows the game up to here."""
         game = check_game(getattr(raw, "game", None))
         if not self.is_running():
             self._game = None
@@ -88,17 +77,22 @@ class HTPEngine(EngineAgent):
             size = f"{game.rows}" if game.rows == game.columns else f"{game.columns} {game.rows}"
             self._do(f"boardsize {size}")
             self._game, self._known = game, None
+        if self._untold(raw) is not None:
+            return
+        self._do("clear_board")
         actions = tuple(raw.actions)
-        is_whole = len(actions) == raw.state.ply
-        known = self._known
-        if known is None or not is_whole or actions[: len(known)] != known:
-            self._do("clear_board")
-            known = ()
-        if is_whole:
-            self._play(raw, actions[len(known) :], len(known))
+        if len(actions) == raw.state.ply:
+            self._play(raw, actions)
+            self._known = actions
         else:
             self._set_up(raw)
-        self._known = actions if is_whole else None
+            self._known = None
+
+    def _untold(self, raw: Any) -> tuple[int, ...] | None:
+        """The actions since the engine was last told any; None if it does not know the game."""
+        actions, known = tuple(raw.actions), self._known
+        is_known = known is not None and actions[: len(known)] == known
+        return actions[len(known or ()) :] if is_known and len(actions) == raw.state.ply else None
 
     def _greet(self) -> None:
         for command in filter(None, map(str.strip, self.setup.split(";"))):
@@ -107,45 +101,43 @@ class HTPEngine(EngineAgent):
         if is_known and answer == "true":
             self._do(f"time_settings 0 {max(1, math.floor(self.seconds))} 1")
 
-    def _play(self, raw: Any, actions: tuple[int, ...], ply: int) -> None:
-        """Tell the engine moves; one that does not know the swap is shown its outcome instead."""
+    def _play(self, raw: Any, actions: tuple[int, ...], deadline: float | None = None) -> None:
+        """Tell the engine the last moves; one that does not know the swap is shown its outcome."""
         game = raw.game
-        for number, action in enumerate(actions, ply):
-            command = f"play {COLOURS[number & 1]} {move_text(game, action)}"
-            is_done, answer = self._ask(command)
+        for ply, action in enumerate(actions, len(raw.actions) - len(actions)):
+            command = f"play {COLOURS[ply & 1]} {move_text(game, action)}"
+            is_done, answer = self._ask(command, deadline)
             if not is_done and is_swap(game, action):
-                self._do("clear_board")
-                self._set_up(raw)
+                self._do("clear_board", deadline)
+                self._set_up(raw, deadline)
                 return
             if not is_done:
                 raise ForfeitError(f"refused {command}: {answer:.200}")
 
-    def _set_up(self, raw: Any) -> None:
+    def _set_up(self, raw: Any, deadline: float | None = None) -> None:
         """Show the engine the stones that lie on its empty board, black and white in turn."""
         owners = cell_owners(raw.game, raw.state).ravel()
         stones = [[cell for cell, owner in enumerate(owners) if owner == one] for one in (0, 1)]
         while any(stones):
             for colour, cells in zip(COLOURS, stones, strict=True):
                 if cells:
-                    self._do(f"play {colour} {raw.game.action_text(cells.pop(0))}")
+                    self._do(f"play {colour} {raw.game.action_text(cells.pop(0))}", deadline)
 
     def choose(self, raw: Any) -> int:
-        """Ask the engine for its move, and wait as long as it has time."""
-        command = f"genmove {COLOURS[raw.game.to_play(raw.state)]}"
-        started = time.monotonic()
-        deadline = started + self.seconds + self.tolerance
-        try:
-            is_done, answer = self._ask(command, deadline)
-        except ForfeitError as error:
-            if time.monotonic() < deadline:
-                raise
-            raise ForfeitError(f"no move in {self.seconds:g} s") from error
-        if not is_done:
-            raise ForfeitError(f"refused {command}: {answer:.200}")
+        """Tell the engine what has been played, and wait for its move as long as it has time."""
+        answer = self.within(self.seconds, lambda deadline: self._generate(raw, deadline))
         action = self._read_move(raw, answer.lower())
         if self._known is not None:
-            self._known = (*self._known, action)
+            self._known = (*raw.actions, action)
         return action
+
+    def _generate(self, raw: Any, deadline: float) -> str:
+        self._play(raw, self._untold(raw) or (), deadline)
+        command = f"genmove {COLOURS[raw.game.to_play(raw.state)]}"
+        is_done, answer = self._ask(command, deadline)
+        if not is_done:
+            raise ForfeitError(f"refused {command}: {answer:.200}")
+        return answer
 
     def _read_move(self, raw: Any, text: str) -> int:
         game = check_game(raw.game)
@@ -159,14 +151,19 @@ class HTPEngine(EngineAgent):
             raise ForfeitError(f"illegal move {text}")
         return action
 
-    def _do(self, command: str) -> None:
+    def _do(self, command: str, deadline: float | None = None) -> None:
         """Send a command that has to succeed."""
-        is_done, answer = self._ask(command)
+        is_done, answer = self._ask(command, deadline)
         if not is_done:
             raise ForfeitError(f"refused {command}: {answer:.200}")
 
     def _ask(self, command: str, deadline: float | None = None) -> tuple[bool, str]:
-        """Send a command; returns whether it succeeded, and the answer."""
+        """Send a command; returns whether it succeeded, and the answer.
+
+        Args:
+            command: The command.
+            deadline: When to give up, by `time.monotonic`; None for what is on nobody's clock.
+        """
         if deadline is None:
             deadline = time.monotonic() + START_SECONDS
         self.engine().send(command)

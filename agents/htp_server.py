@@ -1,7 +1,7 @@
 """Our side of the Hex Text Protocol: an engine for HexGui and other controllers.
 
-See `agents.htp` for the protocol. As in it, a colour may play twice running; a move is generated
-only where the stones are those of a game, whichever colour began it.
+See `agents.htp` for the protocol. As in it a colour may play twice running, and a move is generated
+for either, whoever has played before.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import hexenv
 from agents.agent import Agent, ForfeitError
-from agents.conversation import Stopwatch, Thinker, bring_to, set_up
+from agents.conversation import Stopwatch, Thinker, bring_to, set_up, whole_number
 from agents.htp import COLOURS, SWAP
 from hexenv import hex_v0
 from hexenv.aec import BoardEnv
@@ -93,6 +93,7 @@ class HTPServer:
         self._clock = Clock()
         self._watch = Stopwatch()
         self._size = (11, 11)
+        self._ready_for: tuple[int, int] | None = None  # the size of board
         self._moves: list[Move] = []
         self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
         self._commands: dict[str, Callable[..., str]] = {
@@ -149,17 +150,20 @@ class HTPServer:
     # ---- the board -------------------------------------------------------------------------------
 
     def _boardsize(self, columns: str, rows: str | None = None) -> str:
-        size = (whole_number(columns if rows is None else rows), whole_number(columns))
+        size = (number_of(columns if rows is None else rows), number_of(columns))
         try:
             rules.new(size)
         except ValueError:
             raise ValueError("unacceptable size") from None
         self._size = size
-        self._clear_board()
-        env = self._env(size, self._allow_swap and size[0] == size[1])
-        env.reset()
-        self._thinker.warm_up(env)
-        return ""
+        return self._clear_board()
+
+    def _get_ready(self) -> None:
+        """Have the agent ready for the board, so that no move waits for that."""
+        rows, columns = self._size
+        if self._ready_for != self._size:
+            self._thinker.warm_up(self._env(self._size, self._allow_swap and rows == columns))
+            self._ready_for = self._size
 
     def _env(self, size: tuple[int, int], swap: bool) -> BoardEnv:
         if (size, swap) not in self._envs:
@@ -168,6 +172,7 @@ class HTPServer:
         return self._envs[size, swap]
 
     def _clear_board(self) -> str:
+        self._get_ready()
         self._moves.clear()
         self._clock.start_game()
         self._thinker.agent.reset()
@@ -261,18 +266,11 @@ class HTPServer:
 
         In an environment black begins. Where white has begun, the board is mirrored and the colours
         are changed, which is the same game.
-
-        Raises:
-            ValueError: If the numbers of stones are not those of a game with this colour to move.
         """
         stones = self._stones()
         behind = sum(1 if stone.colour != to_play else -1 for stone in stones)
         if behind not in (0, 1):
-            counts = [sum(stone.colour == colour for stone in stones) for colour in (0, 1)]
-            raise ValueError(
-                f"expected stones of players in turn with {COLOURS[to_play]} to move, got "
-                f"{counts[0]} of black and {counts[1]} of white"
-            )
+            return self._out_of_turn(to_play), False
         first = to_play if behind == 0 else 1 - to_play
         rows, columns = size = self._size
         cells = [stone.cell for stone in stones]
@@ -291,16 +289,28 @@ class HTPServer:
             set_up(env, (of_first, of_second), behind)
         return env, first == 1
 
+    def _out_of_turn(self, to_play: int) -> BoardEnv:
+        """A position that no game leads to, as one colour has moved too often."""
+        env = self._env(self._size, False)
+        stones = self._stones()
+        state = new_state(env.game)
+        for stone in stones:
+            env.game.place(state, stone.cell, stone.colour)
+        state.ply = len(stones) + (len(stones) + to_play) % 2  # of which the parity tells who moves
+        env.begin_at(state, [])
+        return env
+
     # ---- settings --------------------------------------------------------------------------------
 
     def _time_settings(self, main: str, period: str, stones: str) -> str:
+        self._get_ready()
         self._clock.main, self._clock.period = seconds_of(main), seconds_of(period)
-        self._clock.stones = max(whole_number(stones), 0)
+        self._clock.stones = max(number_of(stones), 0)
         self._clock.start_game()
         return ""
 
     def _time_left(self, colour: str, left: str, stones: str = "0") -> str:
-        told = (seconds_of(left), max(whole_number(stones), 0))
+        told = (seconds_of(left), max(number_of(stones), 0))
         self._clock.told[colour_number(colour)] = told
         return ""
 
@@ -340,15 +350,16 @@ def colour_number(text: str) -> int:
     return found
 
 
-def whole_number(text: str) -> int:
+def number_of(text: str) -> int:
     """The number that a text is.
 
     Raises:
         ValueError: If it is none.
     """
-    if not re.fullmatch(r"[+-]?\d{1,9}", text, re.ASCII):
+    found = whole_number(text)
+    if found is None:
         raise ValueError(f"syntax error: expected a whole number, got {text:.40}")
-    return int(text)
+    return found
 
 
 def seconds_of(text: str) -> float:

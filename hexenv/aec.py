@@ -463,6 +463,8 @@ def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
     """
     if openings is None:
         return [Start.of(game, new_state(game))]
+    if not isinstance(openings, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected an opening's name or move lists, got {openings!r}")
     if not openings:
         raise ValueError("expected at least one opening, got none")
     starts: list[Start] = []

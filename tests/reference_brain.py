@@ -69,6 +69,8 @@ def move():
     x, y = next(cell for cell in cells if cell not in stones)
     say(f"MESSAGE move {answered}")
     say("DEBUG nothing to see")
+    if fault == "slow":
+        time.sleep(0.3)
     if fault == "noise":
         os.write(2, b"x" * 200_000)
     if fault == "suggest":
@@ -98,9 +100,11 @@ while True:
             size = (int(width), int(height or width))
             stones, answered = {}, 0
             say("ERROR I know 20 alone" if fault == "size" else "OK - everything is good")
+            if fault == "extra":
+                say("5,5")
         case "RESTART" if fault != "old":
             stones, answered = {}, 0
-            say("OK")
+            say("ok" if fault == "small" else "OK")
         case "BEGIN":
             move()
         case "TURN":
@@ -113,6 +117,12 @@ while True:
                 x, y, field = map(int, line.split(","))
                 stones[x, y] = field
             move()
+        case "SWAP2BOARD":
+            lines = []
+            while (line := command()) != "DONE":
+                lines.append(line)
+            answers = {0: "0,0 1,0 2, 0", 3: "3,0 4,0" if fault == "two" else "swap", 5: "SWAP"}
+            say("5,0" if fault == "stone" and lines else answers[len(lines)])
         case "INFO":
             pass
         case "END":

@@ -77,6 +77,8 @@ def do(name, *arguments):
             answered = 0
             return ""
         case "play":
+            if fault == "thinks":
+                time.sleep(0.6)
             if arguments[1] == "swap-pieces" and fault == "no-swap":
                 raise ValueError("illegal move")
             history.append((arguments[0].lower(), arguments[1].lower()))

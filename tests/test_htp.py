@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -168,7 +167,7 @@ def test_the_board_is_drawn_with_black_from_top_to_bottom():
         ("boardsize x", "? syntax error*"),
         ("boardsize 1", "? unacceptable size"),
         ("boardsize 20", "? unacceptable size"),
-        ("boardsize 99999999999", "? syntax error*"),
+        ("boardsize 99999999999", "? unacceptable size"),
         ("boardsize 5 5 5", "? syntax error*"),
         ("play", "? syntax error*"),
         ("play black", "? syntax error*"),
@@ -184,7 +183,6 @@ def test_the_board_is_drawn_with_black_from_top_to_bottom():
         ("play white resign", "="),
         ("genmove", "? syntax error*"),
         ("genmove empty", "? syntax error*"),
-        ("genmove black", "? expected stones of players in turn with black to move, got 1*"),
         ("time_settings 1 2", "? syntax error*"),
         ("time_settings a b c", "? syntax error*"),
         ("time_left black soon 0", "? syntax error*"),
@@ -220,19 +218,26 @@ def test_undo_to_the_start():
         ("", "black", "= a1"),
         ("", "white", "= a1"),  # white begins
         ("w b3", "black", "= a1"),
-        ("w b3 b a1", "white", "= b1"),
+        ("w b3 b a1", "white", "= a2"),
         ("b b3 b a1 w c1 w d1", "black", "= b1"),  # in another order
-        ("b b3 b a1", "white", "? expected*got 2 of black and 0 of white"),
-        ("b b3", "black", "? expected*got 1 of black and 0 of white"),
+        ("b b3 b a1", "white", "= b1"),  # a colour has moved too often
+        ("b b3", "black", "= a1"),
+        ("w b3 w a1", "white", "= b1"),
+        ("w b3 w a1", "black", "= b1"),
     ],
 )
 def test_whichever_colour_begins(moves, colour, answer):
     """Where white has begun, the agent sees the mirrored board: its first cells lie in a column."""
     words = moves.split()
     said = "".join(f"> play {words[n]} {words[n + 1]}\n< =\n" for n in range(0, len(words), 2))
-    is_mirrored = [*words, colour[0]][0] == "w"
-    expected = answer.replace("b1", "a2") if is_mirrored else answer
-    talk(f"> boardsize 5\n< =\n{said}> genmove {colour}\n< {expected}", Planned())
+    talk(f"> boardsize 5\n< =\n{said}> genmove {colour}\n< {answer}", Planned())
+
+
+@pytest.mark.parametrize("agent", ["uct:simulations=30", "rave:playout=bridges,simulations=30"])
+def test_a_colour_may_have_all_its_moves_at_once(agent):
+    moves = "> genmove white\n< = *\n" * 3
+    said = f"> boardsize 3\n< =\n> play b a1\n< =\n> play b c3\n< =\n{moves}> genmove b\n< = *\n"
+    talk(said, make_agent(agent, seed=1))
 
 
 def test_white_who_begins_still_joins_left_and_right():
@@ -391,6 +396,16 @@ def test_the_command_reads_lines_in_pieces_and_the_last_without_an_end(size):
     assert output == expected
 
 
+def test_the_first_board_is_ready_before_the_clock_runs():
+    class Ready(Planned):
+        def prepare(self, env):
+            self.ready = env.unwrapped.game.num_actions()
+
+    agent = Ready()
+    talk("> time_settings 0 1 1\n< =", agent)
+    assert agent.ready == 121
+
+
 def test_quit_is_answered_and_ends_it():
     with start_server() as server:
         output, _ = server.communicate(b"5 quit\nname\n", timeout=60)
@@ -546,10 +561,14 @@ def test_what_breaks_the_protocol_loses(fault, reason):
 
 
 def test_limits_of_50_ms_are_enforced():
-    started = time.monotonic()
     result = game_against(engine("hang", seconds=0.05, tolerance=1.0))
     assert result.forfeit == "no move in 0.05 s"
-    assert time.monotonic() - started < 2 * PROMPTLY
+
+
+def test_thinking_while_it_is_told_moves_is_on_the_clock():
+    result = game_against(engine("thinks", seconds=0.1, tolerance=0.4))
+    assert result.forfeit == "no move in 0.1 s"
+    assert len(result.actions) == 2
 
 
 def test_what_cannot_begin_is_an_error_and_no_forfeit():

@@ -10,14 +10,14 @@ from hexenv.games import base, openings
 from hexenv.games.base import EMPTY
 from hexenv.games.openings import PRO, Phase
 
-BALANCED: Final = (
+FIRST_STONES: Final = (
     ((0, 0), (1, 2), (3, -2)),
     ((0, 0), (-2, 1), (2, 3)),
     ((0, 0), (2, 0), (-3, 3)),
     ((-1, 0), (0, 2), (3, 1)),
     ((0, -1), (2, 1), (-2, 3)),
 )
-"""First three stones, black, white, black, as columns and rows from the centre."""
+"""Balanced openings: their stones, black, white, black, as columns and rows from the centre."""
 
 EVEN: Final = 0.1
 """Up to which value a position counts as even, so that two more stones are put down."""
@@ -26,7 +26,7 @@ EVEN: Final = 0.1
 def first_stones(rows: int, columns: int) -> list[list[int]]:
     """The cells of the balanced openings on a board."""
     centre = rows // 2 * columns + columns // 2
-    return [[centre + down * columns + right for right, down in stones] for stones in BALANCED]
+    return [[centre + down * columns + right for right, down in stones] for stones in FIRST_STONES]
 
 
 def colours_view(view: View) -> View:

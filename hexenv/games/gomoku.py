@@ -351,6 +351,11 @@ class Gomoku(NamedTuple):
         return base.line_cells(self, state, self.connect)
 
 
+def rule_name(rule: int) -> str:
+    """The name in `RULES` of a rule; renju's two forms have the same."""
+    return RULES[min(rule, RENJU)]
+
+
 def new(
     board_size: int | tuple[int, int] = 15,
     connect: int = 5,
