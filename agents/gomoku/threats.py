@@ -214,6 +214,8 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     state = search.positions[depth + 1]
     game.copy(search.positions[depth], state)
     game.step(state, cell)
+    if game.is_terminal(state):  # in renju, where black has no legal answer at all, a draw
+        return -1
     if state.counts[other, WINS] > 0 or state.counts[side, WINS] == 0:
         return -1
     answer = find_kind(game, state, side, WINS, 0)
