@@ -200,7 +200,8 @@ class AlphaBeta:
     Attributes:
         statistics: Of the last move: `values` has what the search saw of each legal action
             (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
-            `proven` the outcome if a win or loss was seen; `simulations` counts positions.
+            `proven` the outcome if a win or loss was seen, unless `patterns` left moves out;
+            `simulations` counts positions.
 
     Raises:
         ValueError: If an option is out of its range.
@@ -300,7 +301,7 @@ class AlphaBeta:
         tried = np.flatnonzero(scores > -np.inf)
         best = tried[scores[tried] == scores[tried].max()]
         action = int(best[int(self._rng.random() * len(best))])
-        self.statistics = _statistics(scores, tried, action, nodes, seconds)
+        self.statistics = _statistics(scores, tried, action, nodes, seconds, not self.patterns)
         return action
 
     def _deepen(
@@ -354,12 +355,13 @@ def _statistics(
     action: int,
     nodes: int,
     seconds: float,
+    tries_all: bool,
 ) -> Statistics:
-    """What the search found, in the form of any search."""
+    """What the search found, in the form of any search; nothing is proven by some of the moves."""
     visits = np.zeros(len(scores), np.int64)
     visits[tried] = 1
     values = np.zeros(len(scores))
     values[tried] = np.clip(scores[tried], -1, 1) + 0.0  # no -0
     best = float(scores.max())
-    proven = int(math.copysign(1, best)) if abs(best) > 1 else None
+    proven = int(math.copysign(1, best)) if tries_all and abs(best) > 1 else None
     return Statistics(visits, values, [action], nodes, seconds, proven)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection
+from numbers import Real
 from typing import Any, Final
 
 from hexenv.games.base import whole_number
@@ -19,8 +20,8 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
         simulations = whole_number("simulations", simulations)
         if simulations < 1:
             raise ValueError(f"expected at least one simulation, got {simulations}")
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise ValueError(f"expected a positive number of seconds, got {seconds}")
+    if seconds is not None and not (isinstance(seconds, Real) and 0 < seconds < math.inf):
+        raise ValueError(f"expected a positive number of seconds, got {seconds!r}")
     if simulations is None and seconds is None:
         simulations = DEFAULT_SIMULATIONS
     return simulations, seconds

@@ -1,6 +1,6 @@
 """RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
 
-from typing import Any, Final, Unpack
+from typing import Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,23 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 from hexenv.compiled import CompiledFunction
 
 MOST_DEPTH: Final = 400
+LEAF_FOURS: Final = 100
+"""How many fours are tried at a leaf for a win by them."""
+
+
+class Defaults(NamedTuple):
+    """The parameters of which the two forms have different defaults; see `RHMCTS`."""
+
+    n: int = 12
+    k: int = 1
+    depth: int = 0
+    c: float = 0.5
+    defend: float = 0.5
+    eager: bool = False
+
+
+SOUND: Final = Defaults()
+FAITHFUL: Final = Defaults(n=5, k=3, depth=20, c=2.5, defend=1.0, eager=True)
 
 
 class RHMCTS(TreeSearchAgent):
@@ -38,8 +55,8 @@ class RHMCTS(TreeSearchAgent):
     is proven, and the parameters' defaults are theirs.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
+        simulations: Simulations a move; with `eager` up to `n` more.
+        seconds: Seconds a move; with `eager` up to all children of a leaf more.
         n: How many candidates a node has where nothing is urgent; 12, faithful 5.
         k: Over how many simulations the result of a leaf is the mean; 1, faithful 3.
         depth: After how many plies a simulation is cut; 0, faithful 20.
@@ -85,16 +102,17 @@ class RHMCTS(TreeSearchAgent):
         faithful: bool = False,
         **options: Unpack[SearchOptions],
     ) -> None:
-        n = whole_number_within("n", _given(n, 5 if faithful else 12), 1, 400)
-        reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
+        given = FAITHFUL if faithful else SOUND
         bits = _heuristic_bits(heuristics)
-        weight = number_within("defend", _given(defend, 1.0 if faithful else 0.5), 0.0, 1e3)
         threats = options.setdefault("threats", not faithful)
-        knowledge: Any = ForcedMoves(n, reach, bits, weight)
-        if not faithful:
-            knowledge = Candidates(n, reach, bits, weight, 100 if threats else 0)
+        n = whole_number_within("n", _either(n, given.n), 1, 400)
+        reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
+        weight = number_within("defend", _either(defend, given.defend), 0.0, 1e3)
+        knowledge = (ForcedMoves if faithful else Candidates)(
+            n, reach, bits, weight, LEAF_FOURS if threats else 0
+        )
         selection = EvaluationPrior(
-            c=number_within("c", _given(c, 2.5 if faithful else 0.5)),
+            c=number_within("c", _either(c, given.c)),
             bias=number_within("bias", bias),
             widening=number_within("widening", widening),
             defend=weight,
@@ -105,8 +123,8 @@ class RHMCTS(TreeSearchAgent):
             is_sound=not faithful,
         )
         playout = GuidedPlayout(
-            k=whole_number_within("k", _given(k, 3 if faithful else 1), 1, 1000),
-            depth=whole_number_within("depth", _given(depth, 20 if faithful else 0), 0, MOST_DEPTH),
+            k=whole_number_within("k", _either(k, given.k), 1, 1000),
+            depth=whole_number_within("depth", _either(depth, given.depth), 0, MOST_DEPTH),
             defend=weight,
             heuristics=bits & ~0b100 if faithful else bits,
             scale=selection.scale,
@@ -115,11 +133,11 @@ class RHMCTS(TreeSearchAgent):
         if faithful:
             options.setdefault("solver", "off")
             options.setdefault("final_move", "value")
-        self.eager = bool(_given(eager, faithful))
+        self.eager = bool(_either(eager, given.eager))
         self._scores: NDArray[np.int64] = PUBLISHED if patterns is None else load_worth(patterns)
         super().__init__(Variant(selection, playout, WinLoss()), simulations, seconds, **options)
         self.variant = self.variant._replace(knowledge=knowledge)
-        self._selects_by_patterns = True
+        self._selects_by_patterns = self._sees_patterns = True
 
     def _study(self, view: View) -> View:
         return pattern_view(view, self._scores)
@@ -128,16 +146,16 @@ class RHMCTS(TreeSearchAgent):
         return compiled_search_eagerly if self.eager else super()._kernel()
 
 
-def _given(value: Any, default: Any) -> Any:
+def _either(value: Any, default: Any) -> Any:
     return default if value is None else value
 
 
-def _heuristic_bits(text: str) -> int:
+def _heuristic_bits(text: Any) -> int:
     """The heuristics whose digits a text has, as bits.
 
     Raises:
         ValueError: If it has anything else.
     """
-    if not set(text) <= set(ALL_HEURISTICS):
+    if not isinstance(text, str) or not set(text) <= set(ALL_HEURISTICS):
         raise ValueError(f"expected heuristics among {ALL_HEURISTICS}, got {text!r}")
     return sum(1 << int(digit) for digit in set(text))

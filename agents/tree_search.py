@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.gomoku.evaluation import SCALE
 from agents.gomoku.knowledge import FourThreats
 from agents.gomoku.minimax import ImplicitMinimax
 from agents.gomoku.opening_play import colours_view, opening_action
@@ -164,7 +165,8 @@ class TreeSearchAgent:
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 33 bytes, and more in variants that keep more.
         threats: In Gomoku and TicTacToe: whether to look for wins by threats, before the search
-            (fours, then threes as well) and at every new leaf (fours); see `agents.threats`.
+            (fours, then threes as well, for up to a fifth of `seconds`) and at every new leaf
+            (fours); see `agents.threats`.
         implicit_minimax: There as well: how much of a child's mean, 0 to 1, is replaced by the
             minimax value of the board evaluation; see `agents.gomoku.minimax`.
         route: How it plans; see `agents.search.foreign.planner_view`.
@@ -213,7 +215,8 @@ class TreeSearchAgent:
             self.variant = self.variant._replace(knowledge=FourThreats())
         share = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
         if share > 0.0:
-            selection: Any = ImplicitMinimax(self.variant.selection, share)
+            scale = getattr(self.variant.selection, "scale", SCALE)
+            selection: Any = ImplicitMinimax(self.variant.selection, share, scale)
             self.variant = self.variant._replace(selection=selection)
         self._selects_by_patterns = share > 0.0
         self._sees_patterns = threats or share > 0.0
@@ -284,11 +287,9 @@ class TreeSearchAgent:
 
     def _think(self, plain: View) -> int:
         """The action to play, after a search."""
-        started = time.perf_counter()
-        view = self._study(plain)
-        before_compiling = time.perf_counter()
+        view = self._study(plain)  # which compiles, as the solver may
         solver = self._threat_solver(view) if self.threats else None
-        started += time.perf_counter() - before_compiling
+        started = time.perf_counter()
         line = None if solver is None else self._solve(solver, view)
         if line is not None:
             return self._play_line(view, line, time.perf_counter() - started)

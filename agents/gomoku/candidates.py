@@ -10,10 +10,11 @@ The seven heuristics of RHMCTS, each with a number by which it can be switched o
 6. a four and a three at once;
 7. two threes at once.
 
-Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives all moves
-that do not lose at once. Otherwise the best cells near the stones are candidates (`list_best`), and
-the last two make cells better. (The text plays one move for each heuristic: `list_forced`. But its
-fourth is unsound, as one's own fours come first, and so are the sixth and seventh.)
+Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives a move
+that wins (1, 3, 5), or all that may not lose (2, 4, 5). Otherwise the best cells near the stones
+are candidates (`list_best`), and the last two make cells better. (The text plays one move for each
+heuristic: `list_forced`. But its fourth is unsound, as one's own fours come first, and so are the
+sixth and seventh.)
 """
 
 from typing import Any, Final
@@ -34,6 +35,8 @@ from hexenv.compiled import kernel
 from hexenv.games.base import Actions, State
 
 ALL_HEURISTICS: Final = "1234567"
+ALL_BITS: Final = 0b11111110
+"""The same, as a bit each."""
 
 
 @kernel
@@ -43,17 +46,17 @@ def applies(heuristics: int, number: int) -> bool:
 
 
 @kernel
-def least_double(heuristics: int, open_four: int) -> int:
-    """The least kind of two fives at once that anybody looks at; `open_four`: 3 or 4."""
-    if applies(heuristics, 5):
-        return TWO_FOURS
-    return OPENS_FOUR if applies(heuristics, open_four) else WINS
+def doubles(heuristics: int, open_four: int) -> tuple[int, int]:
+    """The least and the greatest kind of two fives at once that anybody looks at.
 
-
-@kernel
-def most_double(heuristics: int, open_four: int) -> int:
-    """The greatest such kind."""
-    return OPENS_FOUR if applies(heuristics, open_four) else TWO_FOURS
+    Args:
+        heuristics: Which are switched on.
+        open_four: The number of the one about open fours: 3 for one's own, 4 for the other's.
+    """
+    least = TWO_FOURS if applies(heuristics, 5) else WINS
+    if applies(heuristics, open_four):
+        return min(least, OPENS_FOUR), OPENS_FOUR
+    return least, TWO_FOURS
 
 
 @kernel
@@ -82,10 +85,10 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
         return WINS
     if applies(heuristics, 2) and state.counts[other, WINS] > 0:
         return -WINS
-    least, most = least_double(heuristics, 3), most_double(heuristics, 3)
+    least, most = doubles(heuristics, 3)
     if has_allowed(game, state, player, least, most):
         return OPENS_FOUR
-    least, most = least_double(heuristics, 4), most_double(heuristics, 4)
+    least, most = doubles(heuristics, 4)
     if has_allowed(game, state, other, least, most):
         return -OPENS_FOUR
     return QUIET
@@ -100,7 +103,9 @@ def list_urgent(
     stops: NDArray[np.int32],
     out: Actions,
 ) -> int:
-    """The moves that heuristics 1 to 5 leave, where one of them applies; all others lose.
+    """The moves that heuristics 1 to 5 leave, where one of them applies.
+
+    Where there is a win, one that wins; else all others lose.
 
     Args:
         game: A `PatternGame`.
@@ -122,10 +127,10 @@ def list_urgent(
         count = list_kinds(game, state, other, WINS, WINS, out)
         return keep_allowed(game, state, player, count, out)
     if urgent == OPENS_FOUR:
-        least, most = least_double(heuristics, 3), most_double(heuristics, 3)
+        least, most = doubles(heuristics, 3)
         return min(1, list_kinds(game, state, player, least, most, out))
     if urgent == -OPENS_FOUR:
-        least, most = least_double(heuristics, 4), most_double(heuristics, 4)
+        least, most = doubles(heuristics, 4)
         return list_defences(game, state, other, least, most, trial, stops, out)
     return 0
 
@@ -142,14 +147,52 @@ def keep_allowed(game: Any, state: State, player: int, count: int, out: Actions)
 
 
 @kernel
+def list_blocks(
+    game: Any, state: State, attacker: int, trial: State, stops: NDArray[np.int32], out: Actions
+) -> int:
+    """Where open fours would be made, and where the fives after them would be; how many.
+
+    Args:
+        game: A `PatternGame`.
+        state: The position; the other side is to move.
+        attacker: Who would make them.
+        trial: A position to try them in.
+        stops: ``(cells,)`` of scratch space.
+        out: Receives the cells that are free to the other side.
+    """
+    stops[:] = 0
+    count = list_kinds(game, state, attacker, OPENS_FOUR, OPENS_FOUR, out)
+    for i in range(count):
+        game.copy(state, trial)
+        game.put(trial, attacker, int(out[i]))
+        stops[out[i]] = 1
+        for cell in range(game.num_actions()):
+            if game.kind(trial, attacker, cell) == WINS:
+                stops[cell] = 1
+    count = 0
+    for cell in range(game.num_actions()):
+        if stops[cell] == 1 and game.allows(state, 1 - attacker, cell):
+            out[count] = cell
+            count += 1
+    return count
+
+
+@kernel
 def list_forced(
-    game: Any, state: State, heuristics: int, defend: float, rng: Any, out: Actions
+    game: Any,
+    state: State,
+    heuristics: int,
+    defend: float,
+    trial: State,
+    stops: NDArray[np.int32],
+    rng: Any,
+    out: Actions,
 ) -> int:
     """The one move that the first heuristic to apply plays, as the text has it.
 
     One's own move comes before stopping the other side's. Of several cells the best is played, but
-    against an open four one is drawn, with probabilities in proportion to their points: where the
-    open four would be made, or at the ends that it needs.
+    against an open four one of `list_blocks` is drawn, with probabilities in proportion to their
+    points.
 
     Returns:
         1, or 0 where no heuristic applies.
@@ -163,7 +206,10 @@ def list_forced(
             number = own_number[i] if side == player else other_number[i]
             if not applies(heuristics, number) or state.counts[side, kinds[i]] == 0:
                 continue
-            count = list_kinds(game, state, side, kinds[i], kinds[i], out)
+            if number == 4:
+                count = list_blocks(game, state, side, trial, stops, out)
+            else:
+                count = list_kinds(game, state, side, kinds[i], kinds[i], out)
             if side != player:
                 count = keep_allowed(game, state, player, count, out)
             if count > 0:

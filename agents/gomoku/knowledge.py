@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
-from agents.gomoku.candidates import list_best, list_forced, list_urgent
+from agents.gomoku.candidates import ALL_BITS, list_best, list_forced, list_urgent
 from agents.gomoku.threats import count_kinds, new_four_search, search_fours
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
@@ -93,7 +93,7 @@ class Candidates(NamedTuple):
     """How many of them."""
     reach: int = 2
     """How far from a stone."""
-    heuristics: int = 0b11111110
+    heuristics: int = ALL_BITS
     """Which heuristics are switched on: bit i for the i-th."""
     defend: float = 0.5
     """What the other side's points on a cell count, against one's own."""
@@ -129,14 +129,19 @@ class ForcedMoves(NamedTuple):
 
     n: int = 5
     reach: int = 2
-    heuristics: int = 0b11111110
+    heuristics: int = ALL_BITS
     defend: float = 1.0
+    budget: int = 0
+    """How many fours to try at a leaf for a win by them; 0: none."""
+    search: Any = None
+    """A `FourSearch`."""
     scratch: Any = None
     """A `Scratch`."""
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):
-            count = list_forced(game, state, self.heuristics, self.defend, rng, out)
+            trial, stops = self.scratch.trial[0], self.scratch.stops
+            count = list_forced(game, state, self.heuristics, self.defend, trial, stops, rng, out)
             if count > 0:
                 return count
         return list_near(game, state, self.n, self.reach, self.defend, 0, self.scratch, out)
@@ -145,7 +150,7 @@ class ForcedMoves(NamedTuple):
         return False
 
     def decides(self, game: Any, state: State) -> bool:
-        return False
+        return wins_by_fours(game, state, self.search, self.budget)
 
     def with_memory(self, game: PatternGame) -> "ForcedMoves":
-        return self._replace(scratch=new_scratch(game))
+        return self._replace(search=new_four_search(game), scratch=new_scratch(game))

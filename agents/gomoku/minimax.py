@@ -1,8 +1,9 @@
 """Implicit minimax back-ups: means of simulations, mixed with minimax values of the evaluation.
 
-Lanctot, Winands, Pepels and Sturtevant 2014, section III: where a selection rule reads a child's
-mean Q it reads (1 - a) Q + a v instead. The minimax value v of a leaf is the board evaluation, and
-that of a node the best of its children's, for the player to move there.
+Lanctot, Winands, Pepels and Sturtevant 2014, section III: a selection rule has (1 - a) Q + a v in
+the place of a child's mean Q, which adds a (v - Q) to the score. (It is added whole to the score of
+rules that mix Q with something else themselves, as RAVE does.) The minimax value v of a leaf is the
+board evaluation, and that of a node the best of its children's, for the player to move there.
 """
 
 from typing import Any, NamedTuple

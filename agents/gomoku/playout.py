@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gomoku.board import WINS
-from agents.gomoku.candidates import applies, draw_cell, list_best
+from agents.gomoku.candidates import ALL_BITS, applies, draw_cell, list_best
 from agents.gomoku.evaluation import SCALE, evaluate_board
 from agents.gomoku.knowledge import new_scratch
 from agents.gomoku.threats import find_kind
@@ -32,7 +32,7 @@ class GuidedPlayout(NamedTuple):
     reach: int = 1
     """How far they are from a stone."""
     defend: float = 0.5
-    heuristics: int = 0b11111110
+    heuristics: int = ALL_BITS
     scale: float = SCALE
     judges: bool = True
     """Whether a simulation that is cut has the evaluation for its result, or counts as drawn."""

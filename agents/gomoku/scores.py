@@ -30,14 +30,14 @@ def worth_array(worth: dict[str, int]) -> NDArray[np.int64]:
     """``(len(PATTERNS),)``: what the classes are worth; those that are not named, nothing.
 
     Raises:
-        ValueError: If there is no such class, or its worth is no whole number of at most 10^9.
+        ValueError: If there is no such class, or its worth is no whole number from 0 to 10^9.
     """
     array = np.zeros(len(PATTERNS), np.int64)
     for name, value in worth.items():
         if name not in PATTERNS:
             raise ValueError(f"expected a pattern of {', '.join(PATTERNS)}, got {name!r}")
-        if type(value) is not int or abs(value) > 10**9:
-            raise ValueError(f"expected a whole number up to 10^9 for {name}, got {value!r}")
+        if type(value) is not int or not 0 <= value <= 10**9:
+            raise ValueError(f"expected a whole number from 0 to 10^9 for {name}, got {value!r}")
         array[PATTERNS.index(name)] = value
     array.setflags(write=False)
     return array
@@ -51,8 +51,10 @@ def load_worth(path: str | os.PathLike[str]) -> NDArray[np.int64]:
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is no such object.
+        ValueError: If it is no such object, or `path` is no path.
     """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected the path of a file of patterns, got {path!r}")
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gomoku.board import OPENS_FOUR, WINS
-from agents.gomoku.candidates import merit, urgency
+from agents.gomoku.candidates import ALL_BITS, merit, urgency
 from agents.gomoku.evaluation import SCALE, evaluate_board
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import no_memory, no_moves, no_update
@@ -61,17 +61,20 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
         extras.prior[child] /= total
     extras.worth[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
     is_all = tree.child_count[node] == game.num_actions() - state.ply
-    extras.whole[node] = is_all or (self.is_sound and is_forced(game, state, self.heuristics))
+    extras.whole[node] = is_all or (self.is_sound and covers_all(game, state, self.heuristics))
 
 
 @kernel
-def is_forced(game: Any, state: State, heuristics: int) -> bool:
-    """Whether `list_urgent` leaves out nothing but moves that lose."""
+def covers_all(game: Any, state: State, heuristics: int) -> bool:
+    """Whether `list_urgent` leaves out nothing but moves that lose.
+
+    (A white stone far away may make black's open four a forbidden move: in renju nobody knows.)
+    """
     player = game.to_play(state)
     urgent = urgency(game, state, heuristics)
     if urgent == -WINS:
         return state.counts[player, WINS] == 0
-    if urgent == -OPENS_FOUR:
+    if urgent == -OPENS_FOUR and not game.bars(1 - player):
         return state.counts[player, WINS] + state.counts[1 - player, WINS] == 0
     return False
 
@@ -97,9 +100,9 @@ class EvaluationPrior(NamedTuple):
     defend: float = 0.5
     sharpness: float = 0.5
     scale: float = SCALE
-    heuristics: int = 0b11111110
+    heuristics: int = ALL_BITS
     """Which heuristics the candidates are found by."""
-    forks: int = 0b11111110
+    forks: int = ALL_BITS
     """Which of them add to the points."""
     is_sound: bool = True
     """Whether what is urgent is all that matters."""
@@ -124,11 +127,11 @@ class EvaluationPrior(NamedTuple):
         return weight, tree.extras.worth[node] - self.fpu, allowed
 
     def score(self, tree: Tree, child: int, prepared: tuple[float, float, int]) -> float:
-        weight, urgency, allowed = prepared
+        weight, unvisited, allowed = prepared
         if tree.extras.rank[child] >= allowed:
             return -np.inf
         visits = tree.visits[child]
-        mean = tree.value[child] if visits > 0 else urgency
+        mean = tree.value[child] if visits > 0 else unvisited
         share = tree.extras.prior[child] / (1.0 + visits)
         if self.bias == 0.0:
             return mean + weight * share

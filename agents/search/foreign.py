@@ -180,6 +180,10 @@ class ForeignGame:
         if not hasattr(space, "n") or getattr(space, "start", None) != 0:
             raise ValueError(f"expected a Discrete action space from 0, got {space}")
         self._num_actions = int(space.n)
+        self._name = str(env)
+
+    def __repr__(self) -> str:
+        return f"the environment {self._name}"
 
     def num_actions(self) -> int:
         return self._num_actions
