@@ -417,6 +417,6 @@ def _announcement(
 ) -> Generator[None, None, None]:
     names = ", ".join(sorted(cls.__name__ for cls in classes)) or "numbers and arrays"
     often = "once" if is_kept else "in every process"
-    line = f"hexenv: compiling {function.__name__} for {names} ({often}, some seconds)"
+    line = f"hexenv: compiling {function.__name__} for {names} ({often}, seconds to minutes)"
     with numba_event.install_listener("numba:compile", _Announcer(function, line)):
         yield

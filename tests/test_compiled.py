@@ -151,7 +151,7 @@ def sums(place):
 def test_later_processes_load_what_the_first_compiled_until_a_rule_is_edited(place):
     first = place.run(COUNT_PATHS)
     kept = place.cache()
-    line = "hexenv: compiling count_paths for TicTacToe (once, some seconds)"
+    line = "hexenv: compiling count_paths for TicTacToe (once, seconds to minutes)"
     assert first == ("54720", [line])
     assert kept
     assert all(file.is_relative_to(place.beside) for file in kept)
@@ -183,7 +183,7 @@ def test_an_edited_kernel_of_a_search_is_compiled_anew_and_nothing_else_is(place
     before = place.run(SEARCH)
     assert before.announcements == [
         "hexenv: compiling search for NoKnowledge, NoSolver, TicTacToe, Tree, UCB1, Uniform, "
-        "Variant, WinLoss (once, some seconds)"
+        "Variant, WinLoss (once, seconds to minutes)"
     ]
     for module in ("hexenv/render/ansi.py", "hexenv/aec.py", "agents/uct.py"):
         with (place.path / module).open("a") as file:
@@ -206,7 +206,7 @@ def test_a_function_of_plain_arguments(place):
         "compiled_halve = CompiledFunction(halve)\n",
     )
     program = "import plain; print(plain.compiled_halve(3), plain.compiled_halve(4.0))"
-    line = "hexenv: compiling halve for numbers and arrays (once, some seconds)"
+    line = "hexenv: compiling halve for numbers and arrays (once, seconds to minutes)"
     assert place.run(program) == ("1.5 2.0", [line, line])
     assert len([file for file in place.cache() if file.suffix == ".nbc"]) == 2
 
@@ -231,7 +231,7 @@ def test_where_nothing_is_writable_it_is_compiled_in_every_process(sums):
     sums.beside.parent.mkdir()
     sums.beside.write_text("in the way")
     (sums.path / "user").write_text("in the way")
-    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    line = "hexenv: compiling add_up for Rule (in every process, seconds to minutes)"
     no_home = "~nobody-of-this-name/cache"
     assert sums.run(ADD_UP, XDG_CACHE_HOME=no_home) == ("60", [line])
     assert not sums.cache()
@@ -243,7 +243,7 @@ def test_code_is_not_kept_where_an_edit_would_not_change_its_place(sums):
     (directory,) = sums.beside.iterdir()
     rmtree(directory)
     directory.write_text("numba looks for another place, beside the function")
-    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    line = "hexenv: compiling add_up for Rule (in every process, seconds to minutes)"
     assert sums.run(ADD_UP) == ("60", [line])
     assert not sums.cache()
 
@@ -262,7 +262,7 @@ def test_the_place_that_the_user_sets_is_respected(sums):
 def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):
     sums.write("own/theirs.py", "import numba\n@numba.njit(cache=True)\ndef two(): return 2\n")
     program = ADD_UP + "import numba, own.theirs\nprint(own.theirs.two(), [numba.config.CACHE_DIR])"
-    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    line = "hexenv: compiling add_up for Rule (once, seconds to minutes)"
     assert sums.run(program) == ("60\n2 ['']", [line])
     kept = sums.cache()
     own = {file.parent for file in kept if file.name.startswith("theirs.two")}
@@ -288,7 +288,7 @@ from numba.core.caching import IndexDataCacheFile
 def save(*_): raise OSError("no space left")
 IndexDataCacheFile.save = save
 """
-    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    line = "hexenv: compiling add_up for Rule (once, seconds to minutes)"
     assert sums.run(program + ADD_UP) == ("60", [line])
     assert not sums.cache()
 
@@ -445,7 +445,7 @@ def test_rules_within_tuples_and_within_rules(sums):
     sums.edit("rules.py", "10 * number + self.offset", "self.weight[0].weigh(number)")
     sums.write("sums.py", SUMS.replace("rule.weigh(number)", "rule[0].weigh(number)"))
     program = "from weights import Weight" + ADD_UP.replace("Rule()", "(Rule((Weight(),)), 0)")
-    line = "hexenv: compiling add_up for Rule, Weight (once, some seconds)"
+    line = "hexenv: compiling add_up for Rule, Weight (once, seconds to minutes)"
     assert sums.run(program) == ("60", [line])
     sums.edit("weights.py", "10 * number", "20 * number")
     assert sums.run(program) == ("120", [line])
@@ -454,7 +454,7 @@ def test_rules_within_tuples_and_within_rules(sums):
 @needs_compiler
 def test_a_class_of_a_script_is_not_kept(sums):
     sums.write("run.py", RULE + ADD_UP.replace("from rules import Rule\n", ""))
-    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    line = "hexenv: compiling add_up for Rule (in every process, seconds to minutes)"
     for _ in range(2):
         assert sums.run("run.py") == ("60", [line])
         assert not sums.cache()
@@ -464,7 +464,7 @@ def test_a_class_of_a_script_is_not_kept(sums):
 def test_a_class_within_a_function_is_not_kept(sums):
     body = RULE.replace("\n", "\n    ")
     sums.write("rules.py", f"def make():{body}\n    return Rule\nRule = make()\n")
-    line = "hexenv: compiling add_up for Rule (in every process, some seconds)"
+    line = "hexenv: compiling add_up for Rule (in every process, seconds to minutes)"
     assert sums.run(ADD_UP) == ("60", [line])
     assert not sums.cache()
 
@@ -531,7 +531,7 @@ def work(_):
 with ThreadPoolExecutor(2) as pool:
     print(list(pool.map(work, range(2))))
 """
-    line = "hexenv: compiling add_up for Rule (once, some seconds)"
+    line = "hexenv: compiling add_up for Rule (once, seconds to minutes)"
     assert sums.run(program) == ("[60, 60]", [line])
 
 

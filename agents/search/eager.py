@@ -3,9 +3,15 @@
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
+from agents.search.mcts import (
+    Variant,
+    count_simulation,
+    descend,
+    is_settled,
+    prove_root,
+    simulate_leaf,
+)
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
 from hexenv.compiled import CompiledFunction, kernel
@@ -53,30 +59,6 @@ def search_eagerly(
             simulate_leaf(game, state, tree, leaf, variant, rng, buffer, simulation)
             done += 1
     return done
-
-
-@kernel
-def simulate_leaf(
-    game: Any,
-    state: Any,
-    tree: Tree,
-    leaf: int,
-    variant: Any,
-    rng: np.random.Generator,
-    buffer: NDArray[np.int32],
-    simulation: Simulation,
-) -> None:
-    """Find the outcome of a simulation that has come to a leaf, and count it."""
-    if not is_settled(game, state, tree, leaf, variant, simulation):
-        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
-    count_simulation(tree, variant, simulation)
-
-
-@kernel
-def count_simulation(tree: Tree, variant: Any, simulation: Simulation) -> None:
-    """Count a simulation in the nodes on its path, and let the tree policy learn from it."""
-    back_up(tree, variant, simulation)
-    variant.selection.update(tree, simulation)
 
 
 @kernel

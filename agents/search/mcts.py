@@ -155,6 +155,32 @@ def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
 
 
 @inlined_kernel
+def simulate_leaf(
+    game: Any,
+    state: Any,
+    tree: Tree,
+    leaf: int,
+    variant: Any,
+    rng: np.random.Generator,
+    buffer: NDArray[np.int32],
+    simulation: Simulation,
+) -> None:
+    """Find the outcome of a simulation that has come to a leaf, and count it."""
+    if not is_settled(game, state, tree, leaf, variant, simulation):
+        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+    count_simulation(tree, variant, simulation)
+
+
+@inlined_kernel
+def count_simulation(tree: Tree, variant: Any, simulation: Simulation) -> None:
+    """Count a simulation in the nodes on its path, and let the variant's parts learn from it."""
+    back_up(tree, variant, simulation)
+    variant.selection.update(tree, simulation)
+    variant.playout.update(tree, simulation)
+    variant.reward.update(tree, simulation)
+
+
+@inlined_kernel
 def prove_root(tree: Tree, variant: Any) -> None:
     """Prove a root that was a child once, if its children decide it."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
@@ -201,12 +227,7 @@ def search(
             return done
         game.copy(root, state)
         leaf = descend(game, state, tree, variant, rng, buffer, simulation, True)
-        if not is_settled(game, state, tree, leaf, variant, simulation):
-            simulation.result[0] = playout.simulate(game, state, rng, buffer, simulation)
-        back_up(tree, variant, simulation)
-        selection.update(tree, simulation)
-        playout.update(tree, simulation)
-        reward.update(tree, simulation)
+        simulate_leaf(game, state, tree, leaf, variant, rng, buffer, simulation)
     return simulations
 
 
