@@ -25,6 +25,16 @@ def hold(transcript, answer):
     assert answers == []
 
 
+class Timed:
+    """Of an agent (a mixin): a budget in seconds, and what it was at each move."""
+
+    seconds = 3.0
+
+    def act(self, env):
+        self.__dict__.setdefault("budgets", []).append(self.seconds)
+        return super().act(env)
+
+
 def start(command, **options):
     """A server as a process, with pipes to its three streams."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -53,3 +63,16 @@ def assert_bears_a_gone_reader(server, said, answered, more):
         errors = server.stderr.read()
         assert server.wait(timeout=60) == 0
     assert errors == b""
+
+
+def assert_a_copy_plays_by_itself(agent, env, copied):
+    """A copied engine starts a process of its own; both begin a game with action 0."""
+    env.reset()
+    assert agent.act(env) == 0
+    twin = copied(agent)
+    assert twin.act(env) == 0
+    agent.close()
+    env.step(0)
+    env.step(1)
+    assert twin.act(env) == 2  # the first cell that is empty
+    twin.close()

@@ -16,7 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conversations import assert_bears_a_gone_reader, hold, say_in_pieces, start
+from conversations import (
+    Timed,
+    assert_a_copy_plays_by_itself,
+    assert_bears_a_gone_reader,
+    hold,
+    say_in_pieces,
+    start,
+)
 from environments import hearing_interrupts
 from test_engine_process import PROMPTLY, ends, sees_processes
 
@@ -464,14 +471,10 @@ def test_limits_of_time():
 
 
 def test_the_budget_is_what_the_manager_says_less_a_margin():
-    class Timed(Planned):
-        seconds = 3.0
+    class TimedPlanned(Timed, Planned):
+        pass
 
-        def act(self, env):
-            budgets.append(self.seconds)
-            return super().act(env)
-
-    budgets = []
+    agent = TimedPlanned()
     talk(
         """
         > START 15
@@ -485,9 +488,9 @@ def test_the_budget_is_what_the_manager_says_less_a_margin():
         > TURN 6,5
         < 2,0
         """,
-        Timed(),
+        agent,
     )
-    warm_up, own, second, fast = budgets
+    warm_up, own, second, fast = agent.budgets
     assert (warm_up, own, fast) == (0.001, 3.0, 0.001)
     assert 0.5 < second <= 0.885
 
@@ -833,17 +836,7 @@ def test_limits_out_of_range_are_refused(options):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
 def test_a_copy_starts_an_engine_of_its_own(copied):
-    agent = engine()
-    env = gomoku_v0.env(6)
-    env.reset()
-    assert agent.act(env) == 0
-    twin = copied(agent)
-    assert twin.act(env) == 0
-    agent.close()
-    env.step(0)
-    env.step(1)
-    assert twin.act(env) == 2
-    twin.close()
+    assert_a_copy_plays_by_itself(engine(), gomoku_v0.env(6), copied)
 
 
 def test_an_engine_in_a_tournament(tmp_path):

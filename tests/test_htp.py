@@ -15,7 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conversations import assert_bears_a_gone_reader, hold, say_in_pieces, start
+from conversations import (
+    Timed,
+    assert_a_copy_plays_by_itself,
+    assert_bears_a_gone_reader,
+    hold,
+    say_in_pieces,
+    start,
+)
 from test_engine_process import PROMPTLY
 
 from agents import HTPEngine, RandomAgent
@@ -343,14 +350,10 @@ def test_limits_of_time():
 
 
 def test_the_budget_is_what_the_controller_says_less_a_margin():
-    class Timed(Planned):
-        seconds = 3.0
+    class TimedPlanned(Timed, Planned):
+        pass
 
-        def act(self, env):
-            budgets.append(self.seconds)
-            return super().act(env)
-
-    budgets = []
+    agent = TimedPlanned()
     talk(
         """
         > boardsize 5
@@ -372,9 +375,9 @@ def test_the_budget_is_what_the_controller_says_less_a_margin():
         > genmove white
         < = d1
         """,
-        Timed(),
+        agent,
     )
-    warm_up, own, second, short, none = budgets
+    warm_up, own, second, short, none = agent.budgets
     assert (warm_up, own, none) == (0.001, 3.0, 0.001)
     assert 0.5 < second <= 0.885
     assert 0.001 <= short <= 0.03
@@ -588,14 +591,7 @@ def test_what_cannot_begin_is_an_error_and_no_forfeit():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
 def test_a_copy_starts_an_engine_of_its_own(copied):
-    agent = engine()
-    env = hex_v0.env(4)
-    env.reset()
-    assert agent.act(env) == 0
-    twin = copied(agent)
-    assert twin.act(env) == 0
-    agent.close()
-    twin.close()
+    assert_a_copy_plays_by_itself(engine(), hex_v0.env(4), copied)
 
 
 def test_an_engine_in_a_tournament(tmp_path):
