@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from hexenv.games import base
+from hexenv.games import base, gomoku
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Along the row, down the column, the falling diagonal, the rising one."""
@@ -114,6 +114,16 @@ def line_cells(rows, columns, cell, direction):
         cells.append(row * columns + column)
         row, column = row + down, column + right
     return cells, back
+
+
+def countings(rules):
+    """How the stones of player 0 and of player 1 count: names for `SlowLines`."""
+    by_rule = {
+        "freestyle": ("free", "free"),
+        "standard": ("exact", "exact"),
+        "renju": ("renju", "free"),
+    }
+    return by_rule[gomoku.rule_name(rules.rule)]
 
 
 # ---- fives and fours -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from gomoku_oracles import (
     SlowBoard,
     SlowLines,
     bits,
+    countings,
     line_cells,
     stones,
     with_stone,
@@ -18,7 +19,7 @@ from gomoku_oracles import (
 
 from agents.gomoku import board, scores
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.games import base, gomoku, notation
+from hexenv.games import base, gomoku, notation, renju
 from hexenv.games.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
 
 JIT = not numba.config.DISABLE_JIT
@@ -292,14 +293,14 @@ def places_of(text, direction, size):
     return sorted(found)
 
 
-@pytest.mark.parametrize("rule", gomoku.RULES[:2])
+@pytest.mark.parametrize("rule", gomoku.RULES)
 @pytest.mark.parametrize("direction", range(4))
 def test_patterns_by_hand_wherever_they_fit_on_the_board(direction, rule):
     rules = gomoku.new(17, 5, rule)
     game = board.new(rules)
     fitted = 0
     for text, *expected in FIVE_IN_A_ROW:
-        name = expected[gomoku.RULES.index(rule)]
+        names = dict(zip(COUNTINGS, expected, strict=True))
         places = places_of(text, direction, 17)
         fitted += bool(places)
         some = {*places[:1], *places[-1:], *places[:: 4 if JIT else 100]}
@@ -311,6 +312,7 @@ def test_patterns_by_hand_wherever_they_fit_on_the_board(direction, rule):
             asked = cells[text.strip("|").index("x")]
             studied = board.state_of(game, state)
             code = int(studied.codes[board.STONES, asked])
+            name = names[countings(rules)[player]]
             assert PATTERNS[code >> 4 * direction & 15] == name, (text, cells)
     both_ends = [text for text, *_ in FIVE_IN_A_ROW if text[0] == text[-1] == "|"]
     too_short = 0 if direction > 1 else len(both_ends)  # such lines are diagonals
@@ -331,6 +333,9 @@ BOARDS = {
     "6-connect-4-standard": gomoku.new(6, 4, "standard"),
     "4x9-connect-3": gomoku.new((4, 9), 3),
     "7-connect-6-standard": gomoku.new(7, 6, "standard"),
+    "15-renju": gomoku.new(15, rule="renju"),
+    "7-renju": gomoku.new(7, rule="renju"),
+    "9-renju-loses": gomoku.new(9, rule="renju", forbidden="loses"),
 }
 POSITIONS = 10_000 if JIT else 60
 
@@ -372,8 +377,28 @@ def wins_are_those_of_the_rules(game, state):
 
 
 @kernel
+def barred_cells_are_those_of_the_rules(game, state):
+    """Whether the cells that renju forbids are known, and those where the lines alone say so."""
+    if game.is_terminal(state):
+        return True
+    for side in range(2):
+        for cell in range(game.num_actions()):
+            if game.owner(state, cell) != base.EMPTY:
+                continue
+            reason = renju.ALLOWED
+            if game.bars(side):
+                reason = game.rules.verdict(state, cell)
+            by_lines = reason in (renju.OVERLINE, renju.FOUR_AND_FOUR)
+            if (game.kind(state, side, cell) == board.BARRED) != by_lines:
+                return False
+            if game.allows(state, side, cell) != (reason <= renju.FIVE):
+                return False
+    return True
+
+
+@kernel
 def pick_cell(game, state, rng, style):
-    """A random empty cell: anywhere (style 0), near the centre (1), near the last stone (2)."""
+    """A random legal cell: anywhere (style 0), near the centre (1), near the last stone (2)."""
     rows, columns = game.rules.rows, game.rules.columns
     while True:
         row, column = int(rng.random() * rows), int(rng.random() * columns)
@@ -385,8 +410,9 @@ def pick_cell(game, state, rng, style):
             row = last // columns + int(rng.random() * 5) - 2
             column = last % columns + int(rng.random() * 5) - 2
             row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
-        if game.owner(state, row * columns + column) == base.EMPTY:
-            return row * columns + column
+        cell = row * columns + column
+        if game.owner(state, cell) == base.EMPTY and not game.rules.is_barred(state, cell):
+            return cell
 
 
 @kernel
@@ -405,7 +431,7 @@ def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
 
     Returns:
         How many positions are wrong: after a move, after another one, and once it is taken back;
-        and how many disagree with the rules about wins.
+        and how many disagree with the rules about wins, or about what is forbidden.
     """
     state, fresh, before = scratch[0], scratch[1], scratch[2]
     wrong = 0
@@ -427,6 +453,7 @@ def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
         game.step(state, pick_cell(game, state, rng, style))
         wrong += not is_as_studied(game, state, fresh)
         unlike_rules += not wins_are_those_of_the_rules(game, state)
+        unlike_rules += not barred_cells_are_those_of_the_rules(game, state)
         cell = int(rng.random() * game.num_actions())
         asked[number] = cell
         for row in range(3):
@@ -447,7 +474,7 @@ class SlowCells:
 
     def __init__(self, rules):
         self.rules = rules
-        self.slow = SlowLines(rules.connect, ("free", "exact")[rules.rule])
+        self.slow = [SlowLines(rules.connect, counting) for counting in countings(rules)]
         self.cells = [
             [self._window(cell, direction) for direction in range(4)]
             for cell in range(rules.num_actions())
@@ -466,16 +493,18 @@ class SlowCells:
         for window in self.cells[cell]:
             text = "".join([symbols.get(owners[place], "#") for place in window])
             text = with_stone(text, self.rules.connect)
-            found.append(self.slow.classify(text, self.rules.connect))
+            found.append(self.slow[side].classify(text, self.rules.connect))
         return found
 
 
-def kind_of(classes):
-    """What four classes make together."""
+def kind_of(classes, is_barred=False):
+    """What four classes make together; `is_barred` for a side that is barred from some of it."""
     fours = classes.count("four") + 2 * classes.count("double_four")
     threes = classes.count("open_three") + classes.count("broken_three")
     if "five" in classes:
         return board.WINS
+    if is_barred and ("overline" in classes or fours + classes.count("open_four") > 1):
+        return board.BARRED
     if "open_four" in classes:
         return board.OPENS_FOUR
     if fours > 1:
@@ -506,6 +535,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
     assert found == (0, 0)
 
     slow = SlowCells(rules)
+    bars = [counting == "renju" for counting in countings(rules)]
     worth = {name: scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS}
     seen = set()
     for number in range(POSITIONS):
@@ -517,7 +547,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
             seen.update(classes)
             if owner == base.EMPTY:
                 assert names_of(codes[number, side]) == classes
-                assert kinds[number, side] == kind_of(classes)
+                assert kinds[number, side] == kind_of(classes, bars[side])
                 assert points[number, side] == sum(worth[name] for name in classes)
             else:
                 assert codes[number, side] == kinds[number, side] == points[number, side] == 0
@@ -528,6 +558,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
     if JIT:
         longest = "overline" if rules.rule else "five"
         assert {"nothing", "four", "open_four", "five", longest} <= seen
+        assert [board.BARRED in kinds[:, side] for side in (0, 1)] == bars
 
 
 def clustered_positions(rules, count, seed):
@@ -552,6 +583,7 @@ def test_all_that_a_position_knows_by_the_definitions(name):
     rules = BOARDS[name]
     game = board.new(rules)
     slow = SlowCells(rules)
+    bars = [counting == "renju" for counting in countings(rules)]
     table = [scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS]
     for actions in clustered_positions(rules, 12 if JIT else 4, seed=3):
         plain = notation.play(rules, actions)
@@ -569,7 +601,7 @@ def test_all_that_a_position_knows_by_the_definitions(name):
                     totals[side] += sum(table[number] for number in numbers)
                     assert game.pattern(state, side, cell, 0) == 0
                 else:
-                    counts[side, kind_of(classes)] += 1
+                    counts[side, kind_of(classes, bars[side])] += 1
                     patterns = [game.pattern(state, side, cell, each) for each in range(4)]
                     assert patterns == numbers
         assert state.totals.tolist() == totals
@@ -595,7 +627,7 @@ def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     assert wins > (20 if JIT else 2)
 
 
-@pytest.mark.parametrize("name", ["15", "5x7-standard", "6-connect-4"])
+@pytest.mark.parametrize("name", ["15", "5x7-standard", "6-connect-4", "15-renju", "7-renju"])
 def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(name):
     rules = BOARDS[name]
     game = board.new(rules)
@@ -615,8 +647,9 @@ def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(n
         assert (state.ply, state.last_action, state.winner) == (ply, last, base.IN_PLAY)
 
 
-def test_positions_compiled_and_interpreted():
-    rules = gomoku.new(9, 5, "standard")
+@pytest.mark.parametrize("rule", ["standard", "renju"])
+def test_positions_compiled_and_interpreted(rule):
+    rules = gomoku.new(9, 5, rule)
     game = board.new(rules)
     for actions in clustered_positions(rules, 6, seed=6):
         plain = notation.play(rules, actions)
@@ -627,13 +660,16 @@ def test_positions_compiled_and_interpreted():
         assert board.state_of(game, plain).tobytes() == stepped.tobytes() == expected
 
 
-@pytest.mark.parametrize("rule", gomoku.RULES[:2])
+@pytest.mark.parametrize("rule", gomoku.RULES)
 def test_the_kind_of_every_four_classes(rule):
     game = board.new(gomoku.new(15, 5, rule))
     for side in (0, 1):
+        is_barred = countings(game.rules)[side] == "renju"
         for numbers in itertools.product(range(len(PATTERNS)), repeat=4):
             code = sum(number << 4 * place for place, number in enumerate(numbers))
-            assert game.kinds[side, code] == kind_of([PATTERNS[number] for number in numbers])
+            assert game.kinds[side, code] == kind_of(
+                [PATTERNS[number] for number in numbers], is_barred
+            )
 
 
 # ---- what patterns are worth ---------------------------------------------------------------------

@@ -6,9 +6,10 @@ import pytest
 from environments import view
 from gomoku_oracles import SlowBoard, bits, stones
 
+from agents import RHMCTS
 from agents import threats as front
 from agents.gomoku import board
-from agents.gomoku.board import OPENS_FOUR, TWO_FOURS
+from agents.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
 from agents.gomoku.threats import (
     NO_WIN,
     list_defences,
@@ -45,11 +46,22 @@ TINY = {
     "5-connect-5": gomoku.new(5),
 }
 LARGE = {"15": gomoku.new(15), "15-standard": gomoku.new(15, 5, "standard")}
+RENJU = {
+    "9-renju": gomoku.new(9, rule="renju"),
+    "7x9-renju-loses": gomoku.new((7, 9), rule="renju", forbidden="loses"),
+    "15-renju": gomoku.new(15, rule="renju"),
+}
+
+
+@kernel
+def is_legal(rules, state, cell):
+    """Whether the player to move may play a cell of a position in play."""
+    return rules.owner(state, cell) == base.EMPTY and not rules.is_barred(state, cell)
 
 
 @kernel
 def pick_cell(rules, state, rng, style):
-    """A random empty cell: near the centre (style 0), near the last stone (1), near any (2)."""
+    """A random legal cell: near the centre (style 0), near the last stone (1), near any (2)."""
     rows, columns = rules.rows, rules.columns
     last = int(state.last_action)
     while True:
@@ -66,8 +78,9 @@ def pick_cell(rules, state, rng, style):
             row += int(rng.random() * 3) - 1
             column += int(rng.random() * 3) - 1
         row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
-        if rules.owner(state, row * columns + column) == base.EMPTY:
-            return row * columns + column
+        cell = row * columns + column
+        if is_legal(rules, state, cell):
+            return cell
 
 
 @kernel
@@ -108,7 +121,7 @@ def quiet_positions(rules, count, seed, least=0, most=60):
 
 def environment(rules, state, kind=gomoku_v0.raw_env):
     """An environment with a position of the game."""
-    rule = gomoku.RULES[rules.rule]
+    rule = gomoku.rule_name(rules.rule)
     env = kind(board_size=(rules.rows, rules.columns), connect=rules.connect, rule=rule)
     env.reset(options={"board": notation.board_text(rules, state)})
     return env
@@ -126,7 +139,9 @@ def count_wins(rules, state, player):
 
 @kernel
 def refute_fours(rules, position, line, length, state, trial):
-    """Play a line of fours, and every other reply to every four of it.
+    """Play a line of fours, and every other legal reply to every four of it.
+
+    The last move makes five; or (renju) a four, and nothing that black may reply stops the five.
 
     Args:
         rules: The game.
@@ -141,29 +156,32 @@ def refute_fours(rules, position, line, length, state, trial):
     """
     rules.copy(position, state)
     attacker = int(rules.to_play(position))
+    legal = np.empty(rules.num_actions(), np.int32)
     for number in range(0, length, 2):
         attack = int(line[number])
-        if rules.is_terminal(state) or rules.owner(state, attack) != base.EMPTY:
+        if rules.is_terminal(state) or not is_legal(rules, state, attack):
             return number
         rules.step(state, attack)
-        if number == length - 1:
-            return -1 if state.winner == attacker else number
-        if rules.is_terminal(state) or count_wins(rules, state, 1 - attacker) > 0:
+        if rules.is_terminal(state):
+            return -1 if number == length - 1 and state.winner == attacker else number
+        if count_wins(rules, state, attacker) == 0:
             return number
-        answer = int(line[number + 1])
-        is_last = number == length - 3
-        for reply in range(rules.num_actions()):
-            if rules.owner(state, reply) != base.EMPTY:
-                if reply == answer:
-                    return number + 1
-                continue
+        answer = int(line[number + 1]) if number + 1 < length else base.NO_ACTION
+        is_held = False
+        for i in range(rules.legal_actions(state, legal)):
+            reply = int(legal[i])
             rules.copy(state, trial)
             rules.step(trial, reply)
-            if rules.is_terminal(trial):
+            if rules.is_terminal(trial) and trial.winner != attacker:
                 return number
-            holds = count_wins(rules, trial, attacker) == 0
-            if holds != (reply == answer and not is_last):
-                return number + 1
+            if not rules.is_terminal(trial) and count_wins(rules, trial, attacker) == 0:
+                if reply != answer:
+                    return number + 1
+                is_held = True
+        if answer == base.NO_ACTION:
+            return -1
+        if not is_legal(rules, state, answer) or not (is_held or number + 3 == length):
+            return number + 1
         rules.step(state, answer)
     return length
 
@@ -250,9 +268,9 @@ def hunt_false_claims(game, rng, search, count, least, most, plain, studied, res
 compiled_hunt_false_claims = CompiledFunction(hunt_false_claims)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", [*LARGE, "15-renju"])
 def test_no_claim_of_a_win_by_fours_is_false(name):
-    game = board.new(LARGE[name])
+    game = board.new((LARGE | RENJU)[name])
     search = new_four_search(game)
     results = np.zeros(4, np.int64)
     count = 10_000 if JIT else 15
@@ -291,13 +309,231 @@ def test_a_win_by_fours_that_has_to_stop_a_five_on_its_way():
     assert is_won_by_fours(rules, state, line)
 
 
+def position_of(rules, black, white):
+    """The position with these stones, as text; who is to move is told by their numbers."""
+    state = base.new_state(rules)
+    for player, text in enumerate((black, white)):
+        for cell in text.split():
+            rules.place(state, rules.parse_action(cell), player)
+    return notation.parse_board(rules, notation.board_text(rules, state))
+
+
+def line_text(rules, state):
+    """What `vcf` finds in a position, as text, checked by play."""
+    line = vcf(environment(rules, state))
+    assert line is None or is_won_by_fours(rules, state, line)
+    return None if line is None else notation.moves_text(rules, line)
+
+
+SIX = "a1 b1 c1 e1 f1"
+APART = "a9 b9 d9 e9 i9"
+
+
 def test_an_overline_is_no_win_of_standard_gomoku_and_one_of_freestyle():
-    for rule, expected in (("freestyle", ["d1"]), ("standard", None)):
-        env = gomoku_v0.raw_env(board_size=9, rule=rule)
-        env.reset(options={"moves": "a1 a9 b1 b9 c1 d9 e1 e9 f1 i9"})
-        line = vcf(env)
-        moves = line and [env.game.action_text(action) for action in line]
-        assert moves == expected
+    for rule, expected in (("freestyle", "d1"), ("standard", None), ("renju", None)):
+        rules = gomoku.new(9, 5, rule)
+        assert line_text(rules, position_of(rules, SIX, APART)) == expected
+
+
+def test_an_overline_is_a_win_of_renju_for_white_alone():
+    rules = gomoku.new(9, rule="renju")
+    assert line_text(rules, position_of(rules, f"{APART} i1", SIX)) == "d1"
+
+
+# ---- wins by fours in renju ----------------------------------------------------------------------
+
+
+@kernel
+def list_holding(rules, position, scratch, counts, replies):
+    """By the rules alone: for every cell the replies to a four there that leave no five.
+
+    Args:
+        rules: The game.
+        position: In play; nobody wins at once.
+        scratch: ``(2,)`` states.
+        counts: ``(cells,)``: receives how many; -1 where the attacker may not play, makes no four,
+            or does not win in the end whatever comes of the four.
+        replies: ``(cells, cells)``: receives them.
+    """
+    attacker = int(rules.to_play(position))
+    state, trial = scratch[0], scratch[1]
+    legal = np.empty(rules.num_actions(), np.int32)
+    for attack in range(rules.num_actions()):
+        counts[attack] = -1
+        if not is_legal(rules, position, attack):
+            continue
+        rules.copy(position, state)
+        rules.step(state, attack)
+        if rules.is_terminal(state) or count_wins(rules, state, attacker) == 0:
+            continue
+        found = 0
+        for i in range(rules.legal_actions(state, legal)):
+            rules.copy(state, trial)
+            rules.step(trial, int(legal[i]))
+            if rules.is_terminal(trial):
+                if trial.winner != attacker:
+                    found = -1
+                    break
+            elif count_wins(rules, trial, attacker) == 0:
+                replies[attack, found] = legal[i]
+                found += 1
+        counts[attack] = found
+
+
+compiled_list_holding = CompiledFunction(list_holding)
+
+
+class FoursByRules:
+    """Wins by fours with nothing but the rules: every four, and every legal reply to it."""
+
+    def __init__(self, rules):
+        self.rules = rules
+        self.known = {}
+
+    def wins(self, state):
+        """Whether the player to move wins so."""
+        key = state.lines.tobytes()
+        if key not in self.known:
+            self.known[key] = wins_at_once(self.rules, state) or self._wins_by_a_four(state)
+        return self.known[key]
+
+    def _wins_by_a_four(self, state):
+        rules = self.rules
+        cells = rules.num_actions()
+        counts, replies = np.zeros(cells, np.int32), np.zeros((cells, cells), np.int32)
+        compiled_list_holding(rules, state, base.new_states(rules, 2), counts, replies)
+        for attack in np.flatnonzero(counts >= 0).tolist():
+            if all(
+                self.wins(after(rules, state, attack, reply))
+                for reply in replies[attack, : counts[attack]].tolist()
+            ):
+                return True
+        return False
+
+
+def wins_at_once(rules, state):
+    return count_wins(rules, state, int(rules.to_play(state))) > 0
+
+
+def after(rules, state, *actions):
+    """The position after some moves."""
+    found = base.clone(rules, state)
+    for action in actions:
+        rules.step(found, action)
+    return found
+
+
+def positions_with_bars(rules, count, seed):
+    """Random positions nobody wins at once: in most of them black is barred from something."""
+    game = board.new(rules)
+    found = []
+    for number, state in enumerate(random_positions(rules, 8 * count, seed, least=12)):
+        counts = board.state_of(game, state).counts
+        is_barred = counts[0, BARRED] + counts[0, DOUBLE_THREE] > 0
+        if counts[state.ply & 1, WINS] == 0 and (is_barred or number % 20 == 0):
+            found.append(state)
+    return found[:count]
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("9-renju", 300),
+        ("7x9-renju-loses", 300),
+        pytest.param("15-renju", 200, marks=needs_compiler),
+    ],
+)
+def test_wins_by_fours_in_renju_are_those_of_the_rules(name, count):
+    rules = RENJU[name]
+    solver, by_rules = ThreatSolver(board.new(rules), memory=1 << 10), FoursByRules(rules)
+    unbarred = FoursByRules(gomoku.new((rules.rows, rules.columns), rule="standard"))
+    found = np.zeros((2, 2), int)  # by player, and whether there is a win
+    barred = unanswered = 0
+    for state in positions_with_bars(rules, count if JIT else 2, seed=31):
+        player = int(rules.to_play(state))
+        line = solver.solve(board.state_of(solver.game, state))
+        assert solver.is_settled
+        assert (line is not None) == by_rules.wins(state)
+        found[player, int(line is not None)] += 1
+        if line is not None:
+            assert is_won_by_fours(rules, state, line)
+            unanswered += not rules.is_terminal(after(rules, state, *line))
+        elif player == 0:
+            barred += unbarred.wins(state)
+    assert not JIT or found.min() >= 20
+    assert not JIT or min(barred, unanswered) >= 3
+
+
+# White has a three in row 8, and i8 makes a four that h8 alone stops.
+CLOSED_THREE = "e8 f8 g8"
+STOPS = {
+    # black's stones, white's: what else there is, and whether black may play h8
+    "three-three": ("d8 h9 h10 i9 j10 a1", "a15 o1", False),
+    "four-four": ("d8 h9 h10 h11 i9 j10 k11", "a1 a15 o1", False),
+    "four-four-in-a-line": ("d8 h4 h6 h7 h10 o15", "a1 a15", False),
+    "overline": ("d8 h6 h7 h9 h10 h11", "a1 a15", False),
+    "nothing": ("d8 h9 h10 a1", "", True),
+    "one-four": ("d8 h9 h10 h11 a1", "a15", True),
+    "threes-without-room": ("d8 h9 h10 i9 j10 a1", "h6 h12", True),
+    "four-three": ("d8 h9 h10 h11 i9 j10", "a1 a15", True),
+}
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_a_four_of_white_that_black_must_not_stop_wins(name):
+    black, white, may_stop = STOPS[name]
+    rules = gomoku.new(15, rule="renju")
+    state = position_of(rules, black, f"{CLOSED_THREE} {white}")
+    assert rules.to_play(state) == 1
+    assert line_text(rules, state) == (None if may_stop else "i8")
+    assert is_won_by_fours(rules, state, [rules.parse_action("i8")]) != may_stop
+    standard = gomoku.new(15, rule="standard")
+    assert line_text(standard, position_of(standard, black, f"{CLOSED_THREE} {white}")) is None
+
+
+# Black's way to win is a four at h8, but renju forbids it: black's stones and white's.
+BARRED_FOURS = {
+    "two-fours": ("e8 f8 g8 h9 h10 h11", "d8 h12 a1 a15 o1 o15"),
+    "an-open-four-and-two-threes": ("e8 f8 g8 h9 h10 i9 j10", "c8 a1 a15 o1 o15 e1 e15"),
+    "a-four-and-two-threes": ("e8 f8 g8 h9 h10 i9 j10", "d8 a1 a15 o1 o15 e1 e15"),
+    "it-would-stop-a-five": ("e8 f8 g8 h9 h10 i9 j10 c13", "d8 d12 e11 f10 g9 a1 a15 o1"),
+}
+
+
+@pytest.mark.parametrize("name", BARRED_FOURS)
+def test_a_four_that_black_must_not_make_is_no_win(name):
+    for rule, expected in (("standard", "h8"), ("renju", None)):
+        rules = gomoku.new(15, rule=rule)
+        state = position_of(rules, *BARRED_FOURS[name])
+        assert rules.to_play(state) == 0
+        line = line_text(rules, state)
+        assert (line and line.split()[0]) == expected
+
+
+# White's four at e4 leaves black no legal move: the answer e3 is forbidden as well.
+DRAWN_BY_A_FOUR = """O X X O O X O O O
+                     O X O X . X O O X
+                     X O O X . X X X X
+                     X O X X O X O X X
+                     X O O X O O O O X"""
+
+
+@pytest.mark.parametrize("route", ["interpreted", "compiled"])
+def test_a_four_that_leaves_black_no_legal_move_is_no_win(route):
+    rules = gomoku.new((5, 9), rule="renju")
+    state = notation.parse_board(rules, DRAWN_BY_A_FOUR)
+    four = rules.parse_action("e4")
+    assert rules.wins_at(after(rules, state, four), 1, rules.parse_action("e3"))
+    assert after(rules, state, four).winner == base.DRAW
+    assert not is_won_by_fours(rules, state, [four])
+    assert vcf(environment(rules, state), route=route) is None
+
+
+def test_a_search_goes_on_where_a_four_would_draw():
+    rules = gomoku.new((5, 9), rule="renju")
+    state = notation.parse_board(rules, DRAWN_BY_A_FOUR)
+    env = environment(rules, state)
+    assert RHMCTS(10, route="interpreted").act(env) in base.legal_actions(rules, state)
 
 
 # ---- wins by all threats -------------------------------------------------------------------------
@@ -374,7 +610,7 @@ def list_answers(game, position, search, plain, studied, out):
     """
     count = 0
     for reply in range(game.num_actions()):
-        if game.owner(position, reply) != base.EMPTY:
+        if not is_legal(game.rules, position, reply):
             continue
         game.rules.copy(position, plain[0])
         game.rules.step(plain[0], reply)
@@ -427,23 +663,22 @@ class Adversary:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", [*LARGE, "15-renju"])
 def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
-    rules = LARGE[name]
+    rules = (LARGE | RENJU)[name]
     adversary = Adversary(rules)
-    slow = SlowBoard(rules)
-    claims = 0
-    for state in quiet_positions(rules, 250, seed=5, least=8, most=30):
-        if slow.by_fours(*stones(rules, state)):
-            continue
+    solve = adversary.solver.solve
+    claimants = []
+    for state in random_positions(rules, 300, seed=5, least=8, most=30):
         studied = board.state_of(adversary.game, state)
-        if adversary.solver.solve(studied, 3, nodes=5_000) is not None:
+        if solve(studied) is None and solve(studied, 3, nodes=5_000) is not None:
             assert adversary.is_beaten(state, 3)
-            claims += 1
-            if claims == 10:
+            claimants.append(int(rules.to_play(state)))
+            if len(claimants) == 10:
                 break
-    assert claims == 10
-    assert adversary.nodes > 2 * claims
+    assert len(claimants) == 10
+    assert set(claimants) == {0, 1}
+    assert adversary.nodes > 2 * len(claimants)
 
 
 # ---- what the defender can play ------------------------------------------------------------------
