@@ -80,10 +80,10 @@ def clustered(rules, rng, plies, spread=2):
         ("rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9"),
         ("rhmcts:faithful=on", "gomoku-7x9"),
         ("rhmcts:faithful=on", "renju-7"),
-        ("rhmcts:implicit_minimax=0.3", "gomoku-7x9"),
+        pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
         ("uct:threats=on", "gomoku-7x9"),
         ("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9"),
-        ("uct:threats=on,transpositions=on", "gomoku-7x9"),
+        pytest.param("uct:threats=on,transpositions=on", "gomoku-7x9", marks=pytest.mark.slow),
     ],
 )
 def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
@@ -399,7 +399,12 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
 
 
 @pytest.mark.parametrize(
-    "spec", ["rave:threats=on", "rhmcts:n=5", "rhmcts:n=4,eager=on,route=interpreted"]
+    "spec",
+    [
+        "rave:threats=on",
+        "rhmcts:n=5,route=interpreted",  # compiled it is the same: above, among the slow ones
+        "rhmcts:n=4,eager=on,route=interpreted",
+    ],
 )
 def test_minimax_values_are_those_of_the_whole_tree(spec):
     env = played("e5 f6 d6", size=9)
