@@ -190,8 +190,10 @@ def play(
         opponent: Agent = make_agent(agent, seed)
         env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
-    HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
-    close([opponent])
+    try:
+        HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
+    finally:
+        close([opponent])
 
 
 @main.command("list")

@@ -16,7 +16,7 @@ from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 from agents.agent import ForfeitError, Statistics, check_in_play
 from agents.options import number_within
 
-START_SECONDS: Final = 120.0
+START_SECONDS: Final = 300.0
 """How long an engine may take to start and to get ready for a game, which is on nobody's clock."""
 FAREWELL_SECONDS: Final = 1.0
 """How long it may take to end when it is told to."""
@@ -117,7 +117,7 @@ class EngineProcess:
         try:
             line = self._lines.get(timeout=deadline - time.monotonic())
         except (queue.Empty, ValueError):  # the latter where the deadline is over
-            raise ForfeitError("no answer in time") from None
+            raise ForfeitError(self._with_errors("no answer in time")) from None
         if line is None:
             raise ForfeitError(self._exit_reason())
         return line
@@ -136,6 +136,10 @@ class EngineProcess:
             reason = f"the engine was ended by signal {-status}"
         else:
             reason = f"the engine exited with status {status}"
+        return self._with_errors(reason)
+
+    def _with_errors(self, reason: str) -> str:
+        """A reason with the last that the engine has said of errors."""
         said = [line for line in self._errors if line]
         return f"{reason}: {said[-1]}" if said else reason
 

@@ -65,8 +65,10 @@ class HumanPlayer:
     def _take_turn(self) -> None:
         """Ask until there is a move, or until a command has changed the turn."""
         raw = self.env.unwrapped
+        question = raw.game.question(raw.state) if hasattr(raw.game, "question") else ""
+        prompt = f"your move ({question})" if question else "your move"
         while True:
-            word = click.prompt("your move", prompt_suffix=": ").strip().lower()
+            word = click.prompt(prompt, prompt_suffix=": ").strip().lower()
             if word in ("quit", "exit", "q"):
                 raise click.Abort
             if word == "undo":

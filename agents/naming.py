@@ -121,14 +121,18 @@ def _import(module: str, attribute: str) -> Any:
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
-    ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class.
+    ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
+    where their defaults are others, its attribute `other_defaults` has them.
     """
     found: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             if inspect.isclass(function):
                 base = parameters(function.__mro__[1])
-                found |= {option: base[option] for option in _unpacked(parameter.annotation)}
+                own: dict[str, Any] = getattr(function, "other_defaults", {})
+                for option in _unpacked(parameter.annotation):
+                    default = own.get(option, base[option].default)
+                    found[option] = base[option].replace(default=default)
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             found[name] = parameter
     return found

@@ -1,6 +1,6 @@
 """RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
 
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, ClassVar, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,8 @@ class RHMCTS(TreeSearchAgent):
             candidates are looked at; 0: all.
         eager: Whether all children of a leaf are simulated at once; by default only if faithful.
         faithful: Whether to play as the authors describe.
-        **options: See `TreeSearchAgent`. `threats` is True, if not faithful. Trees cannot be saved.
+        **options: See `TreeSearchAgent`. `threats` is True; if faithful, False, `solver` ``"off"``
+            and `final_move` ``"value"``. Trees cannot be saved.
 
     Raises:
         OSError: If the file of patterns cannot be read.
@@ -81,6 +82,7 @@ class RHMCTS(TreeSearchAgent):
     """
 
     name = "rhmcts"
+    other_defaults: ClassVar = {"threats": True}
 
     def __init__(
         self,

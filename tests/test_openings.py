@@ -667,12 +667,14 @@ def test_openings_are_typed_as_words():
     assert "you are X" in run.output
     assert "place_two is legal only as the answer to the stones of the opening" in run.output
     assert run.output.count("you played c4") == 2
+    assert "your move (stone 2 of the opening, white): " in run.output
     second = ["--side", "second", *options[2:], "--moves", THREE_STONES]
     for word in ("swap", "place_two", "Place two"):
         run = CliRunner().invoke(
             main, ["play", "gomoku", "uct:simulations=20", *second], input=f"{word}\nquit\n"
         )
         assert f"you played {word.lower().replace(' ', '_')}" in run.output
+        assert "(a stone to play white, or swap to take black, or place_two): " in run.output
         assert run.exit_code == 0
 
 

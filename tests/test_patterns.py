@@ -676,12 +676,11 @@ def test_the_kind_of_every_four_classes(rule):
 
 
 def test_a_table_of_worths():
-    found = scores.worth_array({"five": 10**9, "open_three": -7, "overline": -(10**9)})
+    found = scores.worth_array({"five": 10**9, "open_three": 7, "overline": 0})
     assert found.dtype == np.int64
     assert dict(zip(PATTERNS, found.tolist(), strict=True)) == dict.fromkeys(PATTERNS, 0) | {
         "five": 10**9,
-        "open_three": -7,
-        "overline": -(10**9),
+        "open_three": 7,
     }
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
@@ -702,17 +701,17 @@ def test_the_published_worths_grow_with_the_pattern():
 def test_other_worths_change_points_and_balance_alone():
     rules = gomoku.new(9)
     usual = board.new(rules)
-    other = board.new(rules, scores.worth_array({"open_two": 3, "open_one": -1}))
+    other = board.new(rules, scores.worth_array({"open_two": 3, "open_one": 2}))
     actions = notation.parse_moves(rules, "e5 a1 f5")
     position = notation.play(rules, actions)
     states = [board.state_of(game, position) for game in (usual, other)]
     assert (states[0].codes == states[1].codes).all()
     assert (states[0].counts == states[1].counts).all()
     assert usual.balance(states[0], 0) == 2 * (100 + 3 * 10) - (1 + 1)
-    assert other.balance(states[1], 0) == 2 * (3 - 3) - 0
+    assert other.balance(states[1], 0) == 2 * (3 + 3 * 2) - 0
     cell = rules.parse_action("g5")
     assert usual.point(states[0], 0, cell) == 1_000 + 3 * 10
-    assert other.point(states[1], 0, cell) == 0 - 3
+    assert other.point(states[1], 0, cell) == 0 + 3 * 2
 
 
 def test_worths_from_a_file(tmp_path):

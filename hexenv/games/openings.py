@@ -304,6 +304,17 @@ class OpenedGomoku(NamedTuple):
             return cells + EXTRA_ACTIONS.index(word)
         return self.in_colours().parse_action(text)
 
+    def question(self, state: State) -> str:
+        """What is asked of the player to move, in words; nothing where it is an own stone."""
+        if state.phase == PLAYING or self.opening >= PRO:
+            return ""
+        stones = int(state.stones.ply)
+        if state.phase in (PLACING, PLACING_TWO):
+            return f"stone {stones + 1} of the opening, {'white' if stones & 1 else 'black'}"
+        swap, place_two = EXTRA_ACTIONS
+        more = f", or {place_two}" if state.phase == CHOOSING and self.opening == SWAP2 else ""
+        return f"a stone to play white, or {swap} to take black{more}"
+
     def why_illegal(self, state: State, action: int) -> str:
         text = self.action_text(action)
         if text in EXTRA_ACTIONS:
