@@ -70,7 +70,8 @@ def vct(
     """A win of the player to move by continuous threats (VCT): open threes, broken threes, fours.
 
     The defender's answers in the line are those that hold out longest; to others the attacker has
-    an answer as well.
+    an answer as well. (In renju one kind of defence against black is not looked at: a white stone
+    away from black's threats that makes the stone of an open four a forbidden one.)
 
     Args:
         env: See `vcf`, as for the others.
