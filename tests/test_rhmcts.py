@@ -28,6 +28,7 @@ from hexenv.games import base, gomoku, notation
 from hexenv.games.openings import Phase, phase_of
 
 JIT = not numba.config.DISABLE_JIT
+FAITHFUL = pytest.param("rhmcts:faithful=on", marks=pytest.mark.slow)  # a minute to compile
 
 
 def played(moves="", size=15, **options):
@@ -78,8 +79,8 @@ def clustered(rules, rng, plies, spread=2):
         ("rhmcts", "gomoku-7x9"),
         ("rhmcts", "renju-7"),
         ("rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9"),
-        ("rhmcts:faithful=on", "gomoku-7x9"),
-        ("rhmcts:faithful=on", "renju-7"),
+        pytest.param("rhmcts:faithful=on", "gomoku-7x9", marks=pytest.mark.slow),
+        pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
         pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
         ("uct:threats=on", "gomoku-7x9"),
         ("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9"),
@@ -94,7 +95,7 @@ def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
 
 
 @needs_compiler
-@pytest.mark.parametrize("spec", ["rhmcts", "rhmcts:faithful=on", "alphabeta:patterns=on,depth=2"])
+@pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
 @pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
 def test_it_plays_any_game_of_stones_in_a_row_to_its_end(spec, board):
     env = make(board, "env")
@@ -554,7 +555,7 @@ def test_trees_that_know_patterns_are_not_saved(tmp_path):
 # ---- openings ------------------------------------------------------------------------------------
 
 
-OPENERS = ["rhmcts", "rhmcts:threats=off", "rhmcts:faithful=on", "alphabeta:patterns=on,depth=1"]
+OPENERS = ["rhmcts", "rhmcts:threats=off", FAITHFUL, "alphabeta:patterns=on,depth=1"]
 
 
 @needs_compiler
