@@ -572,4 +572,7 @@ def summary_writer(directory: Path, iteration: int) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
+    # Files are read in the order of their names, which have the second and then the process.
+    while any(directory.glob(f"events.out.tfevents.{int(time.time())}.*")):
+        time.sleep(0.05)
     return SummaryWriter(str(directory), purge_step=iteration + 1)
