@@ -9,13 +9,11 @@ from contextlib import redirect_stdout
 from typing import Any, BinaryIO, Final
 
 from agents.agent import Agent
-from agents.engine_process import EngineAgent
+from agents.engine_process import LONGEST_LINE, EngineAgent
 from hexenv.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY
 
-LONGEST_LINE: Final = 10_000
-"""Bytes of a command that are read; the rest of the line is passed over."""
 SHORTEST: Final = 0.001
 """Seconds of search where there is no time at all."""
 
@@ -24,7 +22,7 @@ SHORTEST: Final = 0.001
 
 
 def read_lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines as they come, without their ends; the last need not have one."""
+    """Lines as they come, without their ends, and cut; the last need not have an end."""
     while data := stream.readline(LONGEST_LINE):
         yield data.decode("ascii", "replace").rstrip("\r\n")
         while len(data) == LONGEST_LINE and not data.endswith(b"\n"):

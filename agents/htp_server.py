@@ -16,7 +16,7 @@ from agents.htp import COLOURS, SWAP
 from hexenv import hex_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import hex as rules
-from hexenv.games.base import new_state
+from hexenv.games.base import Game, State, new_state
 
 FEWEST_MOVES_LEFT: Final = 6
 """Moves of one's own that main time is shared among, at the least."""
@@ -211,11 +211,16 @@ class HTPServer:
         self._moves.pop()
         return ""
 
-    def _winner(self) -> int | None:
-        game = rules.new(self._size)
+    def _board(self, game: Game) -> State:
+        """The stones on an empty board, in whatever order they came."""
         state = new_state(game)
         for stone in self._stones():
             game.place(state, stone.cell, stone.colour)
+        return state
+
+    def _winner(self) -> int | None:
+        game = rules.new(self._size)
+        state = self._board(game)
         return next((player for player in (0, 1) if game.has_joined(state, player)), None)
 
     def _final_score(self) -> str:
@@ -292,11 +297,9 @@ class HTPServer:
     def _out_of_turn(self, to_play: int) -> BoardEnv:
         """A position that no game leads to, as one colour has moved too often."""
         env = self._env(self._size, False)
-        stones = self._stones()
-        state = new_state(env.game)
-        for stone in stones:
-            env.game.place(state, stone.cell, stone.colour)
-        state.ply = len(stones) + (len(stones) + to_play) % 2  # of which the parity tells who moves
+        state = self._board(env.game)
+        stones = len(self._stones())
+        state.ply = stones + (stones + to_play) % 2  # of which the parity tells who moves
         env.begin_at(state, [])
         return env
 

@@ -210,12 +210,13 @@ def list_forced(
                 count = list_blocks(game, state, side, trial, stops, out)
             else:
                 count = list_kinds(game, state, side, kinds[i], kinds[i], out)
-            if side != player:
-                count = keep_allowed(game, state, player, count, out)
+                if side != player:
+                    count = keep_allowed(game, state, player, count, out)
             if count > 0:
-                pick = best_of_cells(game, state, count, defend, out)
                 if number == 4:
                     pick = draw_cell(game, state, count, defend, rng, out)
+                else:
+                    pick = best_of_cells(game, state, count, defend, out)
                 out[0] = out[pick]
                 return 1
     return 0
