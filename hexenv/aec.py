@@ -1,4 +1,4 @@
-"""One PettingZoo environment over any game of the contract in `hexenv.games.base`."""
+"""One PettingZoo environment over any game of the contract in `hexenv.games.contract`."""
 
 import copy
 import operator

@@ -189,13 +189,19 @@ def test_one_module_touches_numba(module):
 
 @pytest.mark.parametrize("module", modules_below("hexenv.games"))
 def test_games_do_not_know_each_other(module):
-    shared = {f"hexenv.games.{name}" for name in ("base", "lines", "notation")}
+    shared = {f"hexenv.games.{name}" for name in ("base", "contract", "lines", "notation")}
     if module in ("hexenv.games.gomoku", "hexenv.games.renju", "hexenv.games.openings"):
         shared |= {
             f"hexenv.games.{name}" for name in ("gomoku", "renju", "stone_lines")
         }  # one game
     others = {name for name in imports_of(module) if name.startswith("hexenv.games")}
     assert others <= shared
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_the_contract_comes_by_way_of_base(module):
+    imports = imports_of(module)
+    assert ("hexenv.games.contract" in imports) == (module == "hexenv.games.base")
 
 
 # ---- the repository ------------------------------------------------------------------------------
