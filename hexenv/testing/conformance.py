@@ -1,0 +1,150 @@
+"""`check_game`: all that the contract claims, on random games."""
+
+import numpy as np
+
+from hexenv.compiled import is_compiled
+from hexenv.games import base, notation
+from hexenv.games.base import Game
+from hexenv.testing.definition import check_names, check_symmetry_group
+from hexenv.testing.failures import (
+    expect_everywhere,
+    expect_same_position,
+    fail,
+    fail_after,
+    same_record,
+)
+from hexenv.testing.log import GameLog, record_game
+from hexenv.testing.planning import (
+    check_moves,
+    check_playouts,
+    compiled_playouts,
+    random_playouts,
+    winners_of_playouts,
+)
+from hexenv.testing.plies import (
+    check_actions,
+    check_copies,
+    check_ends,
+    check_illegal_actions,
+    check_images,
+    check_rebuilt,
+    check_stones,
+    check_texts,
+)
+
+
+def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
+    """Check on random games that a game fulfils its contract, `hexenv.games.base.Game`.
+
+    Args:
+        game: The game. If it is under `@compiled` (and numba is on) its machine code is compared
+            with its Python, value by value.
+        games: How many random games to play.
+        seed: Of the random games.
+
+    Raises:
+        AssertionError: At the first claim that does not hold, with the moves that lead there.
+    """
+    check_names(game)
+    check_symmetry_group(game)
+    rng = np.random.default_rng(seed)
+    seen = _SeenPositions(game)
+    for number in range(games):
+        actions = _play_random_game(game, rng, crowded=number % 2 == 1)
+        try:
+            log = _check_played_game(game, actions, seed + number)
+        except AssertionError:
+            raise
+        except Exception as error:
+            moves = notation.moves_text(game, actions)
+            claim = f"{game}: expected no error, got {error!r}; in the game {moves} ({actions})"
+            raise AssertionError(claim) from error
+        seen.add(actions, log)
+
+
+def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> list[int]:
+    """The actions of a random game, of which only its end is certain so far.
+
+    Args:
+        game: The game.
+        rng: The stream.
+        crowded: Whether to prefer the last of the legal actions, where what is special often is,
+            and where stones come to lie together.
+    """
+    state = base.new_state(game)
+    actions: list[int] = []
+    if game.is_terminal(state):
+        fail(game, "is_terminal", "a game that goes on at the start", "one that is over")
+    while not game.is_terminal(state):
+        legal = base.legal_actions(game, state)
+        if not legal:
+            fail_after(game, actions, "legal_actions", "one at least before the end", "none")
+        if len(actions) == game.max_plies():
+            fail_after(game, actions, "max_plies", "the end by then", "a game that goes on")
+        to_the_end = crowded and rng.random() < 0.5
+        actions.append(legal[-1 if to_the_end else int(rng.random() * len(legal))])
+        if not 0 <= actions[-1] < game.num_actions():
+            expected = f"0 to {game.num_actions() - 1}"
+            fail_after(game, actions[:-1], "legal_actions", expected, actions[-1])
+        game.step(state, actions[-1])
+    return actions
+
+
+def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
+    log = record_game(game, actions, interpreted=True)
+    expect_same_position(game, [], "initial, against a new state", log, base.new_state(game))
+    check_actions(game, actions, log)
+    check_ends(game, actions, log)
+    check_stones(game, actions, log)
+    check_copies(game, actions, log)
+    check_moves(game, actions, log)
+    check_rebuilt(game, actions, log)
+    check_texts(game, actions, log)
+    check_illegal_actions(game, actions, log)
+    check_playouts(game, actions, log, seed)
+    check_images(game, actions, log)
+    _check_machine_code(game, actions, log, seed)
+    return log
+
+
+def _check_machine_code(game: Game, actions: list[int], log: GameLog, seed: int) -> None:
+    """Compiled, the game says what it says interpreted, at every ply and bit for bit."""
+    if not is_compiled(game):
+        return
+    fast = record_game(game, actions)
+    for name in GameLog._fields[1:]:
+        claim = f"{name} of machine code against Python"
+        expect_everywhere(game, actions, claim, getattr(log, name), getattr(fast, name))
+    for ply, (slow_state, fast_state) in enumerate(zip(log.states, fast.states, strict=True)):
+        if not same_record(slow_state, fast_state):
+            claim = "state of machine code against Python"
+            fail_after(game, actions[:ply], claim, slow_state, fast_state)
+    expect_everywhere(
+        game,
+        actions,
+        "winner after random_playout of machine code against Python",
+        winners_of_playouts(game, log.states, seed, random_playouts),
+        winners_of_playouts(game, log.states, seed, compiled_playouts),
+    )
+
+
+class _SeenPositions:
+    """All positions of all games by their hashes: equal positions, and only they, share one."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.position_of: dict[int, bytes] = {}
+        self.hash_of: dict[bytes, int] = {}
+
+    def add(self, actions: list[int], log: GameLog) -> None:
+        for ply, value in enumerate(log.hashes.tolist()):
+            # What tells positions apart: `from_cells` mostly needs no more than stones and player.
+            position = log.owners[ply].tobytes() + log.players[ply].tobytes()
+            position += log.masks[ply].tobytes()
+            expected = self.hash_of.setdefault(position, value)
+            if value != expected:
+                claim = "position_hash, seen before by another way"
+                fail_after(self.game, actions[:ply], claim, expected, value)
+            if self.position_of.setdefault(value, position) != position:
+                claim = "position_hash"
+                fail_after(self.game, actions[:ply], claim, "one not seen at another", value)

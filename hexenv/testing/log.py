@@ -1,0 +1,112 @@
+"""What a game says of itself at every ply of a game that is played."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.games.base import EMPTY, Game, State
+
+UNTOUCHED: Final = -9
+"""What the arrays hold that a game is asked to write into."""
+
+
+class GameLog(NamedTuple):
+    """What the verbs of a game say at every position of one game; the first axis is the ply."""
+
+    states: Any
+    """The positions: ``(plies + 1,)`` records."""
+    legal: NDArray[np.int32]
+    """``(plies + 1, num_actions())``: the legal actions, then `UNTOUCHED`."""
+    counts: NDArray[np.int64]
+    """How many actions are legal."""
+    masks: NDArray[np.int8]
+    """``(plies + 1, num_actions())``: the legal mask."""
+    players: NDArray[np.int64]
+    """The player to move."""
+    ended: NDArray[np.bool_]
+    """Whether the game is over."""
+    outcomes: NDArray[np.int64]
+    """``(plies + 1, 2)``: the outcome for either player."""
+    hashes: NDArray[np.int64]
+    """The position's hash."""
+    owners: NDArray[np.int8]
+    """``(plies + 1, rows * columns)``: whose stone is on a cell."""
+    single_owners: NDArray[np.int64]
+    """``(plies + 1, rows * columns)``: the same, asked cell by cell."""
+    completing: NDArray[np.bool_]
+    """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins."""
+    planes: NDArray[np.int8]
+    """``(plies + 1, 2, cells, n)``: the views of 0 and 1; the last plane is not theirs."""
+    last_cells: NDArray[np.int64]
+    """The cell of the stone placed last."""
+
+
+def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False) -> GameLog:
+    """Play a game and note what its verbs say at every position on the way.
+
+    Args:
+        game: The game.
+        actions: The actions from the start. They are not checked.
+        interpreted: Whether to run the game as plain Python, and not as machine code where it
+            compiles.
+    """
+    log = _empty_log(game, len(actions) + 1)
+    run = _compiled_replay if is_compiled(game) and not interpreted else replay
+    run(game, used_state(game), np.array(actions, np.int32), tuple(log))
+    return log
+
+
+def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
+    """Kernel: play `actions` and fill a `GameLog`, given as a plain tuple."""
+    states, legal, counts, masks, players, ended, outcomes, hashes = log[:8]
+    owners, single_owners, completing, planes, last_cells = log[8:]
+    game.initial(state)
+    for ply in range(len(actions) + 1):
+        if ply > 0:
+            game.step(state, int(actions[ply - 1]))
+        game.copy(state, states[ply])
+        counts[ply] = game.legal_actions(state, legal[ply])
+        game.owners(state, owners[ply])
+        game.legal_mask(state, owners[ply], masks[ply])
+        players[ply] = game.to_play(state)
+        ended[ply] = game.is_terminal(state)
+        hashes[ply] = game.position_hash(state)
+        last_cells[ply] = game.last_cell(state)
+        for player in range(2):
+            outcomes[ply, player] = game.outcome(state, player)
+            game.observe(state, player, owners[ply], planes[ply, player])
+        for cell in range(game.rows * game.columns):
+            single_owners[ply, cell] = game.owner(state, cell)
+            if single_owners[ply, cell] != EMPTY:
+                completing[ply, cell] = game.completes(state, cell)
+
+
+def _empty_log(game: Game, positions: int) -> GameLog:
+    actions, cells, planes = game.num_actions(), game.rows * game.columns, len(game.planes()) + 1
+    return GameLog(
+        states=np.zeros(positions, game.state_dtype).view(np.recarray),
+        legal=np.full((positions, actions), UNTOUCHED, np.int32),
+        counts=np.zeros(positions, np.int64),
+        masks=np.full((positions, actions), UNTOUCHED, np.int8),
+        players=np.zeros(positions, np.int64),
+        ended=np.zeros(positions, np.bool_),
+        outcomes=np.zeros((positions, 2), np.int64),
+        hashes=np.zeros(positions, np.int64),
+        owners=np.full((positions, cells), UNTOUCHED, np.int8),
+        single_owners=np.zeros((positions, cells), np.int64),
+        completing=np.zeros((positions, cells), np.bool_),
+        planes=np.full((positions, 2, cells, planes), UNTOUCHED, np.int8),
+        last_cells=np.zeros(positions, np.int64),
+    )
+
+
+def used_state(game: Game) -> State:
+    """A state that was in use before: whatever `Game.initial` forgets to write is not zero."""
+    ones = np.ones(game.state_dtype.itemsize, np.uint8)
+    return ones.view(game.state_dtype).view(np.recarray)[0]
+
+
+_compiled_replay = CompiledFunction(replay)
