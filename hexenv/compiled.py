@@ -7,35 +7,22 @@
 * `CompiledFunction(search)` is a search (or any kernel) as machine code, kept on disk.
 
 The interpreted form is always there: the function itself. `NUMBA_DISABLE_JIT=1` uses it everywhere.
-
-The disk cache is keyed by the sources that are compiled: the module of the function, the modules of
-the classes among its arguments, and every local module these import. Numba's own check sees only
-the function's file, and so would run old rules after an edit elsewhere.
 """
 
-# Numba's types are partly missing and partly wrong; this module is where that stays.
+# Numba's types are partly missing and partly wrong; this module is where that stays (and its
+# settings, in `compiled_cache`).
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
-import ast
-import functools
-import hashlib
-import importlib.util
 import inspect
-import operator
-import os
 import shutil
 import sys
-import sysconfig
-import tempfile
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, TypeVar
 
 import numba
@@ -46,6 +33,8 @@ from numba.core import cgutils, types
 from numba.core import event as numba_event
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload, overload_method, register_jitable
+
+from hexenv.compiled_cache import cache_directory
 
 __all__ = ["CompiledFunction", "compiled", "copy_record", "inlined_kernel", "is_compiled", "kernel"]
 
@@ -220,7 +209,7 @@ def _jit(function: Callable[..., Any], cache: bool) -> Any:
 
 
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> Any:
-    directory = _cache_directory(function, classes)
+    directory = cache_directory(function, classes)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so the user's own functions keep their place.
@@ -251,145 +240,6 @@ def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ..
             dispatcher = _jit(dispatcher.py_func, cache=False)
             dispatcher.compile(signature)
     return dispatcher
-
-
-# ---- the cache ----------------------------------------------------------------------------------
-
-
-_started: Final = time.time()
-"""When this process began, near enough."""
-
-
-def _cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> Path | None:
-    """The directory for one function over one set of classes, or None where nothing can be kept."""
-    modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
-    files = [str(_source_file(module) or "") for module in modules]
-    if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
-        return None
-    sources = _sources(modules)
-    root = _cache_root()
-    if sources is None or root is None:
-        return None
-    names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
-    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize)
-    family = f"{function.__name__}-{_digest([repr((names, files, settings))])}"
-    directory = root / f"{family}-{_digest(sources)}"
-    if not directory.exists():
-        for stale in root.glob(f"{family}-*"):  # what an older source was compiled to
-            if stale != directory:  # which another process may have begun by now
-                shutil.rmtree(stale, ignore_errors=True)
-    return directory
-
-
-def _is_in_place(cls: type) -> bool:
-    """Whether a class is found by its name, as a later process will have to."""
-    with suppress(AttributeError):
-        return operator.attrgetter(cls.__qualname__)(sys.modules[cls.__module__]) is cls
-    return False
-
-
-def _cache_root() -> Path | None:
-    """`NUMBA_CACHE_DIR`, else beside this package, else (read-only install) the user's cache."""
-    package = Path(__file__).resolve().parent
-    of_this_install = f"hexenv-{_digest([str(package)])}"
-    if numba.config.CACHE_DIR:
-        candidates = [Path(numba.config.CACHE_DIR) / of_this_install]
-    else:
-        candidates = [package / "__pycache__" / "compiled", _user_cache() / of_this_install]
-    for candidate in candidates:
-        with suppress(OSError, RuntimeError):  # not writable; no home directory
-            root = candidate.expanduser().absolute()
-            root.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=root).close()
-            return root
-    return None
-
-
-def _user_cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
-    if sys.platform == "darwin":
-        return Path("~/Library/Caches")
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-
-
-def _digest(texts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        digest.update(text.encode())
-        digest.update(b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _source_file(module_name: str) -> Path | None:
-    """The file of an imported module; None for `__main__` and the like, which do not last."""
-    module: ModuleType | None = sys.modules.get(module_name)
-    if module is None or module_name == "__main__":
-        return None
-    file = getattr(module, "__file__", None)
-    return Path(file) if file and file.endswith(".py") and Path(file).exists() else None
-
-
-def _sources(modules: Iterable[str]) -> list[str] | None:
-    """The text of the given modules and, followed through their imports, of all local ones.
-
-    None if one was edited since this process began, which may still run what was there before.
-    """
-    tops = {module.partition(".")[0] for module in (*modules, __name__)}
-    found: dict[str, str] = {}
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        file = _source_file(name)
-        if name in found or file is None or not _is_local(name, file, tops):
-            continue
-        if _started < file.stat().st_mtime <= time.time():
-            return None
-        found[name] = importlib.util.decode_source(file.read_bytes())
-        waiting.extend(_imported_modules(name, found[name]))
-    return [f"{name}\n{found[name]}" for name in sorted(found)]
-
-
-_LIBRARIES: Final = (
-    Path(sysconfig.get_path("stdlib")).resolve(),
-    Path(numba.__file__).resolve().parents[1],
-)
-
-
-def _is_local(name: str, file: Path, tops: set[str]) -> bool:
-    """Whether a module belongs to the code that is compiled, and not to an installed library."""
-    if name.partition(".")[0] in tops:
-        return True
-    file = file.resolve()
-    installed = {"site-packages", "dist-packages"}.intersection(file.parts)
-    return not installed and not any(file.is_relative_to(library) for library in _LIBRARIES)
-
-
-@functools.cache
-def _imported_modules(name: str, source: str) -> list[str]:
-    """Names of the modules that a module's import statements may mean.
-
-    Only what the module holds counts, as compiled code can reach nothing else: no import inside a
-    function or for type checking, which may or may not have happened by now.
-    """
-    held = vars(sys.modules[name])
-    package = held.get("__package__") or ""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = alias.name.split(".")
-                if alias.asname in held:
-                    found.append(alias.name)
-                elif alias.asname is None and parts[0] in held:
-                    found += [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
-        elif isinstance(node, ast.ImportFrom):
-            parent = package.rsplit(".", node.level - 1)[0] if node.level else ""
-            base = f"{parent}.{node.module or ''}".strip(".")
-            for alias in node.names:
-                if alias.name == "*" or (alias.asname or alias.name) in held:
-                    found += [base, f"{base}.{alias.name}"]
-    return found
 
 
 # ---- the announcement ---------------------------------------------------------------------------

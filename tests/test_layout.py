@@ -52,7 +52,7 @@ def modules_below(*packages):
 
 
 LAYERS = {
-    "compiled": ["hexenv.compiled"],
+    "compiled": ["hexenv.compiled", "hexenv.compiled_cache"],
     "games": modules_below("hexenv.games"),
     "shown": ["hexenv.observation", "hexenv.policies", *modules_below("hexenv.render")],
     "environments": ["hexenv.aec", "hexenv.wrapper"],
@@ -162,7 +162,7 @@ def test_agents_are_imported_only_when_one_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    "module", ["hexenv.compiled", *modules_below("hexenv.games", "agents.search")]
+    "module", [*LAYERS["compiled"], *modules_below("hexenv.games", "agents.search")]
 )
 def test_the_core_knows_no_environment_library(module):
     assert not tops_of(module) & {"gymnasium", "pettingzoo", "pygame", "PIL", "rich", "click"}
@@ -183,8 +183,8 @@ def test_one_module_touches_pygame(module):
 
 
 @pytest.mark.parametrize("module", SOURCES)
-def test_one_module_touches_numba(module):
-    assert ("numba" in tops_of(module)) == (module == "hexenv.compiled")
+def test_one_layer_touches_numba(module):
+    assert ("numba" in tops_of(module)) == (module in LAYERS["compiled"])
 
 
 @pytest.mark.parametrize("module", modules_below("hexenv.games"))
