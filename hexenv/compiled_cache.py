@@ -6,7 +6,8 @@ file, and so would run old rules after an edit elsewhere.
 """
 
 # Numba's settings have no types.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 
 import ast

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.aec import BoardEnv, Observation
-from hexenv.boards import Boards, Opponent, Which
+from hexenv.board_kernels import Which
+from hexenv.boards import Boards, Opponent
 from hexenv.games.notation import IllegalActionError
 from hexenv.policies import POLICIES, new_policy
 

@@ -7,51 +7,18 @@
 7
 """
 
-import inspect
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, cast
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation, ViewOptions
-from hexenv.boards import Boards, LearnerOptions
+from hexenv.aec import AGENTS, BoardEnv, Observation
+from hexenv.boards import Boards
 from hexenv.games.base import State
+from hexenv.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.opponents import entry, resolve_opponents, with_mask
-
-RULES_OF_BOARDS = tuple(LearnerOptions.__annotations__)
-
-
-def split_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of `LearnerOptions`, and those for the game."""
-    of_learner = {key: options[key] for key in options if key in RULES_OF_BOARDS}
-    return of_learner, {key: options[key] for key in options if key not in RULES_OF_BOARDS}
-
-
-def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -> BoardEnv:
-    """The environment behind a Gymnasium one.
-
-    Args:
-        game: A function that makes it, or its name, as in ``"hexenv.hex_v0:raw_env"``.
-        options: Arguments for the function.
-
-    Raises:
-        TypeError: If there is no such option.
-    """
-    if isinstance(game, str):
-        module, _, name = game.partition(":")
-        game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
-    parameters = inspect.signature(game).parameters.values()
-    # Without these at its end it takes what it likes, and says itself what it does not.
-    if any(get_args(one.annotation) == (ViewOptions,) for one in parameters):
-        own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-        known = [*own, *ViewOptions.__annotations__]
-        for name in set(options).difference(known):
-            known += ["opponent", *RULES_OF_BOARDS]
-            raise TypeError(f"expected an option of {', '.join(known)}, got {name!r}")
-    return game(**options)
 
 
 class SingleEnv(gymnasium.Env[Observation, Any]):
@@ -68,7 +35,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         opponent: ``"random"``, ``"greedy"``, an agent's name (``"uct:simulations=200"``), an agent
             with ``act(env)``, a function ``f(observation, mask) -> action``, or a list of these, of
             which one is drawn for every episode. A function is given what the opponent sees.
-        **options: Those of `hexenv.boards.LearnerOptions` (`side`, `illegal`, `penalty`,
+        **options: Those of `hexenv.learner.LearnerOptions` (`side`, `illegal`, `penalty`,
             `max_illegal`), of `hexenv.aec.ViewOptions`, and of the game.
 
     Attributes:
@@ -190,17 +157,3 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     def close(self) -> None:
         """Close the window, if there is one."""
         self.raw_env.close()
-
-
-def action_array(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Actions as an array of integers.
-
-    Raises:
-        ValueError: If they are none, or of another shape.
-    """
-    array = np.asarray(actions)
-    if array.shape != shape or array.dtype.kind not in "iu":
-        expected = f"actions of shape {shape}" if shape else "an action"
-        got = f"shape {array.shape} of {array.dtype}" if array.ndim or shape else repr(actions)
-        raise ValueError(f"expected {expected} as integers, got {got}")
-    return np.ascontiguousarray(array, np.int64)  # compiled code looks at no strides

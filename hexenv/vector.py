@@ -20,12 +20,12 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from hexenv.aec import AGENTS, BoardEnv, Observation
-from hexenv.boards import Boards, LearnerOptions, Outcome
+from hexenv.boards import Boards, Outcome
 from hexenv.games.base import whole_number
+from hexenv.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.opponents import resolve_opponents, with_mask
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
-from hexenv.single import action_array, make_raw_env, split_options
 
 CELLS_PER_THREAD: Final = 200_000
 """Cells of all boards that make a step long enough to be worth a thread of its own: handing a part
@@ -96,7 +96,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             compiled it is one. (If such are set later, a function is called for each thread's
             boards in turn. Do not fork once threads have run.)
         max_episode_steps: None: games end.
-        **options: Those of `hexenv.boards.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
+        **options: Those of `hexenv.learner.LearnerOptions`, `hexenv.aec.ViewOptions`, and the game.
 
     Attributes:
         raw_env: See `hexenv.single.SingleEnv`.

@@ -57,7 +57,9 @@ LAYERS = {
     "shown": ["hexenv.observation", "hexenv.policies", *modules_below("hexenv.render")],
     "environments": ["hexenv.aec", "hexenv.wrapper"],
     "learners": [
+        "hexenv.board_kernels",
         "hexenv.boards",
+        "hexenv.learner",
         "hexenv.opponents",
         "hexenv.single",
         "hexenv.vector",

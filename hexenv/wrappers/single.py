@@ -11,9 +11,10 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
 from hexenv.aec import BoardEnv, Observation, planes_of
-from hexenv.boards import Which
+from hexenv.board_kernels import Which
+from hexenv.learner import action_array
 from hexenv.opponents import entry
-from hexenv.single import SingleEnv, action_array
+from hexenv.single import SingleEnv
 from hexenv.vector import BoardVectorEnv
 from hexenv.wrappers.views import (
     CanonicalView,

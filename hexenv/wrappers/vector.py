@@ -11,9 +11,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
 from hexenv.aec import Observation, planes_of
-from hexenv.boards import Which
+from hexenv.board_kernels import Which
+from hexenv.learner import action_array
 from hexenv.opponents import entry
-from hexenv.single import action_array
 from hexenv.vector import BoardVectorEnv, Infos, seeds_of_boards
 from hexenv.wrappers.single import board_env, planes_space, show, shown_space
 from hexenv.wrappers.views import (

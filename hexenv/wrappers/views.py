@@ -13,7 +13,7 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
 from hexenv.aec import BoardEnv
-from hexenv.boards import Which
+from hexenv.board_kernels import Which
 from hexenv.games.base import Game, legal_actions, new_state, whole_number
 
 Order = NDArray[np.int64]
