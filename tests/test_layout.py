@@ -192,10 +192,12 @@ def test_one_layer_touches_numba(module):
 @pytest.mark.parametrize("module", modules_below("hexenv.games"))
 def test_games_do_not_know_each_other(module):
     shared = {f"hexenv.games.{name}" for name in ("base", "contract", "lines", "notation")}
-    if module in ("hexenv.games.gomoku", "hexenv.games.renju", "hexenv.games.openings"):
-        shared |= {
-            f"hexenv.games.{name}" for name in ("gomoku", "renju", "stone_lines")
-        }  # one game
+    of_gomoku = {
+        f"hexenv.games.{name}"
+        for name in ("gomoku", "renju", "stone_lines", "openings", "opening_phases")
+    }
+    if module in of_gomoku:  # one game
+        shared |= of_gomoku
     others = {name for name in imports_of(module) if name.startswith("hexenv.games")}
     assert others <= shared
 
