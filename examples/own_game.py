@@ -15,7 +15,7 @@ from agents.arena import play_game
 from hexenv.aec import BoardEnv
 from hexenv.compiled import compiled
 from hexenv.games import base
-from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, State
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, State
 from hexenv.testing import check_game
 from hexenv.wrapper import StandardWrapper
 
@@ -54,11 +54,9 @@ class Tube(NamedTuple):
         return self.rows * self.columns
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         state.stones[0] = 0
         state.stones[1] = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
 
     def place(self, state: State, cell: int, player: int) -> None:
         state.stones[player] |= 1 << cell

@@ -29,7 +29,7 @@ from hexenv.games.contract import (
 
 __all__ = [
     "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "SECOND_PLAYER_KEY", "STATE_FIELDS",
-    "Actions", "Cells", "Game", "State", "Style", "cell_of", "cell_owners", "clone",
+    "Actions", "Cells", "Game", "State", "Style", "begin", "cell_of", "cell_owners", "clone",
     "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "grid_symmetries",
     "is_terminal", "last_cell", "legal_actions", "legal_mask", "legal_mask_of", "line_cells",
     "new_state", "new_states", "next_actions", "num_cells", "observe", "outcome", "owner_by_bits",
@@ -211,6 +211,14 @@ def split_draw(fraction: float, count: int) -> tuple[int, float]:
     fraction *= count
     choice = int(fraction)
     return choice, fraction - choice
+
+
+@kernel
+def begin(state: State) -> None:
+    """Write the fields of every state as they are before the first ply: for `Game.initial`."""
+    state.ply = 0
+    state.last_action = NO_ACTION
+    state.winner = IN_PLAY
 
 
 def zobrist_keys(*shape: int) -> NDArray[np.int64]:

@@ -48,11 +48,9 @@ class Connect4(NamedTuple):
         return self.rows * self.columns
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         state.stones[0] = 0
         state.stones[1] = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
 
     def has_line(self, stones: int) -> bool:
         height = self.rows + 1
@@ -113,9 +111,7 @@ class Connect4(NamedTuple):
         bit = self.bit(cell)
         if (state.stones[0] >> bit) & 1:
             return 0
-        if (state.stones[1] >> bit) & 1:
-            return 1
-        return EMPTY
+        return 1 if (state.stones[1] >> bit) & 1 else EMPTY
 
     def owners(self, state: State, out: Cells) -> None:
         rows, columns = self.rows, self.columns

@@ -77,11 +77,9 @@ class Gomoku(NamedTuple):
         return self.rows * self.columns
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         state.hash = 0
         state.lines[:] = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
 
     def needs_exactly(self, player: int) -> bool:
         """Whether the player wins with no more in a row than `connect`."""

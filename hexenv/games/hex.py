@@ -88,10 +88,8 @@ class Hex(NamedTuple):
         return (cell // self.columns + 1) * WIDTH + cell % self.columns + 1
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         state.hash = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
         owners, links = state.owners, state.links
         for place in range(PLACES):
             owners[place] = OUTSIDE

@@ -90,12 +90,10 @@ class OpenedGomoku(NamedTuple):
         return self.num_actions()
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         self.in_colours().initial(state.stones)
         state.phase = PLACING
         state.black = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
 
     def to_play(self, state: State) -> int:
         if self.opening < PRO and (state.phase == PLACING or state.phase == CHOOSING_LAST):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import compiled
 from hexenv.games import base
-from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, Cells, State
 
 LINES: Final = (
     (0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6),
@@ -61,11 +61,9 @@ class TicTacToe(NamedTuple):
         return 9
 
     def initial(self, state: State) -> None:
+        base.begin(state)
         state.stones[0] = 0
         state.stones[1] = 0
-        state.ply = 0
-        state.last_action = NO_ACTION
-        state.winner = IN_PLAY
 
     def place(self, state: State, cell: int, player: int) -> None:
         state.stones[player] |= 1 << cell
@@ -89,9 +87,7 @@ class TicTacToe(NamedTuple):
     def owner(self, state: State, cell: int) -> int:
         if (state.stones[0] >> cell) & 1:
             return 0
-        if (state.stones[1] >> cell) & 1:
-            return 1
-        return EMPTY
+        return 1 if (state.stones[1] >> cell) & 1 else EMPTY
 
     def owners(self, state: State, out: Cells) -> None:
         first, second = int(state.stones[0]), int(state.stones[1])
