@@ -4,7 +4,7 @@ import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Final, Literal, TypedDict
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,7 @@ from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv.compiled import is_compiled
 from hexenv.games import notation
-from hexenv.games.base import DRAW, IN_PLAY, Game, State, legal_mask_of, new_state
+from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
 from hexenv.observation import (
     advance,
     compiled_advance,
@@ -28,6 +28,7 @@ from hexenv.observation import (
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 from hexenv.render.window import Window
+from hexenv.starts import Start, opening_starts, told_start
 
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
@@ -200,7 +201,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._write_mask(self.game, self._states, self._mask)
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
-    def _begin(self, start: "Start") -> None:
+    def _begin(self, start: Start) -> None:
         self._bytes[:] = start.record
         self._mask[:] = start.mask
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
@@ -219,40 +220,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if self.render_mode == "human":
             self.render()
 
-    def starting_positions(self, options: dict[str, Any]) -> list["Start"]:
+    def starting_positions(self, options: dict[str, Any]) -> list[Start]:
         """Where to start: the position that the options tell, or else all openings."""
-        given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
-        if len(given) > 1:
-            raise ValueError(f"expected one starting position, got {' and '.join(given)}")
-        for key in ("moves", "board"):
-            if key in given and not isinstance(options[key], str):
-                raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
-        if "moves" in given:
-            return [Start.after(self.game, options["moves"])]
-        if "board" in given:
-            board, to_play = options["board"], options.get("to_play")
-            if to_play not in (None, 0, 1):
-                raise ValueError(f"expected to_play of 0 or 1, got {to_play!r}")
-            return [Start.of(self.game, notation.parse_board(self.game, board, to_play))]
-        if "state" in given:
-            return [Start.of(self.game, self._restored(options["state"]))]
-        return self._starts
-
-    def _restored(self, state: Any) -> State:
-        """A state given as bytes, or as a record, which is checked by way of bytes."""
-        game = self.game
-        if isinstance(state, bytes):
-            return notation.from_bytes(game, state)
-        if getattr(state, "dtype", None) != game.state_dtype:
-            raise ValueError(
-                f"expected a state of {game.name} or bytes, got {type(state).__name__}"
-            )
-        restored = notation.from_bytes(game, notation.to_bytes(game, state))
-        # A record does not tell the size of its board: on a wrong one it reads as another position.
-        told = (state.ply, state.winner, game.position_hash(state))
-        if told != (restored.ply, restored.winner, game.position_hash(restored)):
-            raise ValueError(f"expected a state of {game}, got one of another board")
-        return restored
+        told = told_start(self.game, options)
+        return self._starts if told is None else [told]
 
     def _bind(self) -> None:
         """Find the machine code; a game that does not compile is interpreted."""
@@ -431,50 +402,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if self._window is not None:
             self._window.close()
             self._window = None
-
-
-class Start(NamedTuple):
-    """A position to start from, with what `reset` needs to know of it."""
-
-    record: NDArray[np.uint8]
-    mask: NDArray[np.int8]
-    winner: int
-    to_play: int
-    actions: list[int]
-    """What has led there, as far as it is known."""
-
-    @staticmethod
-    def of(game: Game, state: State, actions: Sequence[int] = ()) -> "Start":
-        mask = legal_mask_of(game, state)
-        record = np.frombuffer(state.tobytes(), np.uint8)
-        return Start(record, mask, int(state.winner), int(game.to_play(state)), list(actions))
-
-    @staticmethod
-    def after(game: Game, moves: str) -> "Start":
-        actions = notation.parse_moves(game, moves)
-        return Start.of(game, notation.play(game, actions), actions)
-
-
-def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
-    """The positions after given openings; without any, the start of the game.
-
-    Raises:
-        ValueError: If there is none among them, one is no list of legal moves, or ends the game.
-    """
-    if openings is None:
-        return [Start.of(game, new_state(game))]
-    if not isinstance(openings, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"expected an opening's name or move lists, got {openings!r}")
-    if not openings:
-        raise ValueError("expected at least one opening, got none")
-    starts: list[Start] = []
-    for moves in openings:
-        if not isinstance(moves, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"expected openings as move lists, got {moves!r}")
-        starts.append(Start.after(game, moves))
-        if starts[-1].winner != IN_PLAY:
-            raise ValueError(f"expected openings that leave the game in play, got {moves!r}")
-    return starts
 
 
 def planes_of(observation: Observation) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.aec import BoardEnv, Start
+from hexenv.aec import BoardEnv
 from hexenv.board_kernels import (
     BOTH,
     COMPILED,
@@ -30,6 +30,7 @@ from hexenv.games.base import IN_PLAY, whole_number
 from hexenv.games.notation import IllegalActionError
 from hexenv.learner import ILLEGAL, SIDES
 from hexenv.policies import Stream, new_seed
+from hexenv.starts import Start
 
 MOST_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""

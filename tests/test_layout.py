@@ -54,7 +54,12 @@ def modules_below(*packages):
 LAYERS = {
     "compiled": ["hexenv.compiled", "hexenv.compiled_cache"],
     "games": modules_below("hexenv.games"),
-    "shown": ["hexenv.observation", "hexenv.policies", *modules_below("hexenv.render")],
+    "parts": [
+        "hexenv.observation",
+        "hexenv.policies",
+        "hexenv.starts",
+        *modules_below("hexenv.render"),
+    ],
     "environments": ["hexenv.aec", "hexenv.wrapper"],
     "learners": [
         "hexenv.board_kernels",
