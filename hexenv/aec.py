@@ -2,7 +2,7 @@
 
 import copy
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, Literal, TypedDict
 
@@ -12,19 +12,10 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.compiled import is_compiled
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
-from hexenv.observation import (
-    advance,
-    compiled_advance,
-    compiled_show,
-    compiled_write_mask,
-    extra_codes,
-    plane_names,
-    show,
-    write_mask,
-)
+from hexenv.observation import extra_codes, plane_names
+from hexenv.position import Position
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 from hexenv.render.window import Window
@@ -121,17 +112,12 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self.shown_shape = (len(self.planes), game.rows, game.columns)
         self._starts = opening_starts(game, openings)
         self._rng: np.random.Generator | None = None  # draws among several starts
-        self._bytes = Start.of(game, new_state(game)).record.copy()
-        self._record_dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
-        self._states = self._bytes.view(self._record_dtype)
-        self._mask = np.zeros(game.num_actions(), np.int8)
         self.extra_planes = extra_codes(game, self.planes)
+        start = Start.of(game, new_state(game))
+        self._position = Position(game, start, self.extra_planes, len(self.planes))
         self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
         self._spaces = self._make_spaces()
         self._owns_spaces = True
-        self._advance: Callable[..., Any] | None = None
-        self._show: Callable[..., Any] | None = None
-        self._write_mask: Callable[..., Any] | None = None
         self._window: Window | None = None
 
     # ---- spaces --------------------------------------------------------------------------------
@@ -192,18 +178,11 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             state: The position; it is copied.
             actions: What has been played up to it, as far as it is known.
         """
-        self._bytes[:] = np.frombuffer(state.tobytes(), np.uint8)
-        if self._write_mask is None:  # searches and opponents come here at every position
-            self._write_mask = write_mask
-            if is_compiled(self.game):
-                arguments = (self.game, self._states, self._mask)
-                self._write_mask = compiled_write_mask.specialise(*arguments)
-        self._write_mask(self.game, self._states, self._mask)
+        self._position.begin_at(state)
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: Start) -> None:
-        self._bytes[:] = start.record
-        self._mask[:] = start.mask
+        self._position.start(start)
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
     def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
@@ -215,7 +194,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
         self._skip_agent_selection = None
-        self._bind()
+        self._position.bind()
         self._settle(winner, to_play)
         if self.render_mode == "human":
             self.render()
@@ -224,16 +203,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """Where to start: the position that the options tell, or else all openings."""
         told = told_start(self.game, options)
         return self._starts if told is None else [told]
-
-    def _bind(self) -> None:
-        """Find the machine code; a game that does not compile is interpreted."""
-        if self._advance is None:
-            game, states = self.game, self._states
-            self._advance, self._show = advance, show
-            if is_compiled(game):
-                out = self._new_planes()
-                self._advance = compiled_advance.specialise(game, states, 0, self._mask)
-                self._show = compiled_show.specialise(game, states, 0, self.extra_planes, out)
 
     def step(self, action: int | None) -> None:
         """Play an action for the agent to move; None for an agent whose game is over.
@@ -249,8 +218,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if not self.is_legal(action):
             notation.check_action(self.game, self.state, action)  # raises, and says why
         number = int(action)  # type: ignore[arg-type]
-        assert self._advance is not None
-        winner, to_play = self._advance(self.game, self._states, number, self._mask)
+        winner, to_play = self._position.step(number)
         self.actions.append(number)
         # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
         self._settle(winner, to_play)
@@ -263,7 +231,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             number = operator.index(action)  # type: ignore[arg-type]
         except TypeError:
             return False
-        return 0 <= number < len(self._mask) and bool(self._mask[number])
+        mask = self._position.mask
+        return 0 <= number < len(mask) and bool(mask[number])
 
     def forfeit(self, reward: float) -> None:
         """End the game for an illegal move of the agent to move, as PettingZoo's wrapper does.
@@ -277,7 +246,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.truncations = dict.fromkeys(self.agents, True)
         self.rewards = {other: reward if other == agent else 0.0 for other in self.agents}
         self._accumulate_rewards()
-        self._mask[:] = 0
+        self._position.mask[:] = 0
         self._deads_step_first()
         self._refresh_infos()
 
@@ -301,19 +270,12 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     def _mask_of(self, agent: str) -> NDArray[np.int8]:
         """A fresh mask: the legal actions for the agent to move, zeros for the other."""
         if agent == self.agent_selection:
-            return self._mask.copy()  # all zeros once the game is over
-        return np.zeros(len(self._mask), np.int8)
-
-    def _new_planes(self) -> NDArray[np.int8]:
-        """Space for kernels to write planes into: ``(cells, planes)``."""
-        return np.empty((self.game.rows * self.game.columns, len(self.planes)), np.int8)
+            return self._position.mask.copy()  # all zeros once the game is over
+        return np.zeros(len(self._position.mask), np.int8)
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
-        out = self._new_planes()
-        assert self._show is not None
-        self._show(self.game, self._states, PLAYER[agent], self.extra_planes, out)
-        out = out.reshape(self.board_shape)
+        out = self._position.planes(PLAYER[agent]).reshape(self.board_shape)
         if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))
         if self.dtype != np.int8:
@@ -334,10 +296,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             return copy.deepcopy(self)  # a subclass may keep what must not be shared
         twin = object.__new__(BoardEnv)
         twin.__dict__ = self.__dict__.copy()
-        twin._bytes = self._bytes.copy()
-        twin._states = np.ndarray(1, self._record_dtype, twin._bytes)  # faster than a view
+        twin._position = self._position.copy()
         twin.actions = self.actions.copy()
-        twin._mask = self._mask.copy()
         twin._owns_spaces = False
         if self._rng is not None:
             twin._rng = copy.deepcopy(self._rng)
@@ -352,21 +312,19 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = dict.fromkeys(("_states", "_advance", "_show", "_write_mask", "_window"))
-        return {**self.__dict__, **left_out}
+        return {**self.__dict__, "_window": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._states = self._bytes.view(self._record_dtype)
         if hasattr(self, "agents"):
-            self._bind()
+            self._position.bind()
 
     # ---- positions -----------------------------------------------------------------------------
 
     @property
     def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method: no use here
         """The position, a record for the game's verbs; change it only through `step`."""
-        return self._states[0]
+        return self._position.state
 
     @property
     def moves(self) -> str:

@@ -418,7 +418,7 @@ def test_an_edit_of_the_installed_package_is_seen_by_a_game_from_elsewhere(tmp_p
     rule = "from hexenv.games.base import DRAW" + RULE.replace("self.offset", "DRAW")
     place.write("rules.py", rule)
     assert place.run(ADD_UP).text == "68"
-    place.edit("hexenv/games/base.py", "DRAW: Final = 2", "DRAW: Final = 12")
+    place.edit("hexenv/games/contract.py", "DRAW: Final = 2", "DRAW: Final = 12")
     assert place.run(ADD_UP).text == "108"
 
 

@@ -253,7 +253,9 @@ def test_spaces_contain_every_observation(board, options, kind):
     for agent in env.possible_agents:
         assert env.observation_space(agent) is env.observation_space(agent)
         assert env.action_space(agent) is env.action_space(agent)
-        assert env.action_space(agent) == gymnasium.spaces.Discrete(len(env.unwrapped._mask))
+        assert env.action_space(agent) == gymnasium.spaces.Discrete(
+            env.unwrapped.game.num_actions()
+        )
     assert env.observation_space("player_0") is not env.observation_space("player_1")
 
     env.reset()

@@ -57,6 +57,7 @@ LAYERS = {
     "parts": [
         "hexenv.observation",
         "hexenv.policies",
+        "hexenv.position",
         "hexenv.starts",
         *modules_below("hexenv.render"),
     ],

@@ -141,7 +141,7 @@ class Oracle:
 
     def seen(self):
         """The observation and the info."""
-        observation, mask = self.env.observe(f"player_{self.player}"), self.env._mask
+        observation, mask = self.env.observe(f"player_{self.player}"), self.env._position.mask
         mask = np.ones_like(mask) if self.is_over() else mask.copy()
         if self.view.get("mask_in") == "info":
             return observation, {"action_mask": mask}

@@ -387,7 +387,9 @@ class SelfPlay:
         """The planes of the player to move, and the mask."""
         observation = env.observe(env.agent_selection)
         mask = observation["action_mask"]
-        return observation["observation"], np.ones_like(mask) if env._mask.sum() == 0 else mask
+        return observation["observation"], np.ones_like(
+            mask
+        ) if env._position.mask.sum() == 0 else mask
 
     def step(self, actions):
         """For each board: what is seen, the reward, whether it is over, what was seen at last."""
