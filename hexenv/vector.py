@@ -7,10 +7,8 @@
 (1024, 25)
 """
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -20,26 +18,16 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from hexenv.aec import AGENTS, BoardEnv, Observation
-from hexenv.boards import Boards, Outcome
+from hexenv.boards import Outcome
 from hexenv.games.base import whole_number
 from hexenv.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.opponents import resolve_opponents, with_mask
+from hexenv.parts import Part, Parts
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 
-CELLS_PER_THREAD: Final = 200_000
-"""Cells of all boards that make a step long enough to be worth a thread of its own: handing a part
-to another thread and back takes about a fifth of a millisecond."""
-
 Infos = dict[str, Any]
 Masks = NDArray[np.int8]
-
-
-def usable_cpus() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
@@ -57,19 +45,19 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
     return [None if one is None else int(one) for one in seed]
 
 
-class Part(NamedTuple):
-    """The boards that one thread steps, and where among all they are."""
-
-    boards: Boards
-    place: slice
-
-
 class Ended(NamedTuple):
     """What was seen at the ends of episodes, before the next ones began."""
 
     numbers: NDArray[np.int64]
     planes: NDArray[Any]
     masks: Masks
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of all parts."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return Outcome(*[np.concatenate(arrays) for arrays in zip(*outcomes, strict=True)])
 
 
 class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
@@ -106,8 +94,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         ValueError: If an option is out of its range.
     """
 
-    _pool: ThreadPoolExecutor | None = None
-
     def __init__(
         self,
         game: str | Callable[..., BoardEnv],
@@ -131,7 +117,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 f"expected an autoreset_mode of {known}, got {autoreset_mode!r}"
             ) from None
         of_learner, of_game = split_options(options)
-        self._learner = cast("LearnerOptions", of_learner)
         self.raw_env = make_raw_env(game, of_game)
         self._plays_both = opponent is None
         if self._plays_both and "side" in of_learner:
@@ -149,31 +134,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._every = np.ones(num_envs, np.bool_)
-        self._masks = np.ones((num_envs, self.raw_env.game.num_actions()), np.int8)  # all parts'
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
-        self._parts = self._divided(opponent, threads)
-
-    def _divided(self, opponent: Any, threads: int | None) -> list[Part]:
-        """The boards in parts of about one size, one for each thread."""
-        game = self.raw_env.game
-        if threads is None:
-            worth = self.num_envs * game.rows * game.columns // CELLS_PER_THREAD
-            threads = max(1, min(usable_cpus(), worth))
-        elif whole_number("threads", threads) < 1:
-            raise ValueError(f"expected threads of at least 1, got {threads}")
         opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
-        if not all(one.is_compiled for one in opponents):
-            threads = 1
-        borders = np.linspace(0, self.num_envs, min(threads, self.num_envs) + 1).astype(int)
-        parts: list[Part] = []
-        for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            first = start if self.num_envs > 1 else None
-            boards = Boards(self.raw_env, stop - start, first, **self._learner)
-            boards.set_opponents(opponents)
-            boards.masks = self._masks[start:stop]
-            parts.append(Part(boards, slice(start, stop)))
-        return parts
+        learner_options = cast("LearnerOptions", of_learner)
+        self._parts = Parts(self.raw_env, num_envs, opponents, threads, learner_options)
 
     # ---- opponents -------------------------------------------------------------------------------
 
@@ -231,7 +196,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         finally:
             for part in self._parts:  # for the episodes that follow
                 part.boards.start(self.raw_env.starting_positions({}))
-        planes = self._parts[0].boards.new_planes(self.num_envs)
+        planes = self._parts.new_planes()
         for part in self._parts:
             part.boards.show_all(planes[part.place])
         return self._seen(planes, which)
@@ -303,39 +268,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
-        planes = self._parts[0].boards.new_planes(self.num_envs)
-        if len(self._parts) == 1:
-            outcome, ended = self._step(self._parts[0], actions, planes)
-            all_ended = [ended]
-        else:
-            outcome, all_ended = self._step_parts(actions, planes)
+        planes = self._parts.new_planes()
+        stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         observations, infos = self._seen(planes)
-        self._add_final(infos, [ended for ended in all_ended if ended is not None])
-        rewards, terminations, truncations = outcome
+        self._add_final(infos, [ended for _, ended in stepped if ended is not None])
+        rewards, terminations, truncations = together([outcome for outcome, _ in stepped])
         return observations, rewards, terminations, truncations, infos
-
-    def _step_parts(
-        self, actions: NDArray[np.int64], planes: NDArray[Any]
-    ) -> tuple[Outcome, list[Ended | None]]:
-        """Step all parts, each in a thread of its own where that can be."""
-        if not all(part.boards.is_compiled for part in self._parts):
-            try:
-                found = [self._step(part, actions, planes) for part in self._parts]
-            except BaseException:
-                for part in self._parts:  # an opponent has failed: as if all were of one part
-                    part.boards.idle[:] = True
-                raise
-        else:
-            self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
-            rest = [self._pool.submit(self._step, p, actions, planes) for p in self._parts[1:]]
-            try:
-                first = self._step(self._parts[0], actions, planes)
-            finally:
-                wait(rest)  # whatever happens, nobody writes on once this returns
-            found = [first] + [one.result() for one in rest]
-        outcomes = [outcome for outcome, _ in found]
-        together = Outcome(*[np.concatenate(arrays) for arrays in zip(*outcomes, strict=True)])
-        return together, [ended for _, ended in found]
 
     def _step(
         self, part: Part, actions: NDArray[np.int64], planes: NDArray[Any]
@@ -364,20 +302,20 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         """The observations and the infos of some boards, all by default."""
         infos: Infos = {}
         if self.raw_env.mask_in != "observation":
-            masks = self._masks.copy()
+            masks = self._parts.masks.copy()
             if which is None:
                 which = self._every.copy()
             else:
                 masks[~which] = 0  # as Gymnasium leaves what nobody has written
             infos = {"action_mask": masks, "_action_mask": which}
-        return with_mask(self.raw_env, planes, self._masks.copy()), infos
+        return with_mask(self.raw_env, planes, self._parts.masks.copy()), infos
 
     def _add_final(self, infos: Infos, parts: list[Ended]) -> None:
         """Add the last observations and infos, in the form that Gymnasium gives them."""
         if not parts:
             return
         final_obs = np.full(self.num_envs, None, dtype=object)
-        masks = np.zeros_like(self._masks)
+        masks = np.zeros_like(self._parts.masks)
         has_ended = np.zeros(self.num_envs, np.bool_)
         for ended in parts:
             for number, *seen in zip(ended.numbers, ended.planes, ended.masks, strict=True):
@@ -396,20 +334,17 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_envs, num_actions)``: what is legal; all True on boards that are over."""
-        return self._masks.astype(np.bool_)
+        return self._parts.masks.astype(np.bool_)
 
     @property
     def idle(self) -> NDArray[np.bool_]:
         """``(num_envs,)``: the boards on which no episode is under way."""
-        return np.concatenate([part.boards.idle for part in self._parts])
+        return self._parts.idle
 
     @property
     def states(self) -> NDArray[Any]:
         """``(num_envs,)`` positions, a copy."""
-        states = np.zeros(self.num_envs, self._parts[0].boards.states.dtype)
-        for part in self._parts:  # concatenate would make plain void of records
-            states[part.place] = part.boards.states
-        return states
+        return self._parts.states
 
     @property
     def sides(self) -> NDArray[np.int8]:
@@ -431,16 +366,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         draw = render_text if self.render_mode == "ansi" else render_rgb
         return tuple(draw(self.raw_env.game, state) for state in self.states)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pool": None}  # threads cannot be copied
-
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        for part in self._parts:  # copied, their masks are no longer parts of all
-            part.boards.masks = self._masks[part.place]
-
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._parts.close()

@@ -67,6 +67,7 @@ LAYERS = {
         "hexenv.boards",
         "hexenv.learner",
         "hexenv.opponents",
+        "hexenv.parts",
         "hexenv.single",
         "hexenv.vector",
         *modules_below("hexenv.wrappers"),

@@ -387,9 +387,7 @@ class SelfPlay:
         """The planes of the player to move, and the mask."""
         observation = env.observe(env.agent_selection)
         mask = observation["action_mask"]
-        return observation["observation"], np.ones_like(
-            mask
-        ) if env._position.mask.sum() == 0 else mask
+        return observation["observation"], np.ones_like(mask) if mask.sum() == 0 else mask
 
     def step(self, actions):
         """For each board: what is seen, the reward, whether it is over, what was seen at last."""
@@ -780,7 +778,7 @@ def test_a_former_opponent_costs_nothing_once_its_games_are_over(former):
     envs = vector("tictactoe", 3, former)
     envs.reset(seed=1)
     envs.set_opponent(["random", "greedy"])
-    boards = envs._parts[0].boards
+    boards, _ = next(iter(envs._parts))
     assert not boards.is_compiled
     rng = np.random.default_rng(0)
     for _ in range(12):
