@@ -13,19 +13,19 @@ import pytest
 
 from agents.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
 from agents.solver import Solver, best_actions, build_book, scores, value
+from agents.solvers.bits import count_bits
 from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
-from agents.solvers.connect4 import (
-    Connect4Engine,
+from agents.solvers.connect4.engine import Connect4Engine
+from agents.solvers.connect4.grid import (
     claimeven,
-    count_bits,
     has_four,
     mirrored,
     new_grid,
-    new_table,
     position_key,
     safe_moves,
     winning_cells,
 )
+from agents.solvers.connect4.table import new_table
 from agents.solvers.exhaustive import ExhaustiveEngine, LineTactics, NoTactics
 from agents.solvers.questions import Clock, action_scores, action_values, position_score
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0

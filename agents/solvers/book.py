@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import load_arrays, replacing
-from agents.solvers.connect4 import Connect4Engine, Grid, mirrored, new_grid, position_key
+from agents.solvers.connect4 import Connect4Engine
+from agents.solvers.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.solvers.questions import Clock, position_score
 from hexenv.games import base
 
