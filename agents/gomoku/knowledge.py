@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
 from agents.gomoku.candidates import ALL_BITS, list_best, list_forced, list_urgent
-from agents.gomoku.threats import count_kinds, new_four_search, search_fours
+from agents.gomoku.fours import new_four_search, search_fours
+from agents.gomoku.kinds import count_kinds
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State
