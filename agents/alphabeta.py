@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
-from agents.gomoku.opening_play import colours_view, opening_action
+from agents.gomoku.opening_play import after_opening, opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
@@ -247,9 +247,7 @@ class AlphaBeta:
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route)
-        if self.patterns and is_opening(plain.game, plain.root):
-            plain = colours_view(plain)
-        view = self._study(plain)
+        view = self._study(after_opening(plain) if self.patterns else plain)
         self._search(view, self._arguments(view))
 
     def _study(self, view: View) -> View:

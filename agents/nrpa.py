@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Statistics, check_in_play
+from agents.budget import ENDLESS, spend
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.nest import MODES, POSITION_CODES, Form, Nest, new_nest
@@ -50,7 +51,6 @@ CODES: Final = ("cell", "position")
 SCORES: Final = ("root", "last")
 LEARNS: Final = ("always", "improvement")
 
-ENDLESS: Final = 2**62
 TREE_ENTRIES: Final = 4_000_000
 """Bound on the tree: rows times actions. An entry takes 16 bytes."""
 
@@ -184,7 +184,7 @@ class NRPA:
         before_compiling = time.perf_counter()
         run = self._compiled(view, nest, tree)
         started += time.perf_counter() - before_compiling
-        done = self._spend_budget(run, started)
+        done = spend(run, started, self.simulations, self.seconds)
         self._nest = nest
         seconds = time.perf_counter() - started
         line = best_line(nest) if self.final_move == "sequence" else most_played_line(tree)
@@ -218,28 +218,19 @@ class NRPA:
                 rows = min(rows, 1 + self.simulations)
         return nest, new_rows(rows, game.num_actions())
 
-    def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], None]:
-        """The search as a function of the number of simulations to run."""
+    def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], int]:
+        """The search as a function that runs so many simulations, and says so."""
         states = view.root, new_state_of(view), new_state_of(view)
         arguments = (view.game, *states, nest, tree, self.form)
         run: Callable[..., None] = adapt_policies
         if view.compiles:
             run = compiled_adapt_policies.specialise(*arguments, 0, self._rng)
-        return lambda simulations: run(*arguments, simulations, self._rng)
 
-    def _spend_budget(self, run: Callable[[int], None], started: float) -> int:
-        """Search in slices until the budget is spent; returns the simulations run."""
-        limit = ENDLESS if self.simulations is None else self.simulations
-        deadline = math.inf if self.seconds is None else self.seconds
-        slice_seconds = 0.05 if self.seconds is None else 0.001
-        done, elapsed, count = 0, 0.0, 1
-        while done < limit and (done == 0 or elapsed < deadline):
-            run(count)
-            done += count
-            elapsed = time.perf_counter() - started
-            wanted = int(done / max(elapsed, 1e-9) * min(slice_seconds, deadline - elapsed))
-            count = max(1, min(wanted, 2 * count, limit - done))
-        return done
+        def run_some(simulations: int) -> int:
+            run(*arguments, simulations, self._rng)
+            return simulations
+
+        return run_some
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_nest": None if self.form.begins_anew else self._nest}

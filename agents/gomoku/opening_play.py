@@ -34,6 +34,11 @@ def colours_view(view: View) -> View:
     return View(*openings.inner(view.game, view.root), view.compiles, ())
 
 
+def after_opening(view: View) -> View:
+    """The position as it is to be searched: during an opening, the one in colours."""
+    return colours_view(view) if openings.is_opening(view.game, view.root) else view
+
+
 def opening_action(
     view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
 ) -> int:
