@@ -33,7 +33,7 @@ from agents.budget import ENDLESS, spend
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.nest import MODES, POSITION_CODES, Form, Nest, new_nest
-from agents.search.nested_rollouts import (
+from agents.search.nested import (
     NO_ROW,
     ROOT,
     Rows,

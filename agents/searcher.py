@@ -168,7 +168,7 @@ def _guess_played(view: View, last: Position, tree: Tree) -> tuple[int, ...] | N
     return None
 
 
-class Book:
+class LoadedTrees:
     """Saved trees to begin with, in the positions that they know.
 
     Args:
@@ -181,7 +181,7 @@ class Book:
         self._selection = selection
         self._at: Position | None = None
 
-    def open(self, searcher: Searcher, number: int, view: View) -> None:
+    def plant(self, searcher: Searcher, number: int, view: View) -> None:
         """Give a searcher, which is cleared, its tree, where that knows the position.
 
         Raises:

@@ -27,7 +27,7 @@ from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.mcts import Variant, compiled_search, with_memory
 from agents.search.solver import SOLVERS
 from agents.search.tree import Tree
-from agents.searcher import Book, Position, Run, Searcher, played_since
+from agents.searcher import LoadedTrees, Position, Run, Searcher, played_since
 from agents.threats import ThreatSolver
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
@@ -149,7 +149,7 @@ class TreeSearchAgent:
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.statistics: Statistics | None = None
-        self._book: Book | None = None
+        self._loaded: LoadedTrees | None = None
         self._known_code: dict[tuple[type, ...], Callable[..., int]] = {}
         self._solver: ThreatSolver | None = None
         self._start_anew(seed)
@@ -276,8 +276,8 @@ class TreeSearchAgent:
             if not searcher.go_on(played, key):
                 searcher.clear()
                 searcher.variant = with_memory(self.variant, studied.game)
-                if self._book is not None:
-                    self._book.open(searcher, number, view)
+                if self._loaded is not None:
+                    self._loaded.plant(searcher, number, view)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(view.game)
                 searcher.variant = cast("Variant", searcher.variant)._replace(reward=reward)
@@ -334,7 +334,7 @@ class TreeSearchAgent:
             raise ValueError("expected an agent without transpositions to load a tree")
         saved = load_trees(path, self.variant)
         expect(path, "number of workers", self.workers, len(saved.trees))
-        self._book = Book(saved, self.variant.selection)
+        self._loaded = LoadedTrees(saved, self.variant.selection)
 
     def _check_can_be_kept(self) -> None:
         if self._selects_by_patterns:

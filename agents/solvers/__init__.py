@@ -1,1 +1,1 @@
-"""Exact solvers, one module for each way to solve; `agents.solver` chooses among them."""
+"""Exact solvers, one module or package for each way to solve; `agents.solver` chooses among them."""

@@ -20,7 +20,7 @@ A score (`agents.solvers.questions`) counts stones: on the usual board it is 22 
 the s-th stone, from 18 with the fourth to 1 with the 21st.
 """
 
-from agents.solvers.connect4.engine import Connect4Engine, no_book
 from agents.solvers.connect4.grid import CONNECT
+from agents.solvers.connect4.solver import Connect4Solver, no_book
 
-__all__ = ["CONNECT", "Connect4Engine", "no_book"]
+__all__ = ["CONNECT", "Connect4Solver", "no_book"]

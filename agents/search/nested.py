@@ -1,4 +1,4 @@
-"""Nested rollouts: playouts by a small tree, then by the lowest level of a nest."""
+"""The search of NRPA: playouts by a small tree, then by the lowest level of a nest."""
 
 import math
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""The engine of Connect4: the search, run in slices, and what needs no search."""
+"""The solver of Connect4: the search, run in slices, and what needs no search."""
 
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -18,8 +18,8 @@ def no_book(state: Any) -> int | None:
     return None
 
 
-class Connect4Engine:
-    """Answers questions about the positions of one board; see `agents.solvers.questions.Engine`.
+class Connect4Solver:
+    """Solves positions of one board; see `agents.solvers.questions.PositionSolver`.
 
     Args:
         game: Connect4 with four in a row.
@@ -74,7 +74,7 @@ class Connect4Engine:
         return (ply + 3) // 2 - half, half - (ply + 4) // 2
 
     def ask(self, state: Any, goal: int, clock: Clock) -> int:
-        """A bound on the score for the player to move; see `questions.Engine`."""
+        """A bound on the score for the player to move; see `questions.PositionSolver`."""
         player, stack = int(state.ply) & 1, self.stack
         stack.mine[0] = state.stones[player]
         stack.taken[0] = int(state.stones[0]) | int(state.stones[1])
