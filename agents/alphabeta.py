@@ -120,6 +120,22 @@ def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
 
 
 @kernel
+def back_up(game: Any, states: Any, stack: Stack, depth: int, worth: float) -> int:
+    """Tell the nodes above a leaf its worth; returns the depth of the first that has to go on."""
+    while depth > 0:
+        is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
+        depth -= 1
+        worth = worth if is_mine else -worth
+        if depth == 0:
+            stack.scores[stack.actions[0, stack.left[0]]] = worth
+        worth = max(worth, stack.best[depth])
+        stack.best[depth] = worth
+        if worth < stack.beta[depth] and stack.left[depth] > 0:
+            break
+    return depth
+
+
+@kernel
 def search(
     game: Any,
     evaluation: Any,
@@ -159,16 +175,7 @@ def search(
             stack.best[depth] = -np.inf
         else:
             worth = judge(game, evaluation, states[depth], at_the_end, depth)
-            while depth > 0:
-                is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
-                depth -= 1
-                worth = worth if is_mine else -worth
-                if depth == 0:
-                    stack.scores[stack.actions[0, stack.left[0]]] = worth
-                worth = max(worth, stack.best[depth])
-                stack.best[depth] = worth
-                if worth < stack.beta[depth] and stack.left[depth] > 0:
-                    break
+            depth = back_up(game, states, stack, depth, worth)
             if depth == 0 and stack.left[0] == 0:
                 return nodes
         open_child(game, states, stack, depth)
