@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.agent import Statistics, check_in_play
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
-from agents.gomoku.opening_play import colours_view, opening_action
+from agents.gomoku.opening_play import after_opening, opening_action
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
@@ -120,6 +120,22 @@ def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
 
 
 @kernel
+def back_up(game: Any, states: Any, stack: Stack, depth: int, worth: float) -> int:
+    """Tell the nodes above a leaf its worth; returns the depth of the first that has to go on."""
+    while depth > 0:
+        is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
+        depth -= 1
+        worth = worth if is_mine else -worth
+        if depth == 0:
+            stack.scores[stack.actions[0, stack.left[0]]] = worth
+        worth = max(worth, stack.best[depth])
+        stack.best[depth] = worth
+        if worth < stack.beta[depth] and stack.left[depth] > 0:
+            break
+    return depth
+
+
+@kernel
 def search(
     game: Any,
     evaluation: Any,
@@ -159,16 +175,7 @@ def search(
             stack.best[depth] = -np.inf
         else:
             worth = judge(game, evaluation, states[depth], at_the_end, depth)
-            while depth > 0:
-                is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
-                depth -= 1
-                worth = worth if is_mine else -worth
-                if depth == 0:
-                    stack.scores[stack.actions[0, stack.left[0]]] = worth
-                worth = max(worth, stack.best[depth])
-                stack.best[depth] = worth
-                if worth < stack.beta[depth] and stack.left[depth] > 0:
-                    break
+            depth = back_up(game, states, stack, depth, worth)
             if depth == 0 and stack.left[0] == 0:
                 return nodes
         open_child(game, states, stack, depth)
@@ -247,9 +254,7 @@ class AlphaBeta:
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route)
-        if self.patterns and is_opening(plain.game, plain.root):
-            plain = colours_view(plain)
-        view = self._study(plain)
+        view = self._study(after_opening(plain) if self.patterns else plain)
         self._search(view, self._arguments(view))
 
     def _study(self, view: View) -> View:

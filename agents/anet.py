@@ -8,7 +8,8 @@ from agents.policy import PolicyAgent
 from agents.search.evaluated import Evaluator
 from agents.search.puct import EvaluatedUCB1
 from agents.search.rollouts import RolloutEvaluator
-from agents.tree_search import Searcher, SearchOptions
+from agents.searcher import Searcher
+from agents.tree_search import SearchOptions
 
 
 class ANETRolloutMCTS(EvaluatedSearchAgent):

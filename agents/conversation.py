@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from typing import Any, BinaryIO, Final
 
-from agents.agent import Agent
+from agents.agent import Agent, ForfeitError
 from agents.engine_process import LONGEST_LINE, EngineAgent
 from hexenv.aec import BoardEnv
 from hexenv.games import notation
@@ -33,6 +33,12 @@ def whole_number(text: str) -> int | None:
     """The number that a text is, or None."""
     found = re.fullmatch(r"\s*([+-]?\d{1,18})\s*", text, re.ASCII)
     return None if found is None else int(found[1])
+
+
+def in_words(error: Exception) -> str:
+    """What the other side is told of an error; of one that an agent did not foresee, the kind."""
+    is_foreseen = isinstance(error, ForfeitError | ValueError)
+    return str(error) if is_foreseen else f"{type(error).__name__}: {error}"
 
 
 def converse(answer: Callable[[str], str], is_over: Callable[[], bool]) -> None:

@@ -9,13 +9,15 @@ from agents.gomoku.view import PlainView
 from agents.naming import make_agent
 from agents.options import whole_number_within
 from agents.policy import PolicyAgent
-from agents.search.evaluated import EvaluatedSearch, Evaluator, given_by, new_cache, side_by_side
+from agents.search.evaluated import EvaluatedSearch, Evaluator, given_by
 from agents.search.foreign import ForeignState, View, new_state_of
+from agents.search.leaves import new_cache, side_by_side
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import Tree
-from agents.tree_search import Run, Searcher, SearchOptions, TreeSearchAgent
+from agents.searcher import Run, Searcher
+from agents.tree_search import SearchOptions, TreeSearchAgent
 from hexenv.aec import BoardEnv
 from hexenv.games import base
 
@@ -37,7 +39,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         **options: See `TreeSearchAgent`.
 
     Raises:
-        ValueError: If the name is of no policy, or a parameter out of its range.
+        ValueError: If the name is of no policy, or an option out of its range.
     """
 
     def __init__(

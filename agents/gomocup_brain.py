@@ -13,20 +13,17 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 
 import hexenv
-from agents.agent import Agent, ForfeitError
-from agents.conversation import Stopwatch, Thinker, bring_to, set_up, whole_number
-from agents.gomocup import CONNECT, CONTINUOUS, RULE_BITS, UNLIMITED, read_coordinates
-from agents.gomoku.opening_play import EVEN, first_stones
+from agents.agent import Agent
+from agents.conversation import Stopwatch, Thinker, bring_to, in_words, set_up, whole_number
+from agents.gomocup import CONNECT, CONTINUOUS, RULE_BITS, read_coordinates
+from agents.gomoku.opening_play import answer_to_stones, first_stones
+from agents.time_limits import GomocupTime
 from hexenv import gomoku_v0
 from hexenv.aec import BoardEnv
 from hexenv.games.gomoku import RULES
 
 MINE, THEIRS, NOBODYS = 1, 2, 3
 """The fields of BOARD; the third is a part of a line won before, or a cell forbidden in renju."""
-
-FEWEST_MOVES_LEFT: Final = 10
-USUAL_MOVES: Final = 30
-"""Moves that the time left for a match is shared among: to the usual end, but never fewer."""
 
 RESERVED_MEMORY: Final = 200 * 2**20
 """Bytes that the interpreter and the libraries take besides the search."""
@@ -41,43 +38,6 @@ class Stone(NamedTuple):
     cell: int
     owner: int
     """`MINE` or `THEIRS`."""
-
-
-class Limits:
-    """What a manager has said of time, in seconds; None for what it has not said.
-
-    Attributes:
-        turn: For a move; 0 for as fast as possible.
-        match: For all moves; 0 for no limit.
-        used: What our moves have taken since the board was cleared.
-    """
-
-    def __init__(self) -> None:
-        self.turn: float | None = None
-        self.match: float | None = None
-        self.used = 0.0
-        self._left: float | None = None
-        self._told_at = 0.0  # what was used when that was said
-
-    def tell_left(self, seconds: float) -> None:
-        """Note what is left of the time for all moves."""
-        self._left, self._told_at = seconds, self.used
-
-    def start_game(self) -> None:
-        """Count anew; what was said of the time left before the last move is of the last game."""
-        if self._told_at < self.used:
-            self._left = None
-        self.used = self._told_at = 0.0
-
-    def of_move(self, moves: int) -> float | None:
-        """Seconds for a move after so many of ours; None for no limit."""
-        limits = [] if self.turn is None else [self.turn]
-        left = None if self._left is None else self._left - (self.used - self._told_at)
-        if left is None and self.match:
-            left = self.match - self.used
-        if left is not None and (self._left or 0.0) < UNLIMITED / 1000:
-            limits.append(left / max(USUAL_MOVES - moves, FEWEST_MOVES_LEFT))
-        return max(min(limits), 0.0) if limits else None
 
 
 class GomocupBrain:
@@ -98,7 +58,7 @@ class GomocupBrain:
         self._thinker = Thinker(agent)
         self._most_nodes = cast("int | None", getattr(agent, "max_nodes", None))
         self._rng = np.random.default_rng(seed)
-        self._limits = Limits()
+        self._time = GomocupTime()
         self._watch = Stopwatch()
         self._problems: list[str] = []  # told before the next answer, as INFO has none
         self._rule = RULES[0]  # which may be one that is not played
@@ -145,8 +105,7 @@ class GomocupBrain:
         try:
             text = command(argument)
         except Exception as error:  # even of an agent: the manager has to hear something
-            is_told = isinstance(error, ForfeitError | ValueError)
-            text = f"ERROR {error}" if is_told else f"ERROR {type(error).__name__}: {error}"
+            text = f"ERROR {in_words(error)}"
             self._stones = stones  # as if it had not been said
         if not text:
             return ""
@@ -191,7 +150,7 @@ class GomocupBrain:
 
     def _clear(self) -> str:
         self._stones.clear()
-        self._limits.start_game()
+        self._time.start_game()
         self._thinker.agent.reset()
         return "OK"
 
@@ -270,12 +229,12 @@ class GomocupBrain:
     def _think(self, env: BoardEnv, share: float = 1.0) -> tuple[int, float]:
         """What the agent plays in a share of the time that is left for this answer."""
         mine = sum(stone.owner == MINE for stone in self._stones)
-        limit = self._watch.left_of(self._limits.of_move(mine))
+        limit = self._watch.left_of(self._time.of_move(mine))
         thinking = Stopwatch()
         try:
             return self._thinker.think(env, limit, share)
         finally:
-            self._limits.used += thinking.seconds()
+            self._time.used += thinking.seconds()
 
     def _arrange(self, env: BoardEnv) -> None:
         """Bring the board to the stones, with us to move.
@@ -343,10 +302,11 @@ class GomocupBrain:
             raise ValueError("expected stones that leave the game in play, got a five among them")
         share = 1 / 3 if len(cells) == 3 else 1.0
         cell, value = self._think(env, share)
-        if value < (-EVEN if len(cells) == 3 else 0.0):
+        answer = answer_to_stones(value, can_add=len(cells) == 3)
+        if answer == "swap":
             self._stones = in_colours(cells, mine=0)
             return "SWAP"
-        if len(cells) == 3 and value < EVEN:
+        if answer == "add":
             return f"{self._text(cell)} {self._text(self._balancing(env, cell))}"
         self._stones = in_colours([*cells, cell], mine=1)
         return self._text(cell)
@@ -378,11 +338,11 @@ class GomocupBrain:
             return ""
         match key.lower():
             case "timeout_turn":
-                self._limits.turn = number / 1000
+                self._time.turn = number / 1000
             case "timeout_match":
-                self._limits.match = number / 1000
+                self._time.match = number / 1000
             case "time_left":
-                self._limits.tell_left(number / 1000)
+                self._time.tell_left(number / 1000)
             case "max_memory":
                 self._limit_memory(number)
             case "rule":

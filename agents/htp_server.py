@@ -7,19 +7,17 @@ for either, whoever has played before.
 import re
 from collections.abc import Callable
 from inspect import signature
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import hexenv
-from agents.agent import Agent, ForfeitError
-from agents.conversation import Stopwatch, Thinker, bring_to, set_up, whole_number
+from agents.agent import Agent
+from agents.conversation import Stopwatch, Thinker, bring_to, in_words, set_up, whole_number
 from agents.htp import COLOURS, SWAP
+from agents.time_limits import HTPTime
 from hexenv import hex_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import hex as rules
 from hexenv.games.base import Game, State, new_state
-
-FEWEST_MOVES_LEFT: Final = 6
-"""Moves of one's own that main time is shared among, at the least."""
 
 
 class Move(NamedTuple):
@@ -29,47 +27,6 @@ class Move(NamedTuple):
     cell: int
     """Where the stone has gone; after a swap, the mirror cell."""
     is_swap: bool = False
-
-
-class Clock:
-    """What a controller has said of time, in seconds."""
-
-    def __init__(self) -> None:
-        self.main, self.period, self.stones = 0.0, 0.0, 0
-        self.start_game()
-
-    def start_game(self) -> None:
-        """Let both colours have all their time."""
-        self.used = [0.0, 0.0]
-        self.told: list[tuple[float, int] | None] = [None, None]
-
-    def limit(self, colour: int, moves: int) -> float | None:
-        """Seconds for a move; None for no limit.
-
-        Args:
-            colour: Whose move.
-            moves: Moves of this colour that are still to come.
-        """
-        left, stones = self.main - self.used[colour], 0
-        told = self.told[colour]
-        if told is not None:
-            left, stones = told
-        elif self.main <= 0 and (self.period <= 0 or self.stones == 0):
-            return None  # nothing was said, or that there is no limit
-        elif self.period > 0 and self.stones == 0:
-            return None
-        if stones > 0:
-            return max(left, 0.0) / stones
-        by_period = self.period / self.stones if self.stones > 0 else 0.0
-        return max(left / max(moves, FEWEST_MOVES_LEFT), by_period, 0.0)
-
-    def spend(self, colour: int, seconds: float) -> None:
-        """Count the time of a move."""
-        self.used[colour] += seconds
-        told = self.told[colour]
-        if told is not None:
-            left, stones = told
-            self.told[colour] = (left - seconds, max(stones - 1, 0)) if stones != 1 else None
 
 
 class HTPServer:
@@ -90,7 +47,7 @@ class HTPServer:
         self._label = label
         self._thinker = Thinker(agent)
         self._allow_swap = swap
-        self._clock = Clock()
+        self._time = HTPTime()
         self._watch = Stopwatch()
         self._size = (11, 11)
         self._ready_for: tuple[int, int] | None = None  # the size of board
@@ -130,10 +87,8 @@ class HTPServer:
             return ""
         try:
             mark, answer = "=", self._do(*words)
-        except (ForfeitError, ValueError) as error:
-            mark, answer = "?", str(error)
-        except Exception as error:  # of an agent: the controller has to hear something
-            mark, answer = "?", f"{type(error).__name__}: {error}"
+        except Exception as error:  # even of an agent: the controller has to hear something
+            mark, answer = "?", in_words(error)
         answer = re.sub(r"\n(?=\n)", "\n ", answer.rstrip())  # an empty line would end it
         return f"{mark}{number} {answer}\n\n"
 
@@ -174,7 +129,7 @@ class HTPServer:
     def _clear_board(self) -> str:
         self._get_ready()
         self._moves.clear()
-        self._clock.start_game()
+        self._time.start_game()
         self._thinker.agent.reset()
         return ""
 
@@ -249,7 +204,7 @@ class HTPServer:
         number = colour_number(colour)
         text = self._reg_genmove(colour)
         self._play(COLOURS[number], text)
-        self._clock.spend(number, self._watch.seconds())
+        self._time.spend(number, self._watch.seconds())
         return text
 
     def _reg_genmove(self, colour: str) -> str:
@@ -259,7 +214,7 @@ class HTPServer:
         env, is_mirrored = self._position(number)
         rows, columns = self._size
         to_come = (rows * columns - len(self._stones())) // 4
-        limit = self._watch.left_of(self._clock.limit(number, to_come))
+        limit = self._watch.left_of(self._time.limit(number, to_come))
         action, _ = self._thinker.think(env, limit)
         if action == rows * columns:
             return SWAP
@@ -307,14 +262,14 @@ class HTPServer:
 
     def _time_settings(self, main: str, period: str, stones: str) -> str:
         self._get_ready()
-        self._clock.main, self._clock.period = seconds_of(main), seconds_of(period)
-        self._clock.stones = max(number_of(stones), 0)
-        self._clock.start_game()
+        self._time.main, self._time.period = seconds_of(main), seconds_of(period)
+        self._time.stones = max(number_of(stones), 0)
+        self._time.start_game()
         return ""
 
     def _time_left(self, colour: str, left: str, stones: str = "0") -> str:
         told = (seconds_of(left), max(number_of(stones), 0))
-        self._clock.told[colour_number(colour)] = told
+        self._time.told[colour_number(colour)] = told
         return ""
 
     def _param_game(self, name: str | None = None, value: str | None = None) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from agents.gomoku.candidates import ALL_HEURISTICS
 from agents.gomoku.evaluation import SCALE
-from agents.gomoku.knowledge import Candidates, ForcedMoves
+from agents.gomoku.knowledge import Candidates
 from agents.gomoku.playout import GuidedPlayout
 from agents.gomoku.scores import PUBLISHED, load_worth
 from agents.gomoku.selection import EvaluationPrior
@@ -78,7 +78,7 @@ class RHMCTS(TreeSearchAgent):
 
     Raises:
         OSError: If the file of patterns cannot be read.
-        ValueError: If a parameter is out of its range, or the file is damaged.
+        ValueError: If an option is out of its range, or the file is damaged.
     """
 
     name = "rhmcts"
@@ -110,9 +110,8 @@ class RHMCTS(TreeSearchAgent):
         n = whole_number_within("n", _either(n, given.n), 1, 400)
         reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
         weight = number_within("defend", _either(defend, given.defend), 0.0, 1e3)
-        knowledge = (ForcedMoves if faithful else Candidates)(
-            n, reach, bits, weight, LEAF_FOURS if threats else 0
-        )
+        fours = LEAF_FOURS if threats else 0
+        knowledge = Candidates(n, reach, bits, weight, fours, is_sound=not faithful)
         selection = EvaluationPrior(
             c=number_within("c", _either(c, given.c)),
             bias=number_within("bias", bias),

@@ -29,9 +29,9 @@ from agents.agent import Statistics, check_in_play
 from agents.search.foreign import ForeignState, View, check_route, planner_view
 from agents.solvers import hex as hex_solver
 from agents.solvers.book import Book, build_book, check_book, load_book
-from agents.solvers.connect4 import CONNECT, Connect4Engine, no_book
+from agents.solvers.connect4 import CONNECT, Connect4Solver, no_book
 from agents.solvers.exhaustive import (
-    ExhaustiveEngine,
+    ExhaustiveSolver,
     ForeignTree,
     LineTactics,
     NoTactics,
@@ -39,7 +39,7 @@ from agents.solvers.exhaustive import (
 )
 from agents.solvers.questions import (
     Clock,
-    Engine,
+    PositionSolver,
     action_scores,
     action_values,
     best_scored,
@@ -57,10 +57,10 @@ MOST_HEX_CELLS: Final = 36
 FOREIGN_NODES: Final = 200_000
 """How many positions of a foreign environment are looked at: some minutes."""
 TABLE_ENTRIES: Final = 1 << 23
-KEPT_ENGINES: Final = 4
+KEPT_SOLVERS: Final = 4
 """How many games' tables are kept for the next call."""
 
-_engines: Final[OrderedDict[Any, Engine]] = OrderedDict()
+_solvers: Final[OrderedDict[Any, PositionSolver]] = OrderedDict()
 _lock: Final = threading.RLock()
 
 
@@ -127,49 +127,49 @@ class Question:
         check_in_play(env)
         self.view = planner_view(env, route)
         self.is_hex = isinstance(self.view.game, hex.Hex)
-        self.engine: Engine | None = None
+        self.solver: PositionSolver | None = None
         self.state = self.view.root
         if self.is_hex:
             check_hex(self.view.game)
         else:
-            self.engine, self.state = engine_for(self.view, book, entries)
-            self.engine.prepare()
+            self.solver, self.state = solver_for(self.view, book, entries)
+            self.solver.prepare()
         is_foreign = isinstance(self.view.root, ForeignState)
         self.clock = Clock(seconds, FOREIGN_NODES if is_foreign else None)
 
     def value(self) -> int:
         """The value of the position."""
-        if self.engine is None:
+        if self.solver is None:
             game = self.view.game
             winner = hex_solver.winner(game, self.state, seconds=self.clock.seconds)
             return 1 if winner == game.to_play(self.state) else -1
         with _lock:
-            return position_value(self.engine, self.state, self.clock)
+            return position_value(self.solver, self.state, self.clock)
 
     def values(self) -> dict[int, int]:
         """The value of each legal action."""
-        if self.engine is None:
+        if self.solver is None:
             return hex_solver.solve(self.view.game, self.state, seconds=self.clock.seconds)
         with _lock:
-            return action_values(self.engine, self.state, self.clock)
+            return action_values(self.solver, self.state, self.clock)
 
     def scores(self) -> dict[int, int]:
         """The score of each legal action."""
-        if self.engine is None:
+        if self.solver is None:
             raise ValueError("expected a game whose solver counts plies, got hex")
         with _lock:
-            return action_scores(self.engine, self.state, self.clock)
+            return action_scores(self.solver, self.state, self.clock)
 
     def quickest(self, actions: list[int]) -> list[int]:
         """Those of some actions of equal value that have the best score."""
-        if self.engine is None:
+        if self.solver is None:
             return actions
         with _lock:
-            score = position_score(self.engine, self.state, self.clock)
-            return best_scored(self.engine, self.state, actions, score, self.clock)
+            score = position_score(self.solver, self.state, self.clock)
+            return best_scored(self.solver, self.state, actions, score, self.clock)
 
 
-def engine_for(view: View, book: Any, entries: int) -> tuple[Engine, Any]:
+def solver_for(view: View, book: Any, entries: int) -> tuple[PositionSolver, Any]:
     """The solver for a position, and the position as it takes it.
 
     Raises:
@@ -178,8 +178,8 @@ def engine_for(view: View, book: Any, entries: int) -> tuple[Engine, Any]:
     if isinstance(view.root, ForeignState):
         tree = ForeignTree(view.root.env)
         refuse_book(book, "an environment that is not one of ours")
-        engine = ExhaustiveEngine(tree, NoTactics(), entries=1 << 18, compiles=False)
-        return engine, TreeState(view.root.env)
+        solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
+        return solver, TreeState(view.root.env)
     game = view.game
     is_connect4 = type(game) is connect4.Connect4 and game.connect == CONNECT
     if not is_connect4:
@@ -192,13 +192,13 @@ def engine_for(view: View, book: Any, entries: int) -> tuple[Engine, Any]:
     opened = None if book is None else _opened(book)
     key: Any = (type(game), game, view.compiles, entries, id(opened))
     with _lock:
-        if key not in _engines:
-            make = _connect4_engine if is_connect4 else _exhaustive_engine
-            _engines[key] = make(game, view.compiles, opened, entries)
-            while len(_engines) > KEPT_ENGINES:
-                _engines.popitem(last=False)
-        _engines.move_to_end(key)
-        return _engines[key], view.root
+        if key not in _solvers:
+            make = _connect4_solver if is_connect4 else _exhaustive_solver
+            _solvers[key] = make(game, view.compiles, opened, entries)
+            while len(_solvers) > KEPT_SOLVERS:
+                _solvers.popitem(last=False)
+        _solvers.move_to_end(key)
+        return _solvers[key], view.root
 
 
 def _opened(book: str | os.PathLike[str] | Book) -> Book:
@@ -210,25 +210,27 @@ def _opened(book: str | os.PathLike[str] | Book) -> Book:
     return _load_book(path, status.st_mtime_ns, status.st_size)
 
 
-@functools.lru_cache(KEPT_ENGINES)
+@functools.lru_cache(KEPT_SOLVERS)
 def _load_book(path: str, _changed: int, _size: int) -> Book:
     return load_book(path)
 
 
-def _connect4_engine(game: Any, compiles: bool, book: Book | None, entries: int) -> Engine:
+def _connect4_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> PositionSolver:
     if book is None:
-        return Connect4Engine(game, entries, compiles, no_book)
+        return Connect4Solver(game, entries, compiles, no_book)
     check_book(book, game)
-    return Connect4Engine(game, entries, compiles, book.score)
+    return Connect4Solver(game, entries, compiles, book.score)
 
 
-def _exhaustive_engine(game: Any, compiles: bool, _book: Book | None, entries: int) -> Engine:
+def _exhaustive_solver(
+    game: Any, compiles: bool, _book: Book | None, entries: int
+) -> PositionSolver:
     plays_lines = type(game) in (tictactoe.TicTacToe, gomoku.Gomoku, connect4.Connect4)
     if plays_lines and isinstance(game, gomoku.Gomoku):
         plays_lines = game.rule < gomoku.RENJU  # in renju the cell that stops a win may be barred
     tactics = LineTactics() if plays_lines else NoTactics()
     few = 3 ** min(game.max_plies(), 20)  # positions of stones on cells; others may need more
-    return ExhaustiveEngine(game, tactics, min(entries, max(few, 1 << 14)), compiles)
+    return ExhaustiveSolver(game, tactics, min(entries, max(few, 1 << 14)), compiles)
 
 
 def refuse_book(book: Any, game: str) -> None:

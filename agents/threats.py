@@ -16,13 +16,8 @@ from numpy.typing import NDArray
 
 from agents.agent import check_in_play
 from agents.gomoku.board import PatternGame, plain_state
-from agents.gomoku.threats import (
-    MOST_THREATS,
-    NO_WIN,
-    new_threat_search,
-    search_fours,
-    search_threats,
-)
+from agents.gomoku.fours import NO_WIN, search_fours
+from agents.gomoku.threats import MOST_THREATS, new_threat_search, search_threats
 from agents.gomoku.view import pattern_view
 from agents.options import check_budget, whole_number_within
 from agents.search.foreign import planner_view

@@ -14,9 +14,10 @@ from pettingzoo.utils import BaseWrapper
 from agents import ANETRolloutMCTS, GumbelAgent, PolicyAgent, PUCTAgent
 from agents.naming import make_agent
 from agents.puct import draw_action
-from agents.search.evaluated import EvaluatedSearch, given_by, new_cache, new_trees, tree_of
+from agents.search.evaluated import EvaluatedSearch, given_by
 from agents.search.foreign import planner_view
 from agents.search.gumbel import Gumbel, considered_visits
+from agents.search.leaves import new_cache, new_trees, tree_of
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.puct import PUCT, EvaluatedUCB1, new_evaluated_extras
@@ -1073,7 +1074,7 @@ def counted(sizes, judge=learned, planes=None):
 def test_the_speed_of_a_machine_makes_no_difference_to_batches(monkeypatch):
     found = []
     for step in (1e-7, 1e-2, 10.0):
-        monkeypatch.setattr("agents.tree_search.time", Clock(step))
+        monkeypatch.setattr("agents.budget.time", Clock(step))
         agent = PUCTAgent(counted(sizes := []), 100, batch=8, **PLAIN)
         agent.act(started("5", board="connect4"))
         found.append((sizes, agent.statistics.visits.tolist()))
@@ -1082,7 +1083,7 @@ def test_the_speed_of_a_machine_makes_no_difference_to_batches(monkeypatch):
 
 
 def test_batches_are_full_against_the_clock_too(monkeypatch):
-    monkeypatch.setattr("agents.tree_search.time", Clock(1e-3))
+    monkeypatch.setattr("agents.budget.time", Clock(1e-3))
     agent = PUCTAgent(counted(sizes := []), seconds=0.02, batch=8, **PLAIN)
     agent.act(started("5", board="connect4"))
     assert max(sizes) > 4

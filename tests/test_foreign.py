@@ -21,8 +21,8 @@ from pettingzoo.utils.wrappers import (
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
+from agents.root import wilson_interval
 from agents.search.foreign import ForeignGame, action_mask, clone, is_over, planner_view
-from agents.tree_search import wilson_interval
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import tictactoe

@@ -33,8 +33,9 @@ from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
 from agents.conversation import search_seconds
 from agents.gomocup import read_coordinates
-from agents.gomocup_brain import GomocupBrain, Limits
+from agents.gomocup_brain import GomocupBrain
 from agents.naming import make_agent
+from agents.time_limits import GomocupTime
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.gomoku import RULES
 
@@ -444,7 +445,7 @@ def test_swap2_with_a_search():
 
 
 def test_limits_of_time():
-    limits = Limits()
+    limits = GomocupTime()
     assert limits.of_move(0) is None
     limits.match = 0.0
     assert limits.of_move(0) is None

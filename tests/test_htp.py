@@ -29,8 +29,9 @@ from agents import HTPEngine, RandomAgent
 from agents.agent import ForfeitError, Statistics
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
-from agents.htp_server import Clock, HTPServer, mirrored
+from agents.htp_server import HTPServer, mirrored
 from agents.naming import make_agent
+from agents.time_limits import HTPTime
 from hexenv import gomoku_v0, hex_v0
 
 HERE = Path(__file__).resolve().parent
@@ -324,13 +325,13 @@ def test_an_agent_that_fails_does_not_end_the_conversation(fault, answer):
 
 
 def clock(main, period, stones):
-    found = Clock()
+    found = HTPTime()
     found.main, found.period, found.stones = main, period, stones
     return found
 
 
 def test_limits_of_time():
-    assert Clock().limit(0, 20) is None
+    assert HTPTime().limit(0, 20) is None
     assert clock(0, 5, 0).limit(0, 20) is None  # the protocol's way to say no limit
     assert clock(0, 5, 1).limit(0, 20) == 5
     assert clock(0, 60, 10).limit(1, 20) == 6

@@ -215,6 +215,34 @@ def test_the_contract_comes_by_way_of_base(module):
     assert ("hexenv.games.contract" in imports) == (module == "hexenv.games.base")
 
 
+# ---- the size of things --------------------------------------------------------------------------
+
+MOST_LINES_OF_A_MODULE = 400
+MOST_LINES_OF_A_FUNCTION = 60
+LONG_MODULES = {"hexenv.render.rgb": "being split"}
+"""Modules that may be longer, and why."""
+LONG_FUNCTIONS = {}
+"""Functions that may be longer, ``module.function``, and why."""
+
+
+def functions_of(module):
+    """The functions of a module, those in classes and in functions too, with their lines."""
+    for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield f"{module}.{node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_modules_and_functions_are_short():
+    lines = {name: len(path.read_text("utf-8").splitlines()) for name, path in SOURCES.items()}
+    long = {name for name in lines if lines[name] > MOST_LINES_OF_A_MODULE}
+    assert long <= set(LONG_MODULES)
+    functions = [function for module in SOURCES for function in functions_of(module)]
+    assert len(functions) > 1000
+    long = {name for name, lines in functions if lines > MOST_LINES_OF_A_FUNCTION}
+    assert long <= set(LONG_FUNCTIONS)
+    assert set(LONG_MODULES) <= set(SOURCES)
+
+
 # ---- the repository ------------------------------------------------------------------------------
 
 AT_THE_TOP = {

@@ -14,21 +14,9 @@ from environments import make, random_game
 
 from agents import RandomAgent
 from agents.naming import make_agent
-from agents.nrpa import (
-    ADAPTS,
-    FINAL_MOVES,
-    MODES,
-    NRPA,
-    ROOT,
-    adapt,
-    adapt_policies,
-    begin_anew,
-    draw,
-    fitting_iterations,
-    new_nest,
-    new_rows,
-    select,
-)
+from agents.nrpa import ADAPTS, FINAL_MOVES, NRPA, fitting_iterations
+from agents.search.nest import MODES, adapt, begin_anew, draw, new_nest
+from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
 

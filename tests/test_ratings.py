@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from agents.root import wilson_interval
 from agents.tournament.ratings import (
     PairScores,
     bradley_terry,
@@ -14,13 +15,7 @@ from agents.tournament.ratings import (
     tables,
 )
 from agents.tournament.specification import Sprt
-from agents.tournament.sprt import (
-    PAIR_SCORES,
-    expected_score,
-    log_likelihood_ratio,
-    state_of_test,
-)
-from agents.tree_search import wilson_interval
+from agents.tournament.sprt import PAIR_SCORES, expected_score, log_likelihood_ratio, state_of_test
 
 HARDLY_ANY = 1e-7
 """A prior that leaves the likelihood alone."""

@@ -9,28 +9,14 @@ import pytest
 from environments import BOARDS, SMALL, random_action
 
 from agents import UCT
+from agents.root import FINAL_MOVES, choose, principal_variation, root_statistics, wilson_interval
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log
 from agents.search.simulation import new_simulation
-from agents.search.tree import (
-    ROOT,
-    add_node,
-    children,
-    expand,
-    new_tree,
-    node_arrays,
-    record_visit,
-)
-from agents.tree_search import (
-    FINAL_MOVES,
-    choose,
-    principal_variation,
-    root_statistics,
-    wilson_interval,
-)
+from agents.search.tree import ROOT, add_node, children, expand, new_tree, node_arrays, record_visit
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe

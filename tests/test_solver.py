@@ -13,20 +13,20 @@ import pytest
 
 from agents.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
 from agents.solver import Solver, best_actions, build_book, scores, value
+from agents.solvers.bits import count_bits
 from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
-from agents.solvers.connect4 import (
-    Connect4Engine,
+from agents.solvers.connect4.grid import (
     claimeven,
-    count_bits,
     has_four,
     mirrored,
     new_grid,
-    new_table,
     position_key,
     safe_moves,
     winning_cells,
 )
-from agents.solvers.exhaustive import ExhaustiveEngine, LineTactics, NoTactics
+from agents.solvers.connect4.solver import Connect4Solver
+from agents.solvers.connect4.table import new_table
+from agents.solvers.exhaustive import ExhaustiveSolver, LineTactics, NoTactics
 from agents.solvers.questions import Clock, action_scores, action_values, position_score
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import compiled
@@ -71,11 +71,11 @@ def value_of(score):
 def test_every_position_of_tictactoe():
     solved = json.loads((DATA / "tictactoe.json").read_text(encoding="utf-8"))
     assert len(solved) == 4_520
-    engine = ExhaustiveEngine(tictactoe.new(), LineTactics(), 1 << 14)
+    tool = ExhaustiveSolver(tictactoe.new(), LineTactics(), 1 << 14)
     wrong = []
     for number, (board, answer) in enumerate(solved.items()):
         env = tictactoe_on(board)
-        values = action_values(engine, env.state, Clock())
+        values = action_values(tool, env.state, Clock())
         best = max(values.values())
         found = (best, [action for action in values if values[action] == best])
         expected = (answer["value"], answer["optimal"])
@@ -103,13 +103,13 @@ def test_scores_of_tictactoe_count_stones():
     ("at_least", "count"), [(20, 403), pytest.param(0, 560, marks=pytest.mark.slow)]
 )
 def test_every_column_of_the_solved_positions_of_connect4(at_least, count):
-    engine = Connect4Engine(connect4.new())
+    tool = Connect4Solver(connect4.new())
     positions = connect4_positions(at_least)
     assert len(positions) == count
     wrong = []
     for moves, expected in positions:
         state = played(connect4_v0.raw_env(), moves).state
-        if action_scores(engine, state, Clock()) != expected:
+        if action_scores(tool, state, Clock()) != expected:
             wrong.append(moves)
     assert wrong == []
 
@@ -125,26 +125,26 @@ def test_values_and_best_actions_of_connect4():
 
 
 def test_the_solver_compiled_and_interpreted():
-    compiled_engine = Connect4Engine(connect4.new(), 1 << 14)
-    plain_engine = Connect4Engine(connect4.new(), 1 << 14, compiles=False)
+    compiled_tool = Connect4Solver(connect4.new(), 1 << 14)
+    plain_tool = Connect4Solver(connect4.new(), 1 << 14, compiles=False)
     positions = connect4_positions(at_least=31)[:40]
     assert len(positions) == 40
     for moves, expected in positions:
         state = played(connect4_v0.raw_env(), moves).state
         clocks = Clock(), Clock()
-        assert action_scores(compiled_engine, state, clocks[0]) == expected
-        assert action_scores(plain_engine, state, clocks[1]) == expected
+        assert action_scores(compiled_tool, state, clocks[0]) == expected
+        assert action_scores(plain_tool, state, clocks[1]) == expected
         assert clocks[0].nodes == clocks[1].nodes
-    assert (compiled_engine.table.entries == plain_engine.table.entries).all()
-    assert compiled_engine.table.entries.any()
+    assert (compiled_tool.table.entries == plain_tool.table.entries).all()
+    assert compiled_tool.table.entries.any()
 
 
 @needs_compiler
 @pytest.mark.parametrize("size", [(4, 4), (4, 5), (5, 4), (3, 6), (7, 3), (2, 7), (1, 5), (4, 1)])
 def test_connect4_on_other_boards_by_both_solvers(size):
     game = connect4.new(*size)
-    own = Connect4Engine(game, 1 << 18)
-    general = ExhaustiveEngine(game, LineTactics(), 1 << 18)
+    own = Connect4Solver(game, 1 << 18)
+    general = ExhaustiveSolver(game, LineTactics(), 1 << 18)
     rng = np.random.default_rng(sum(size))
     compared = 0
     for _ in range(6):
@@ -221,7 +221,7 @@ def test_only_moves_after_which_the_opponent_does_not_win_are_safe():
 
 def test_claimeven_is_a_bound():
     game, grid = connect4.new(), new_grid(6, 7)
-    engine = Connect4Engine(game, 1 << 14)
+    tool = Connect4Solver(game, 1 << 14)
     found = {0: 0, -1: 0}
     rng = np.random.default_rng(5)
     while min(found.values()) < 2:
@@ -234,7 +234,7 @@ def test_claimeven_is_a_bound():
                 bound = claimeven(grid, mine, taken)
                 if bound in found and not has_win:
                     found[bound] += 1
-                    assert position_score(engine, state, Clock()) <= bound
+                    assert position_score(tool, state, Clock()) <= bound
             game.step(state, int(rng.choice(base.legal_actions(game, state))))
 
 
@@ -248,7 +248,7 @@ def test_the_table_is_as_large_as_asked_for_or_as_is_of_use():
 
 def test_other_lines_than_of_four():
     with pytest.raises(ValueError, match="expected Connect4 that connects 4, got"):
-        Connect4Engine(connect4.new(4, 4, 3))
+        Connect4Solver(connect4.new(4, 4, 3))
     assert value(played(connect4_v0.env(rows=4, columns=4, connect=3))) == 1
     with pytest.raises(ValueError, match="a game of at most 25 plies, got Connect4"):
         value(played(connect4_v0.env(connect=5)))
@@ -283,26 +283,26 @@ def test_known_values_of_games_of_lines(board_size, connect, expected):
 
 def test_tactics_change_no_score():
     game = gomoku.new((3, 4), 3)
-    engines = [ExhaustiveEngine(game, tactics, 1 << 12) for tactics in (LineTactics(), NoTactics())]
+    tools = [ExhaustiveSolver(game, tactics, 1 << 12) for tactics in (LineTactics(), NoTactics())]
     clocks = Clock(), Clock()
     state = base.new_state(game)
     game.step(state, 0)
-    found = [action_scores(*each) for each in zip(engines, [state] * 2, clocks, strict=True)]
+    found = [action_scores(*each) for each in zip(tools, [state] * 2, clocks, strict=True)]
     assert found[0] == found[1]
     assert clocks[0].nodes < clocks[1].nodes
 
 
 @pytest.mark.parametrize("game", [tictactoe.new(), connect4.new(3, 4, 3), gomoku.new(3, 3)])
 def test_the_exhaustive_search_compiled_and_interpreted(game):
-    engines = [ExhaustiveEngine(game, NoTactics(), 1 << 10, compiles) for compiles in (True, False)]
+    tools = [ExhaustiveSolver(game, NoTactics(), 1 << 10, compiles) for compiles in (True, False)]
     clocks = Clock(), Clock()
     state = base.new_state(game)
     game.step(state, 0)
     game.step(state, 1)
-    found = [action_scores(*each) for each in zip(engines, [state] * 2, clocks, strict=True)]
+    found = [action_scores(*each) for each in zip(tools, [state] * 2, clocks, strict=True)]
     assert found[0] == found[1]
     assert clocks[0].nodes == clocks[1].nodes > 0
-    assert (engines[0].table.hashes == engines[1].table.hashes).all()
+    assert (tools[0].table.hashes == tools[1].table.hashes).all()
 
 
 def test_a_game_that_is_too_large_is_refused():
@@ -470,12 +470,12 @@ def test_a_book_has_the_scores_of_the_search(small_book):
     game, path = small_book
     book = load_book(path)
     assert (book.rows, book.columns, book.plies, book.finished) == (4, 4, 2, True)
-    engine = Connect4Engine(game)
+    tool = Connect4Solver(game)
     levels = opening_positions(game, 2)
     assert sum(len(level) for level in levels) == len(book.keys) == 1 + 2 + 8
     for level in levels:
         for state in level.values():
-            assert book.score(state) == position_score(engine, state, Clock())
+            assert book.score(state) == position_score(tool, state, Clock())
     deeper = base.new_state(game)
     for action in (0, 1, 2):
         game.step(deeper, action)
@@ -523,9 +523,9 @@ def test_a_book_is_built_in_several_sittings(tmp_path, monkeypatch):
         value(played(connect4_v0.env(rows=4, columns=4)), book=path)
 
     solved = []
-    ask = Connect4Engine.ask
+    ask = Connect4Solver.ask
     monkeypatch.setattr(
-        Connect4Engine, "ask", lambda *args: solved.append(args[1].tobytes()) or ask(*args)
+        Connect4Solver, "ask", lambda *args: solved.append(args[1].tobytes()) or ask(*args)
     )
     finished = build_book(game, 3, path)
     assert finished.finished

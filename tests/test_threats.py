@@ -10,12 +10,8 @@ from agents import RHMCTS
 from agents import threats as front
 from agents.gomoku import board
 from agents.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
-from agents.gomoku.threats import (
-    NO_WIN,
-    list_defences,
-    new_four_search,
-    search_fours,
-)
+from agents.gomoku.fours import NO_WIN, new_four_search, search_fours
+from agents.gomoku.threats import list_defences
 from agents.solver import value
 from agents.threats import ThreatSolver, line_holds, vcf, vct
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0

@@ -13,6 +13,7 @@ from environments import make, random_action
 
 from agents import RAVE, UCT, FlatMonteCarlo, TranspositionMCTS, solver
 from agents.naming import make_agent
+from agents.root import is_decided
 from agents.saved import VERSION
 from agents.search.mcts import proof_by_children
 from agents.search.tree import (
@@ -25,7 +26,6 @@ from agents.search.tree import (
     new_tree,
     node_arrays,
 )
-from agents.tree_search import is_decided
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base
 

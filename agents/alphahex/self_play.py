@@ -17,8 +17,9 @@ from agents.alphahex.files import game_of, load_weights
 from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Games
 from agents.puct import draw_actions
-from agents.search.evaluated import EvaluatedSearch, given_by, new_cache, new_trees, tree_of
+from agents.search.evaluated import EvaluatedSearch, given_by
 from agents.search.gumbel import Gumbel
+from agents.search.leaves import new_cache, new_trees, tree_of
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.puct import PUCT, EvaluatedUCB1

@@ -1,17 +1,7 @@
 """A training run: self-play, replay, learning, and files from which it goes on.
 
 While workers play with the network of the last iteration, the learner learns from the games before.
-A run's directory has
-
-    config.json               what it does
-    log.jsonl                 a line of figures for each iteration
-    checkpoints/000042.pt     all that is needed to go on after iteration 42; the newest two
-    networks/000040.safetensors   the networks that are kept, to play with
-    games/000042.npz          the games that ended in iteration 42, as long as the buffer has them
-    tensorboard/              the figures, for TensorBoard
-    lock                      held by the process that trains
-
-An iteration is in the run once its checkpoint is there; what is newer is written anew.
+What a run keeps is in its directory (`agents.alphahex.run_directory`).
 """
 
 # PyTorch's types are partly missing.
@@ -19,7 +9,6 @@ An iteration is in the run once its checkpoint is there; what is newer is writte
 
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -27,15 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 import numpy as np
 import torch
 
-from agents.alphahex.configuration import Configuration, as_dict, make, merged
+from agents.alphahex.configuration import as_dict, make
 from agents.alphahex.duel import duel, elo
 from agents.alphahex.engines import ENGINES, Engine
 from agents.alphahex.evaluator import NetworkEvaluator, device_of
@@ -48,30 +32,13 @@ from agents.alphahex.files import (
     save_checkpoint,
     save_network,
 )
+from agents.alphahex.game_files import GameFiles
 from agents.alphahex.learner import Learner
 from agents.alphahex.networks import new_network
-from agents.alphahex.replay import Games, ReplayBuffer, load_games, save_games
+from agents.alphahex.replay import Games, ReplayBuffer
+from agents.alphahex.run_directory import Journal, RunDirectory, differences
 from agents.alphahex.self_play import Result, Task, Unfinished
-from agents.files import read_object, replacing
 
-CHANGEABLE: Final = (
-    "iterations",
-    "checkpoint_interval",
-    "save_interval",
-    "engine",
-    "workers",
-    "keep_games",
-    "self_play.device",
-    "self_play.gpus",
-    "learner.rate",
-    "learner.final_rate",
-    "learner.clip",
-    "learner.device",
-    "learner.compile",
-    "learner.half",
-    "learner.threads",
-)
-"""What may be changed when a run goes on."""
 KEPT: Final = 2
 """Checkpoints."""
 
@@ -95,14 +62,15 @@ class Run:
 
     def __init__(self, directory: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
         self.directory = Path(directory)
-        self.configuration = self._configured(settings)
+        self._files = RunDirectory(self.directory)
+        self.configuration = self._files.configured(settings)
         configuration = self.configuration
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
         self.learner = Learner(configuration, self.game)
         if configuration.engine != "ray":  # whose machines have devices of their own
             device_of(configuration.self_play.device, "self_play.device")
-        newest = self._checkpoints()
+        newest = self._files.checkpoints()
         if configuration.start and not newest:
             self._start_from(configuration.start)
         replay = configuration.replay
@@ -113,6 +81,7 @@ class Run:
             replay.recency,
             replay.most_reuse,
         )
+        self._games = GameFiles(self._files, self.buffer)
         self.iteration = 0
         self.rng = np.random.default_rng(configuration.seed)
         self._streams = self._new_streams()
@@ -123,43 +92,17 @@ class Run:
         self._duellists: list[NetworkEvaluator] = []
         self._elo = 0.0
         self._owed = 0.0  # steps of training, for positions that have been added
-        self._shards: list[tuple[int, int]] = []  # iterations with games, and their first positions
         self._stop = False
         self._is_whole = True  # between two iterations
-        self._writer: Any = None  # TensorBoard's
-        for name in ("checkpoints", "networks", "games"):
-            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        self._files.make_folders()
         if newest:
             self._restore(newest[-1])
-        with replacing(self.directory / "config.json") as temporary:
-            temporary.write_text(json.dumps(as_dict(configuration), indent=1) + "\n")
+        self._files.note(configuration)
         if not newest:
             self._save_network()
             self.save()
 
     # ---- beginning and going on ------------------------------------------------------------------
-
-    def _configured(self, settings: Mapping[str, Any]) -> Configuration:
-        """The run's configuration: that of the directory, or a new one."""
-        path = self.directory / "config.json"
-        if not self._checkpoints():
-            if (self.directory / "log.jsonl").exists():
-                raise ValueError(
-                    f"expected a checkpoint in {self.directory / 'checkpoints'}, as there is a "
-                    "log.jsonl (a new run needs a directory of its own)"
-                )
-            return make(settings)
-        try:
-            known = make(read_object(path))
-        except ValueError as error:
-            raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
-        wanted = make(merged(as_dict(known), settings))
-        for key, said, says in differences(known, wanted):
-            raise ValueError(
-                f"expected {key} of {said}, as in {self.directory}, got {says} (a new run needs a "
-                "directory of its own)"
-            )
-        return wanted
 
     def _start_from(self, net: str) -> None:
         """Take the weights of a network.
@@ -186,15 +129,6 @@ class Run:
         count = self.configuration.self_play.games
         return [Unfinished.none(self.game, count) for _ in range(self.configuration.workers)]
 
-    def _checkpoints(self) -> list[Path]:
-        found = (self.directory / "checkpoints").glob("*.pt")
-        return sorted(
-            (path for path in found if path.stem.isdecimal()), key=lambda path: int(path.stem)
-        )
-
-    def _file(self, folder: str, iteration: int, suffix: str) -> Path:
-        return self.directory / folder / f"{iteration:06}.{suffix}"
-
     def _contents(self) -> dict[str, Any]:
         """All that is needed to go on."""
         return {
@@ -210,7 +144,7 @@ class Run:
             "unfinished": [
                 [torch.from_numpy(array) for array in unfinished] for unfinished in self._unfinished
             ],
-            "shards": self._shards,
+            "shards": self._games.shards,
             "total": self.buffer.total,
             "uses": torch.from_numpy(self.buffer.uses.astype(np.int32)),
         }
@@ -221,26 +155,10 @@ class Run:
         Raises:
             OSError: If it cannot be written; the run is as it was at the last one.
         """
-        save_checkpoint(self._file("checkpoints", self.iteration, "pt"), self._contents())
-        for path in self._checkpoints()[:-KEPT]:
+        save_checkpoint(self._files.file("checkpoints", self.iteration, "pt"), self._contents())
+        for path in self._files.checkpoints()[:-KEPT]:
             path.unlink()
-        oldest = int(self._checkpoints()[0].stem)
-        needed = self._needed(self._total_at(oldest), self.buffer.total)
-        while self._shards and self._shards[0] not in needed:
-            number, _ = self._shards.pop(0)
-            if not self.configuration.keep_games:
-                self._file("games", number, "npz").unlink(missing_ok=True)
-
-    def _total_at(self, iteration: int) -> int:
-        """How many positions there were after an iteration."""
-        later = [first for number, first in self._shards if number > iteration]
-        return later[0] if later else self.buffer.total
-
-    def _needed(self, total: int, end: int) -> list[tuple[int, int]]:
-        """The shards from the oldest that the buffer has after so many positions to the end."""
-        ends = [*(first for _, first in self._shards[1:]), end]
-        oldest = total - self.buffer.capacity
-        return [shard for shard, last in zip(self._shards, ends, strict=False) if last > oldest]
+        self._games.drop(int(self._files.checkpoints()[0].stem), self.configuration.keep_games)
 
     def _restore(self, path: Path) -> None:
         try:
@@ -260,49 +178,17 @@ class Run:
                 Unfinished(*(part.numpy() for part in parts)) for parts in contents["unfinished"]
             ]
             self._unfinished = (unfinished + self._unfinished[len(unfinished) :])[:count]
-            self._shards = [(int(number), int(first)) for number, first in contents["shards"]]
+            self._games.shards = [(int(number), int(first)) for number, first in contents["shards"]]
             total, uses = int(contents["total"]), contents["uses"].numpy()
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"cannot go on from {path}: {error} (without the file, the run goes on from the "
                 "checkpoint before it)"
             ) from error
-        self._refill(total)
+        self._games.refill(total)
         self.buffer.uses[:] = uses
-        with self._alone():  # a mistake is best said at once
+        with self._files.alone(self.iteration):  # a mistake is best said at once
             pass
-
-    def _refill(self, total: int) -> None:
-        """Fill the buffer from the games' files.
-
-        Raises:
-            OSError: If one cannot be read.
-            ValueError: If one is damaged, or not that of this run.
-        """
-        shards = self._needed(total, total)
-        self.buffer.total = shards[0][1] if shards else 0
-        ends = [*(first for _, first in shards[1:]), total]
-        for (number, first), end in zip(shards, ends, strict=False):
-            path = self._file("games", number, "npz")
-            self.buffer.add(load_games(path, self.game))
-            if self.buffer.total != end:
-                count = self.buffer.total - first
-                raise ValueError(f"expected {end - first} positions in {path}, got {count}")
-
-    def _forget(self) -> None:
-        """Remove what is of iterations that are not in the run, and files half written."""
-        for folder in ("checkpoints", "networks", "games"):
-            for file in (self.directory / folder).iterdir():
-                if file.stem.isdecimal() and int(file.stem) > self.iteration:
-                    file.unlink()
-        for file in self.directory.rglob(".*"):
-            if re.fullmatch(r"\.\w+\.[0-9a-f]{8}\.\w+", file.name):  # see `agents.files`
-                file.unlink()
-        log = self.directory / "log.jsonl"
-        if log.exists():
-            lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-            with replacing(log) as temporary:
-                temporary.write_text("".join(lines[: self.iteration]), encoding="utf-8")
 
     # ---- running ---------------------------------------------------------------------------------
 
@@ -320,49 +206,23 @@ class Run:
         """
         if self.iteration >= self.configuration.iterations:
             return
-        with self._alone():
+        with self._files.alone(self.iteration):
             self._run(report)
-
-    @contextmanager
-    def _alone(self) -> Generator[None]:
-        """See that no other process trains the run; the system lets go when this one dies.
-
-        Raises:
-            ValueError: If one does, or has.
-        """
-        with open(self.directory / "lock", "w", encoding="utf-8") as lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise ValueError(
-                        f"expected a run that nobody trains, got {self.directory}: another process "
-                        "does"
-                    ) from None
-            newest = int(self._checkpoints()[-1].stem)
-            if newest > self.iteration:
-                raise ValueError(
-                    f"expected {self.directory} after iteration {self.iteration}, got {newest}: "
-                    "another process has trained it since"
-                )
-            self._forget()
-            yield
 
     def _run(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._stop = False
-        self._writer = summary_writer(self.directory / "tensorboard", self.iteration)
+        journal = Journal(self.directory, self.iteration)
         engine: Engine = ENGINES[self.configuration.engine](self.configuration)
         try:
             with self._interruptible():
                 engine.submit(self._tasks(self._played))
                 while self.iteration < self.configuration.iterations:
-                    report(self._iterate(engine))
+                    report(self._iterate(engine, journal))
                     if self._stop:
                         raise StoppedError
         finally:
             engine.close()
-            if self._writer is not None:
-                self._writer.close()
+            journal.close()
 
     @contextmanager
     def _interruptible(self) -> Generator[None]:
@@ -399,7 +259,7 @@ class Run:
             for number, (unfinished, stream) in enumerate(parts)
         ]
 
-    def _iterate(self, engine: Engine) -> dict[str, Any]:
+    def _iterate(self, engine: Engine, journal: Journal) -> dict[str, Any]:
         """Take in the games of the workers, let them play on, and learn meanwhile."""
         started = time.perf_counter()
         results = engine.collect()
@@ -427,20 +287,11 @@ class Run:
             "simulations_per_second": figures.pop("simulations") / seconds,
             "positions_per_second": figures["positions"] / seconds,
         }
-        self._log(figures)
+        journal.add(figures)
         self._is_whole = True
         if is_last or self.iteration % configuration.checkpoint_interval == 0:
             self.save()
         return figures
-
-    def _log(self, figures: dict[str, Any]) -> None:
-        with open(self.directory / "log.jsonl", "a", encoding="utf-8") as log:
-            log.write(json.dumps(figures) + "\n")
-        if self._writer is not None:
-            for key, value in figures.items():
-                if key != "iteration":
-                    self._writer.add_scalar(key, value, self.iteration)
-            self._writer.flush()
 
     def _take_in(self, results: list[Result]) -> dict[str, Any]:
         """Add the games that ended to the buffer, and write them to their file."""
@@ -448,11 +299,7 @@ class Run:
         self._unfinished = [result.unfinished for result in results]
         self._streams = [result.rng for result in results]
         if len(games.lengths):
-            number = self.iteration + 1
-            about = {"iteration": number, "first": self.buffer.total}
-            save_games(self._file("games", number, "npz"), games, self.game, about)
-            self._shards.append((number, self.buffer.total))
-            self.buffer.add(games)
+            self._games.add(self.iteration + 1, games)
             learnable = int(games.policies.any(axis=1).sum())
             replay = self.configuration.replay
             self._owed += learnable * replay.reuse / self.configuration.learner.batch
@@ -533,7 +380,7 @@ class Run:
 
     def _save_network(self) -> None:
         save_network(
-            self._file("networks", self.iteration, "safetensors"),
+            self._files.file("networks", self.iteration, "safetensors"),
             self._network_of(self._playing),
             self.configuration.network,
             (self.configuration.game, self.configuration.options),
@@ -543,36 +390,3 @@ class Run:
                 "configuration": as_dict(self.configuration),
             },
         )
-
-
-def differences(known: Configuration, other: Configuration) -> Generator[tuple[str, str, str]]:
-    """What a run cannot go on with: keys, what they are, and what they would become."""
-    before, after = flat(as_dict(known)), flat(as_dict(other))
-    for key, value in after.items():
-        said, says = json.dumps(before[key]), json.dumps(value)
-        if said != says and key not in CHANGEABLE:
-            yield key, said, says
-
-
-def flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """The values of nested sections by their full names."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        name = f"{where}{key}"
-        if isinstance(value, dict) and key != "options":
-            found |= flat(cast("dict[str, Any]", value), f"{name}.")
-        else:
-            found[name] = value
-    return found
-
-
-def summary_writer(directory: Path, iteration: int) -> Any:
-    """A writer of TensorBoard's, if it is installed; what it has after an iteration is dropped."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    # Files are read in the order of their names, which have the second and then the process.
-    while any(directory.glob(f"events.out.tfevents.{int(time.time())}.*")):
-        time.sleep(0.05)
-    return SummaryWriter(str(directory), purge_step=iteration + 1)

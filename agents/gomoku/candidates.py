@@ -22,15 +22,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.gomoku.board import (
-    DOUBLE_THREE,
-    FOUR_THREE,
-    OPENS_FOUR,
-    QUIET,
-    TWO_FOURS,
-    WINS,
-)
-from agents.gomoku.threats import count_kinds, list_defences, list_kinds
+from agents.gomoku.board import DOUBLE_THREE, FOUR_THREE, OPENS_FOUR, QUIET, TWO_FOURS, WINS
+from agents.gomoku.kinds import count_kinds, list_kinds
+from agents.gomoku.threats import list_defences
 from hexenv.compiled import kernel
 from hexenv.games.base import Actions, State
 

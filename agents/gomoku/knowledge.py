@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from agents.gomoku.board import MAKES_FOUR, WINS, PatternGame
 from agents.gomoku.candidates import ALL_BITS, list_best, list_forced, list_urgent
-from agents.gomoku.threats import count_kinds, new_four_search, search_fours
+from agents.gomoku.fours import new_four_search, search_fours
+from agents.gomoku.kinds import count_kinds
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State
@@ -87,10 +88,13 @@ def list_near(
 
 @compiled
 class Candidates(NamedTuple):
-    """RHMCTS in its sound form: what is urgent, else the best cells near the stones."""
+    """What RHMCTS looks at: what is urgent, else the best cells near the stones.
+
+    In the text's form what is urgent is the one move that the first heuristic plays.
+    """
 
     n: int = 12
-    """How many of them."""
+    """How many of the best cells."""
     reach: int = 2
     """How far from a stone."""
     heuristics: int = ALL_BITS
@@ -99,58 +103,31 @@ class Candidates(NamedTuple):
     """What the other side's points on a cell count, against one's own."""
     budget: int = 100
     """How many fours to try at a leaf for a win by them; 0: none."""
+    is_sound: bool = True
+    """False for the form of the text."""
     search: Any = None
     """A `FourSearch`."""
     scratch: Any = None
     """A `Scratch`."""
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
+        heuristics, defend, scratch = self.heuristics, self.defend, self.scratch
         if not game.is_terminal(state):
-            trial, stops = self.scratch.trial[0], self.scratch.stops
-            count = list_urgent(game, state, self.heuristics, trial, stops, out)
+            trial, stops = scratch.trial[0], scratch.stops
+            if self.is_sound:
+                count = list_urgent(game, state, heuristics, trial, stops, out)
+            else:
+                count = list_forced(game, state, heuristics, defend, trial, stops, rng, out)
             if count > 0:
                 return count
-        n, reach, defend = self.n, self.reach, self.defend
-        return list_near(game, state, n, reach, defend, self.heuristics, self.scratch, out)
+        forks = heuristics if self.is_sound else 0
+        return list_near(game, state, self.n, self.reach, defend, forks, scratch, out)
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
-        return selection.is_whole(tree, node)
+        return self.is_sound and selection.is_whole(tree, node)
 
     def decides(self, game: Any, state: State) -> bool:
         return wins_by_fours(game, state, self.search, self.budget)
 
     def with_memory(self, game: PatternGame) -> "Candidates":
-        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
-
-
-@compiled
-class ForcedMoves(NamedTuple):
-    """RHMCTS as its text has it: the move that the first heuristic plays, else the best cells."""
-
-    n: int = 5
-    reach: int = 2
-    heuristics: int = ALL_BITS
-    defend: float = 1.0
-    budget: int = 0
-    """How many fours to try at a leaf for a win by them; 0: none."""
-    search: Any = None
-    """A `FourSearch`."""
-    scratch: Any = None
-    """A `Scratch`."""
-
-    def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
-        if not game.is_terminal(state):
-            trial, stops = self.scratch.trial[0], self.scratch.stops
-            count = list_forced(game, state, self.heuristics, self.defend, trial, stops, rng, out)
-            if count > 0:
-                return count
-        return list_near(game, state, self.n, self.reach, self.defend, 0, self.scratch, out)
-
-    def covers(self, selection: Any, tree: Any, node: int) -> bool:
-        return False
-
-    def decides(self, game: Any, state: State) -> bool:
-        return wins_by_fours(game, state, self.search, self.budget)
-
-    def with_memory(self, game: PatternGame) -> "ForcedMoves":
         return self._replace(search=new_four_search(game), scratch=new_scratch(game))

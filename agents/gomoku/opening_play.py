@@ -1,7 +1,7 @@
 """How agents that look at patterns play the openings of Gomoku (`hexenv.games.openings`)."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -34,6 +34,11 @@ def colours_view(view: View) -> View:
     return View(*openings.inner(view.game, view.root), view.compiles, ())
 
 
+def after_opening(view: View) -> View:
+    """The position as it is to be searched: during an opening, the one in colours."""
+    return colours_view(view) if openings.is_opening(view.game, view.root) else view
+
+
 def opening_action(
     view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
 ) -> int:
@@ -53,11 +58,22 @@ def opening_action(
     action, value = think(colours_view(view))
     swap = game.rows * game.columns
     if swap in legal:
-        if swap + 1 in legal and abs(value) <= EVEN:
-            return swap + 1
-        if value < 0:
-            return swap
+        answer = answer_to_stones(value, can_add=swap + 1 in legal)
+        if answer != "stay":
+            return swap if answer == "swap" else swap + 1
     return action if action in legal else _nearest_to_centre(game, legal)
+
+
+def answer_to_stones(value: float, can_add: bool) -> Literal["add", "swap", "stay"]:
+    """What to do with an opening that the other side has laid.
+
+    Args:
+        value: Of the position for the colour that one has, -1 to 1.
+        can_add: Whether two more stones may be put down, and the choice handed back.
+    """
+    if can_add and abs(value) <= EVEN:
+        return "add"
+    return "swap" if value < 0 else "stay"
 
 
 def _place_balanced(game: Any, state: Any, legal: list[int], rng: np.random.Generator) -> int:

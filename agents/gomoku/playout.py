@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from agents.gomoku.board import WINS
 from agents.gomoku.candidates import ALL_BITS, applies, draw_cell, list_best
 from agents.gomoku.evaluation import SCALE, evaluate_board
+from agents.gomoku.kinds import find_kind
 from agents.gomoku.knowledge import new_scratch
-from agents.gomoku.threats import find_kind
 from agents.search.simulation import Simulation, no_moves, no_update
 from hexenv.compiled import compiled
 from hexenv.games.base import Actions, State

@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 
 from agents.gomoku import board
 from agents.gomoku.board import PatternGame
+from agents.gomoku.evaluation import SCALE
+from agents.gomoku.knowledge import FourThreats
+from agents.gomoku.minimax import ImplicitMinimax
 from agents.gomoku.scores import PUBLISHED
 from agents.search.evaluated import Evaluator
 from agents.search.foreign import View
+from agents.search.mcts import Variant
 from hexenv.games import base, notation
 from hexenv.games.base import State
 from hexenv.games.gomoku import Gomoku
@@ -28,6 +32,23 @@ def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
     game = _pattern_game(rules, scores.tobytes())
     state = board.state_of(game, position, view.compiles)
     return View(game, state, view.compiles, view.actions)
+
+
+def with_patterns(variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
+    """A variant with what the options of a tree search for such games add to it.
+
+    Args:
+        variant: The composition.
+        threats: Whether every new leaf is looked at for a win by fours.
+        implicit_minimax: The share of a child's mean that the minimax value takes, 0 to 1.
+    """
+    if threats:
+        variant = variant._replace(knowledge=FourThreats())
+    if implicit_minimax > 0.0:
+        scale = getattr(variant.selection, "scale", SCALE)
+        rule: Any = ImplicitMinimax(variant.selection, implicit_minimax, scale)
+        variant = variant._replace(selection=rule)
+    return variant
 
 
 def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:

@@ -47,6 +47,24 @@ class Graph(NamedTuple):
     """``(1,)``: slots in use."""
 
 
+def check_variant(variant: Variant) -> None:
+    """Refuse what cannot be searched as a graph.
+
+    Raises:
+        ValueError: If the reward counts plies, or the selection rule keeps something of its own.
+    """
+    if variant.reward.needs_moves():
+        raise ValueError(
+            "expected a reward that counts no plies with transpositions, got "
+            f"{type(variant.reward).__name__}"
+        )
+    if variant.selection.new_extras(1) != ():
+        raise ValueError(
+            "expected a selection rule that keeps nothing of its own with transpositions, got "
+            f"{type(variant.selection).__name__}"
+        )
+
+
 def new_graph(max_nodes: int) -> Graph:
     """An empty graph."""
     slots = 1 << max(4, (max_nodes // 2).bit_length())

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.files import load_arrays, replacing
-from agents.solvers.connect4 import Connect4Engine, Grid, mirrored, new_grid, position_key
+from agents.solvers.connect4 import Connect4Solver
+from agents.solvers.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.solvers.questions import Clock, position_score
 from hexenv.games import base
 
@@ -202,7 +203,7 @@ def build_book(
         raise ValueError(
             f"expected plies from 0 to {game.rows * game.columns - 1} on this board, got {plies}"
         )
-    engine = Connect4Engine(game, entries)
+    solver = Connect4Solver(game, entries)
     scores = _scores_so_far(game, plies, Path(path))
     levels = opening_positions(game, plies)
     if all(key in scores for level in levels for key in level):
@@ -212,7 +213,7 @@ def build_book(
     try:
         for done, (key, state) in enumerate(levels[-1].items()):
             if key not in scores:
-                scores[key] = position_score(engine, state, clock)
+                scores[key] = position_score(solver, state, clock)
             saver.save_sometimes(scores)
             if report is not None:
                 report(done + 1, len(levels[-1]))
@@ -223,7 +224,7 @@ def build_book(
         raise
     for level in reversed(levels[:-1]):
         for key, state in level.items():
-            scores[key] = _backed_up(engine, state, scores)
+            scores[key] = _backed_up(solver, state, scores)
     return saver.save(scores, finished=True)
 
 
@@ -241,14 +242,14 @@ def _scores_so_far(game: Any, plies: int, path: Path) -> dict[int, int]:
     return dict(zip(book.keys.tolist(), book.scores.tolist(), strict=True))
 
 
-def _backed_up(engine: Connect4Engine, state: Any, scores: dict[int, int]) -> int:
+def _backed_up(solver: Connect4Solver, state: Any, scores: dict[int, int]) -> int:
     """The score of a position by those of its children."""
     found: list[int] = []
-    for child in _children(engine.game, state):
-        if engine.game.is_terminal(child):
-            found.append(-engine.known(child)[0])
+    for child in _children(solver.game, state):
+        if solver.game.is_terminal(child):
+            found.append(-solver.known(child)[0])
         else:
-            found.append(-scores[book_key(engine.grid, child)])
+            found.append(-scores[book_key(solver.grid, child)])
     return max(found)
 
 

@@ -324,11 +324,11 @@ def new_states_of(game: Any, depths: int, root: Any) -> Any:
     return base.new_states(game, depths)
 
 
-# ---- the engine ----------------------------------------------------------------------------------
+# ---- the solver ----------------------------------------------------------------------------------
 
 
-class ExhaustiveEngine:
-    """Answers questions about one game; see `agents.solvers.questions.Engine`.
+class ExhaustiveSolver:
+    """Solves positions of one game; see `agents.solvers.questions.PositionSolver`.
 
     Args:
         game: A game, or an environment as one (`ForeignTree`).
@@ -376,7 +376,7 @@ class ExhaustiveEngine:
         return (ply + 2) // 2 - half, half - (ply + 2) // 2
 
     def ask(self, state: Any, goal: int, clock: Clock) -> int:
-        """A bound on the score for the player to move; see `questions.Engine`."""
+        """A bound on the score for the player to move; see `questions.PositionSolver`."""
         arguments = self._arguments(state)
         self.game.copy(state, self.states[0])
         stack = self.stack

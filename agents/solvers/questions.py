@@ -54,7 +54,7 @@ class Clock:
         return time.perf_counter() - self.started
 
 
-class Engine(Protocol):
+class PositionSolver(Protocol):
     """A solver of the positions of one game."""
 
     @property
@@ -82,7 +82,9 @@ class Engine(Protocol):
         ...
 
 
-def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tuple[int, int]:
+def settle(
+    solver: PositionSolver, state: Any, low: int, high: int, clock: Clock
+) -> tuple[int, int]:
     """Ask until the score of a position is known, or known not to be between `low` and `high`.
 
     The first question is about the sign, the next halve what is left, but towards 0, as large
@@ -91,7 +93,7 @@ def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tup
     Returns:
         Bounds of the score: equal, or both at most `low`, or both at least `high`.
     """
-    least, most = engine.known(state)
+    least, most = solver.known(state)
     while least < most and most > low and least < high:
         goal = least + (most - least + 1) // 2
         if least < 0 and goal <= 0:
@@ -99,7 +101,7 @@ def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tup
         elif most > 0 and goal > 0:
             goal = min(goal, max(most // 2, 1))
         goal = min(max(goal, least + 1, low + 1), most, high)
-        bound = engine.ask(state, goal, clock)
+        bound = solver.ask(state, goal, clock)
         if bound >= goal:
             least = max(least, bound)
         else:
@@ -108,7 +110,7 @@ def settle(engine: Engine, state: Any, low: int, high: int, clock: Clock) -> tup
 
 
 def child_scores(
-    engine: Engine,
+    solver: PositionSolver,
     state: Any,
     low: int,
     high: int,
@@ -117,47 +119,47 @@ def child_scores(
 ) -> dict[int, tuple[int, int]]:
     """For each action, by default all, what `settle` says of its score, for who chooses it."""
     found: dict[int, tuple[int, int]] = {}
-    game = engine.game
+    game = solver.game
     player = game.to_play(state)
     for action in base.legal_actions(game, state) if actions is None else actions:
-        child = engine.copy_of(state)
+        child = solver.copy_of(state)
         game.step(child, action)
         if not game.is_terminal(child) and game.to_play(child) == player:
-            found[action] = settle(engine, child, low, high, clock)
+            found[action] = settle(solver, child, low, high, clock)
         else:
-            least, most = settle(engine, child, -high, -low, clock)
+            least, most = settle(solver, child, -high, -low, clock)
             found[action] = -most, -least
     return found
 
 
-def action_scores(engine: Engine, state: Any, clock: Clock) -> dict[int, int]:
+def action_scores(solver: PositionSolver, state: Any, clock: Clock) -> dict[int, int]:
     """The exact score of each legal action, for the player to move."""
-    bounds = child_scores(engine, state, -(2**31), 2**31, clock)
+    bounds = child_scores(solver, state, -(2**31), 2**31, clock)
     return {action: least for action, (least, _) in bounds.items()}
 
 
-def action_values(engine: Engine, state: Any, clock: Clock) -> dict[int, int]:
+def action_values(solver: PositionSolver, state: Any, clock: Clock) -> dict[int, int]:
     """What each legal action leads to: 1, a win of the player to move, 0 or -1."""
-    bounds = child_scores(engine, state, -1, 1, clock)
+    bounds = child_scores(solver, state, -1, 1, clock)
     return {action: sign(least + most) for action, (least, most) in bounds.items()}
 
 
 def best_scored(
-    engine: Engine, state: Any, actions: list[int], score: int, clock: Clock
+    solver: PositionSolver, state: Any, actions: list[int], score: int, clock: Clock
 ) -> list[int]:
     """Those of some actions that have the score of the position itself."""
-    bounds = child_scores(engine, state, score - 1, score, clock, actions)
+    bounds = child_scores(solver, state, score - 1, score, clock, actions)
     return [action for action in actions if bounds[action][0] >= score]
 
 
-def position_score(engine: Engine, state: Any, clock: Clock) -> int:
+def position_score(solver: PositionSolver, state: Any, clock: Clock) -> int:
     """The exact score of a position for the player to move."""
-    return settle(engine, state, -(2**31), 2**31, clock)[0]
+    return settle(solver, state, -(2**31), 2**31, clock)[0]
 
 
-def position_value(engine: Engine, state: Any, clock: Clock) -> int:
+def position_value(solver: PositionSolver, state: Any, clock: Clock) -> int:
     """Who wins: 1, the player to move, 0 for nobody, or -1."""
-    least, most = settle(engine, state, -1, 1, clock)
+    least, most = settle(solver, state, -1, 1, clock)
     return sign(least + most)
 
 

@@ -22,7 +22,8 @@ from rich.table import Table
 from agents.gomoku import board
 from agents.gomoku.board import PatternGame
 from agents.gomoku.candidates import nearby_columns
-from agents.gomoku.threats import new_four_search, new_threat_search
+from agents.gomoku.fours import new_four_search
+from agents.gomoku.threats import new_threat_search
 from agents.threats import compiled_fours, compiled_threats
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
 from agents.naming import make_environment
-from agents.tree_search import wilson_interval
+from agents.root import wilson_interval
 from hexenv.adapters.sb3 import BoardVecEnv
 
 parser = argparse.ArgumentParser(description=__doc__)

@@ -1,0 +1,62 @@
+"""How agents spend the budget of a move: in slices, between which they look at the clock."""
+
+import math
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final
+
+ENDLESS: Final = 2**62
+"""The simulations where only the seconds count."""
+CHECKS: Final = 32
+"""How often a search of so many simulations looks whether its choice can still change."""
+
+
+def spend(
+    search: Callable[[int], int],
+    started: float,
+    simulations: int | None,
+    seconds: float | None,
+    batch: int = 1,
+    is_decided: Callable[[int], bool] | None = None,
+) -> int:
+    """Search in slices until the budget is spent, or there is nothing more to find out.
+
+    Args:
+        search: Runs so many simulations; returns how many it ran, fewer where the root is proven.
+        started: When the time began, by `time.perf_counter`.
+        simulations: How many; None for no limit.
+        seconds: How long; None for no limit.
+        batch: Simulations that are begun together: the least that a slice has.
+        is_decided: Whether so many simulations more change nothing; None to go on in any case.
+
+    Returns:
+        The simulations run.
+    """
+    limit = ENDLESS if simulations is None else simulations
+    deadline = math.inf if seconds is None else seconds
+    slice_seconds = 0.05 if seconds is None else 0.001
+    done, elapsed, count = 0, 0.0, min(batch, limit)
+    while done < limit and (done == 0 or elapsed < deadline):
+        ran = search(count)
+        done += ran
+        if ran < count:  # proven
+            break
+        elapsed = time.perf_counter() - started
+        rate = done / max(elapsed, 1e-9)
+        wanted = int(rate * min(slice_seconds, deadline - elapsed))
+        if is_decided is not None:
+            if is_decided(min(limit - done, int(rate * min(deadline - elapsed, 1e9)))):
+                break
+            if seconds is None:  # at fixed counts, for the same result on every machine
+                wanted = max(limit // CHECKS, 1)
+        count = min(max(batch, min(wanted, 2 * count)), limit - done)
+    return done
+
+
+def shares(simulations: int | None, count: int) -> list[int | None]:
+    """What each of so many trees gets of the simulations: as good as equal parts."""
+    if simulations is None:
+        return [None] * count
+    upto = [simulations * number // count for number in range(count + 1)]
+    return [end - start for start, end in pairwise(upto)]
