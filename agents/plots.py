@@ -11,11 +11,10 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from agents.accuracy import Accuracy, without_simulations
+from agents.accuracy import Accuracy, interval, without_simulations
 from agents.alphahex.topp import Rating
 from agents.files import expect_writable, replacing
 from agents.models import library
@@ -116,11 +115,11 @@ PANELS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
         "share",
         {
             "first_player_score": "first player's score",
-            "search_agreement": "search agrees with network",
-            "gate_score": "score at the gate",
+            "search_agreement": "search agrees",
+            "gate_score": "score at gate",
         },
     ),
-    ("entropy of the search's policy / nats", {"search_entropy": ""}),
+    ("entropy of the search's\npolicy / nats", {"search_entropy": ""}),
     ("plies a game", {"plies_per_game": ""}),
     ("positions a second", {"positions_per_second": ""}),
 )
@@ -150,15 +149,19 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
     figure = new_figure(10, 0.6 + 2.6 * rows)
     figure.suptitle(title, parse_math=False)
     for place, (name, keys) in enumerate(panels):
-        axes = figure.add_subplot(rows, 2, place + 1)
+        first = figure.axes[0] if place else None
+        axes = figure.add_subplot(rows, 2, place + 1, sharex=first)
         for number, key in enumerate(keys):
             points = [(row["iteration"], row[key]) for row in log if key in row]
-            marked = look(number) if len(points) <= 40 else {**look(number), "marker": ""}
-            axes.plot(*zip(*points, strict=True), **marked)
+            apart = math.ceil(len(points) / 20)
+            axes.plot(*zip(*points, strict=True), **look(number), markevery=apart)
         set_words(axes, "", "iteration", name)
         whole_numbers(axes.xaxis)
         if len(keys) > 1:
-            add_legend(axes, axes.lines, list(keys.values()))
+            above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
+            add_legend(
+                axes, axes.lines, list(keys.values()), ncols=len(keys), frameon=False, **above
+            )
     return figure
 
 
@@ -180,33 +183,38 @@ def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
     figure = new_figure(max(7.0, 1.5 + 3.8 * len(sets)), 4.6 + 0.25 * lines)
     figure.suptitle(title, parse_math=False)
     panels: list[Any] = list(figure.subplots(1, len(sets), sharey=True, squeeze=False)[0])
+    handles: dict[str, Any] = {}
     for axes, name in zip(panels, sets, strict=True):
         members = [result for result in results if result.name == name]
         seeds, positions = members[0].kept.shape
         set_words(axes, f"{name}: {positions} positions, {seeds} seeds", "", "")
-        for agent, group in groupby(members, lambda result: without_simulations(result.agent)):
-            _add_accuracy(axes, list(group), look(names.index(agent)))
+        for number, agent in enumerate(names):
+            line = [each for each in members if without_simulations(each.agent) == agent]
+            if line:
+                line.sort(key=lambda each: each.simulations or 0)
+                handles[agent] = _add_accuracy(axes, line, look(number))
         _set_simulations(axes, {each.simulations for each in members if each.simulations})
     panels[0].set_ylabel("moves that keep the value / %\n(bars, bands: 95 % bootstrap interval)")
-    handles = [figure.axes[0].plot([], [], **look(number))[0] for number in range(len(names))]
-    add_legend(figure, handles, names, loc="outside lower center", ncols=2)
+    add_legend(figure, handles.values(), list(handles), loc="outside lower center", ncols=2)
     return figure
 
 
-def _add_accuracy(axes: Any, line: list[Accuracy], drawn: dict[str, Any]) -> None:
-    """An agent in a panel: its points by simulations, and a level for what counts none."""
-    points = sorted(
-        (each.simulations, 100 * each.kept.mean(), each) for each in line if each.simulations
-    )
-    if points:
-        shares = [share for _, share, _ in points]
-        intervals = [each.as_json()["kept_interval"] for _, _, each in points]
-        errors = error_bars(shares, [(100 * low, 100 * high) for low, high in intervals])
-        axes.errorbar([x for x, _, _ in points], shares, yerr=errors, capsize=3, **drawn)
-    for each in (each for each in line if not each.simulations):
-        low, high = each.as_json()["kept_interval"]
+def _add_accuracy(axes: Any, line: list[Accuracy], drawn: dict[str, Any]) -> Any:
+    """An agent in a panel: points by simulations, or a level; one is for the legend."""
+    handle = None
+    for level in [each for each in line if each.simulations is None]:
+        low, high = interval(level.kept)
         axes.axhspan(100 * low, 100 * high, color=drawn["color"], alpha=0.12, linewidth=0)
-        axes.axhline(100 * each.kept.mean(), color=drawn["color"], linestyle="--")
+        share = 100 * float(level.kept.mean())
+        handle = axes.axhline(share, color=drawn["color"], linestyle="--", linewidth=1.6)
+    points = [each for each in line if each.simulations is not None]
+    if points:
+        shares = [100 * float(each.kept.mean()) for each in points]
+        intervals = [interval(each.kept) for each in points]
+        bars = error_bars(shares, [(100 * low, 100 * high) for low, high in intervals])
+        simulations = [each.simulations for each in points]
+        handle = axes.errorbar(simulations, shares, yerr=bars, capsize=3, **drawn)
+    return handle
 
 
 def _set_simulations(axes: Any, simulations: set[int]) -> None:
@@ -233,16 +241,13 @@ def tournament_plot(standings: Standings) -> Any:
     """
     agents = [agent for agent in standings.agents if agent.interval is not None]
     with_table = 2 < len(agents) <= WIDEST_CROSS_TABLE
-    short = short_names(standings)
     labels = [wrapped(agent.agent) for agent in agents]
-    if with_table:
-        labels = [f"{label}   {short[a.agent]}" for label, a in zip(labels, agents, strict=True)]
     rows = [line for label in labels for line in label.split("\n")]
     width = 5.5 + 0.08 * max(map(len, rows), default=0) + with_table * (1 + 0.5 * len(agents))
     figure = new_figure(width, 1.5 + max(0.42 * len(agents), 0.2 * len(rows)))
     figure.suptitle(_tournament_title(standings), parse_math=False)
     if with_table:
-        axes, right = figure.subplots(1, 2, sharey=True, width_ratios=[4, 0.5 + 0.5 * len(agents)])
+        axes, right = figure.subplots(1, 2, width_ratios=[4, 0.5 + 0.5 * len(agents)])
         _add_cross_table(right, standings, agents)
     else:
         axes = figure.subplots()
@@ -263,7 +268,7 @@ def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[st
     style = {**look(0), "linestyle": ""}
     axes.errorbar(elo, range(len(agents)), xerr=error_bars(elo, intervals), capsize=4, **style)
     axes.set_yticks(range(len(agents)), labels, parse_math=False)
-    axes.set_ylim(len(agents) - 0.4, -0.6)  # the best above
+    axes.set_ylim(*row_limits(agents))
     axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
 
 
@@ -272,16 +277,24 @@ def _add_cross_table(axes: Any, standings: Standings, agents: Sequence[AgentStan
     short = short_names(standings)
     order = [standings.labels.index(agent.agent) for agent in agents]
     scores = [[score_between(standings, one, other) for other in order] for one in order]
-    axes.imshow(scores, cmap="PuOr", vmin=0, vmax=1, aspect="auto", alpha=0.75)
+    axes.imshow(scores, cmap="PuOr", vmin=-0.5, vmax=1.5, aspect="auto")
     for row, line in enumerate(scores):
         for column, score in enumerate(line):
             if not math.isnan(score):
                 axes.text(column, row, f"{100 * score:.0f}", ha="center", va="center", fontsize=9)
-    axes.set_xticks(range(len(agents)), [short[agent.agent] for agent in agents])
+    letters = [short[agent.agent] for agent in agents]
+    axes.set_xticks(range(len(agents)), letters)
+    axes.set_yticks(range(len(agents)), letters)
+    axes.set_ylim(*row_limits(agents))
     axes.xaxis.tick_top()
-    axes.tick_params(length=0, labelleft=False)
+    axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel("score of the agent at the left\nagainst the one above / %")
+
+
+def row_limits(agents: Sequence[AgentStanding]) -> tuple[float, float]:
+    """The ends of an axis with a row for each agent, the first above."""
+    return len(agents) - 0.4, -0.6
 
 
 def score_between(standings: Standings, one: int, other: int) -> float:
