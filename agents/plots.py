@@ -2,9 +2,12 @@
 
 There is one function for each plot. It returns a figure of matplotlib's, of the extra ``plot``,
 which draws no window and changes no state of matplotlib's; a notebook shows it, and `write_plot`
-writes it to a file:
+writes it to a file.
 
-    write_plot(tournament_plot(run.standings()), "table.png")
+>>> from agents.arena import Tournament, run_tournament
+>>> from agents.plots import tournament_plot, write_plot
+>>> table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=5), workers=0)
+>>> write_plot(tournament_plot(table), "table.png")
 """
 
 import math
