@@ -66,6 +66,7 @@ class Accuracy:
         optimal: The same shape: whether it was optimal.
         loss: The same shape: what it lost.
         seconds: Mean time for a move.
+        simulations: A move of the agent's; None if it counts none.
     """
 
     agent: str
@@ -74,12 +75,14 @@ class Accuracy:
     optimal: NDArray[np.bool_]
     loss: NDArray[np.int64]
     seconds: float
+    simulations: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The shares, with intervals, as a dictionary of what JSON knows."""
         return {
             "agent": self.agent,
             "set": self.name,
+            "simulations": self.simulations,
             "positions": int(self.kept.shape[1]),
             "seeds": int(self.kept.shape[0]),
             "kept": float(self.kept.mean()),
@@ -277,7 +280,7 @@ def measure(
     played = [position for position in positions if position.mistake_possible]
     if not played:
         raise ValueError("expected positions in which a mistake is possible, got none")
-    make_agent(agent)
+    simulations: int | None = getattr(make_agent(agent), "simulations", None)
     starts = range(0, len(played), CHUNK)
     tasks = [
         (agent, played[start : start + CHUNK], start, run, seed)
@@ -293,7 +296,32 @@ def measure(
     judge = np.array(
         [[_judge(p, int(action)) for p, action in zip(played, row, strict=True)] for row in chosen]
     )
-    return Accuracy(agent, name, judge[..., 0] == 0, judge[..., 1] == 1, judge[..., 0], seconds)
+    loss, optimal = judge[..., 0], judge[..., 1] == 1
+    return Accuracy(agent, name, loss == 0, optimal, loss, seconds, simulations)
+
+
+def with_simulations(agent: str, simulations: Sequence[int]) -> list[str]:
+    """An agent's text with each of these simulations a move.
+
+    One that has its own, or its own seconds, stays as it is, as does one that counts none.
+
+    Raises:
+        ValueError: If there is no such agent, or it refuses a number; see `agents.naming`.
+    """
+    has_own = re.search(r"[:,](simulations|seconds)=", agent)
+    if has_own or not hasattr(make_agent(agent), "simulations"):
+        return [agent]
+    texts = [f"{agent}{',' if ':' in agent else ':'}simulations={count}" for count in simulations]
+    for text in texts:
+        make_agent(text)
+    return texts
+
+
+def without_simulations(agent: str) -> str:
+    """An agent's text without its simulations, the same for all numbers of them."""
+    name, _, rest = agent.partition(":")
+    others = [pair for pair in rest.split(",") if pair and not pair.startswith("simulations=")]
+    return f"{name}:{','.join(others)}" if others else name
 
 
 def _judge(position: SolvedPosition, action: int) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """The command `hexenv accuracy`."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,10 +17,12 @@ from agents.accuracy import (
     load_positions,
     measure,
     own_sets,
+    with_simulations,
 )
-from agents.doors import clear_errors, wide_console
-from agents.files import write_csv
+from agents.doors import clear_errors, plot_option, wide_console
+from agents.files import expect_writable, write_csv
 from agents.naming import make_agent
+from agents.plots import accuracy_plot, check_plot, write_plot
 from agents.tournament.processes import available_cpus
 
 
@@ -30,6 +31,11 @@ from agents.tournament.processes import available_cpus
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--positions", type=click.Path(), help="A file of solved positions of your own.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the game.")
+@click.option(
+    "--simulations",
+    metavar="N,N...",
+    help="Measure each agent with these numbers of simulations a move, such as 100,300,1000.",
+)
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
 @click.option("--limit", type=click.IntRange(1), help="So many of a set, evenly spread.")
@@ -38,17 +44,20 @@ from agents.tournament.processes import available_cpus
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--csv", "csv_path", type=click.Path(), help="File for the table.")
+@plot_option("the shares over the simulations")
 def accuracy(
     game: str,
     agents: tuple[str, ...],
     positions: str | None,
     options: tuple[str, ...],
+    simulations: str | None,
     seeds: int,
     seed: int,
     limit: int | None,
     workers: int | None,
     as_json: bool,
     csv_path: str | None,
+    plot: str | None,
 ) -> None:
     """Let each AGENT move in solved positions of GAME, and count how often it is right.
 
@@ -58,11 +67,14 @@ def accuracy(
     moves after which the game is still won, or still drawn; "optimal": of those that win soonest or
     lose latest, where the set knows; "loss": how much a move gives away, in wins and draws (2: a
     win made a loss); "beside the first": the difference, with McNemar's p. The intervals are of
-    95 %, by a bootstrap over positions.
+    95 %, by a bootstrap over positions. --simulations leaves agents as they are that have their
+    own, or that count none.
     """
     with clear_errors():
-        if csv_path and not Path(csv_path).parent.is_dir():
-            raise ValueError(f"expected csv in a folder that exists, got {csv_path}")
+        if csv_path is not None:
+            expect_writable("csv", csv_path)
+        if plot is not None:
+            check_plot(plot)
         if positions and options:
             raise ValueError("expected no --option beside --positions, whose positions have theirs")
         sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
@@ -73,15 +85,32 @@ def accuracy(
             name: _spread([position for position in members if position.mistake_possible], limit)
             for name, members in sets.items()
         }
+        if simulations is not None:
+            counts = _counts(simulations)
+            agents = tuple(text for agent in agents for text in with_simulations(agent, counts))
         found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
     rows = [result.as_json() for result in found]
     if as_json:
         click.echo(json.dumps(rows))
     else:
         _print_table(found, agents)
-    if csv_path:
-        with clear_errors():
+    with clear_errors():
+        if csv_path is not None:
             write_csv(csv_path, [_split_intervals(row) for row in rows])
+        if plot is not None:
+            write_plot(accuracy_plot(found, f"{game}: accuracy in solved positions"), plot)
+
+
+def _counts(text: str) -> list[int]:
+    """Whole numbers from 1 with commas between them, in order and each once.
+
+    Raises:
+        ValueError: If there is anything else.
+    """
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise ValueError(f"expected simulations as whole numbers such as 100,300, got {text!r}")
+    return sorted({int(part) for part in parts})
 
 
 def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """What the commands of the command line share: a mistake of the user's is a line, no traceback."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -16,6 +16,19 @@ def wide_console(columns: int = 80) -> Console:
     console = Console()
     console.width = max(console.width, columns)
     return console
+
+
+def plot_option(what: str, default: str = "") -> Callable[[Callable[..., Any]], Any]:
+    """The flag `--plot` of a command; `agents.plots.check_plot` is for what it is given.
+
+    Args:
+        what: What is drawn.
+        default: Where to without the flag, for the help.
+    """
+    text = f"File for a plot of {what}: .png, .svg or .pdf; needs the extra plot."
+    return click.option(
+        "--plot", type=click.Path(), help=text + (default and f"  [default: {default}]")
+    )
 
 
 @contextmanager

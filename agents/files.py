@@ -65,6 +65,39 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
+def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The objects in a file of JSON lines.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If a line is no JSON object: named with its number.
+    """
+    found: list[dict[str, Any]] = []
+    for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
+        try:
+            found.append(dict(json.loads(line)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}:{number}: expected a JSON object, got {error}") from None
+    return found
+
+
+def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file that could not be written in the end, before the work for it begins.
+
+    Args:
+        key: What the user calls it, for messages.
+        path: The file; it may be there or not.
+
+    Raises:
+        ValueError: If its folder does not exist, or it is no file that can be written.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise ValueError(f"expected {key} in a folder that exists, got {path}")
+    if Path(path).is_dir() or not os.access(path if Path(path).exists() else folder, os.W_OK):
+        raise ValueError(f"expected {key} to be a file that can be written, got {path}")
+
+
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a table: a line with the columns' names, and one for each row.
 

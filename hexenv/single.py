@@ -3,7 +3,7 @@
 >>> import gymnasium, hexenv
 >>> env = gymnasium.make("hexenv/Connect4-v0", opponent="greedy")
 >>> observation, info = env.reset(seed=1)
->>> env.unwrapped.action_masks().sum()
+>>> int(env.unwrapped.action_masks().sum())
 7
 """
 

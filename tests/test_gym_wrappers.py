@@ -1,7 +1,6 @@
 """Wrappers for learners: images of boards, the canonical side, stacks, flat boards, rewards."""
 
 import copy
-import doctest
 
 import gymnasium
 import numpy as np
@@ -10,7 +9,6 @@ from environments import SMALL, make, plain
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-import hexenv.wrappers
 from hexenv import IllegalActionError
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 from hexenv.opponents import entry
@@ -27,8 +25,6 @@ from hexenv.wrappers import (
     VectorStackBoards,
     VectorSymmetryAugmentation,
 )
-from hexenv.wrappers import single as single_wrappers
-from hexenv.wrappers import vector as vector_wrappers
 from hexenv.wrappers.views import cell_symmetries
 
 VIEWS = {
@@ -754,11 +750,3 @@ def test_rewards_are_for_a_player(side):
 def test_rewards_against_an_opponent_have_a_side():
     with pytest.raises(ValueError, match="expected an environment made with opponent=None"):
         VectorOneSidedReward(vector())
-
-
-@pytest.mark.parametrize("module", [hexenv.wrappers, single_wrappers, vector_wrappers])
-def test_examples(module):
-    names = dict(vars(hexenv.wrappers), gymnasium=gymnasium)
-    result = doctest.testmod(module, extraglobs=names)
-    assert result.attempted > 2
-    assert result.failed == 0

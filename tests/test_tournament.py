@@ -956,15 +956,6 @@ def test_a_corrupt_file_is_named_by_the_command(played):
 # ---- what needs an extra -------------------------------------------------------------------------
 
 
-def test_the_plot(tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    path = tmp_path / "ratings.png"
-    run("tictactoe", "for $1=random", "greedy", "--pairs", 1, "--plot", path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    result = run("tictactoe", "random", "greedy", "--plot", tmp_path / "x.what", status=2)
-    assert "what" in result.output
-
-
 def test_the_extras_are_not_imported_without_need():
     code = "import sys, agents.cli; print({'ray', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run(

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,9 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from agents.alphahex import configuration as configurations
-from agents.doors import INTERRUPTED, clear_errors, wide_console
-from agents.files import read_object
+from agents.alphahex.topp import options_of
+from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.files import read_object, read_objects
 from agents.models import library
+from agents.plots import check_plot, game_text, training_plot, write_plot
 
 
 @click.command()
@@ -31,6 +34,7 @@ from agents.models import library
 )
 @click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, a line an iteration.")
+@plot_option("the log's figures over the iterations")
 def train(
     game: str,
     directory: str | None,
@@ -38,6 +42,7 @@ def train(
     settings: tuple[str, ...],
     describe: bool,
     as_json: bool,
+    plot: str | None,
 ) -> None:
     """Learn to play GAME from search: AlphaZero on one machine or on a Ray cluster.
 
@@ -55,6 +60,8 @@ def train(
         if describe:
             show(configurations.make(values), as_json)
             return
+        if plot is not None:
+            check_plot(plot)
         library("torch", "train")
         from agents.alphahex.training import Run, StoppedError
 
@@ -71,12 +78,34 @@ def train(
                 click.echo(json.dumps(figures))
             bar.update(task, completed=figures["iteration"], figures=in_short(figures))
 
+        is_stopped = False
         try:
             run.run(report)
         except StoppedError:
-            bar.stop()
-            click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
-            sys.exit(INTERRUPTED)
+            is_stopped = True
+    if plot is not None:
+        with clear_errors():
+            draw(run.directory, run.configuration, plot)
+    if is_stopped:
+        click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def draw(directory: Path, configuration: configurations.Configuration, plot: str) -> None:
+    """Write the plot of a run's log, if there is anything in it yet.
+
+    Raises:
+        OSError: If the log cannot be read, or the plot not be written.
+        ValueError: If a line of the log is damaged.
+    """
+    path = directory / "log.jsonl"
+    log = read_objects(path) if path.exists() else []
+    if not log:
+        click.echo(f"no iteration to plot in {directory}", err=True)
+        return
+    game = game_text(configuration.game, options_of(configuration))
+    simulations = f"{configuration.search.simulations} simulations a move"
+    write_plot(training_plot(log, f"{game}: {len(log)} iterations, {simulations}"), plot)
 
 
 @contextmanager

@@ -8,16 +8,15 @@ well if one is wanted. It is an `agents.arena.Tournament` whose agents are those
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from agents.alphahex.configuration import Configuration, SearchOptions, make
 from agents.arena import Entrant, Standings, Tournament
-from agents.files import read_object, replacing
+from agents.files import read_object
 from agents.tournament.records import PlayedGame, Record
-from agents.tournament.report import check_plot_format, import_pyplot
 
 Plays = Literal["policy", "search"]
 
@@ -276,41 +275,6 @@ def ratings(topp: Topp, table: Standings) -> list[Rating]:
             )
         )
     return found
-
-
-def write_plot(found: Iterable[Rating], title: str, path: str | os.PathLike[str]) -> None:
-    """Draw the ratings with their intervals over the iterations, a line for each way of playing.
-
-    Args:
-        found: The ratings.
-        title: What stands above.
-        path: An image file, in the format that its name ends with.
-
-    Raises:
-        ImportError: If there is no matplotlib.
-        ValueError: If it knows no such format.
-        OSError: If the file cannot be written.
-    """
-    check_plot_format(path)
-    lines: dict[str, list[Rating]] = {}
-    for rating in found:
-        lines.setdefault(rating.plays, []).append(rating)
-    figure = import_pyplot().Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.subplots()
-    for plays, line in lines.items():
-        iterations = [rating.iteration for rating in line]
-        low = [rating.elo if rating.low is None else rating.low for rating in line]
-        high = [rating.elo if rating.high is None else rating.high for rating in line]
-        axes.plot(iterations, [rating.elo for rating in line], "o-", label=plays)
-        axes.fill_between(iterations, low, high, alpha=0.2)
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("Elo above the first policy, 95 % bootstrap interval")
-    axes.set_title(title, parse_math=False)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
 
 
 def chosen_games(topp: Topp, records: Mapping[int, Record], count: int) -> list[PlayedGame]:

@@ -19,13 +19,12 @@ from agents.alphahex.topp import (
     file_name,
     new_topp,
     ratings,
-    write_plot,
 )
 from agents.arena import Standings, TournamentRun
-from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.models import library
+from agents.plots import check_plot, game_text, rating_plot, write_plot
 from agents.tournament.command import play_missing
-from agents.tournament.report import check_plot_format
 
 
 @click.command()
@@ -64,11 +63,7 @@ from agents.tournament.report import check_plot_format
     help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
     "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False),
-    help="Image file.  [default: RUN/topp.png with matplotlib]",
-)
+@plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
 @click.option(
     "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
 )
@@ -98,7 +93,7 @@ def topp(
         results = results or str(Path(run) / f"topp{searched}.jsonl")
         check_results(results, found.tournament)
         if plot is not None:
-            check_plot_format(plot)
+            check_plot(plot)
         elif importlib.util.find_spec("matplotlib") is not None:
             plot = str(Path(run) / "topp.png")
         playing = TournamentRun(found.tournament, results, workers=workers)
@@ -108,12 +103,19 @@ def topp(
     written: list[str] = []
     with clear_errors():
         if plot is not None and table.played:
-            write_plot(rows, f"{table.tournament['game']}, {table.played} games", plot)
+            write_plot(rating_plot(rows, title(table, chosen["simulations"])), plot)
             written.append(plot)
         written += write_gifs(found, playing, Path(run) / "gifs", gifs)
     show(table, rows, written, interrupted, as_json)
     if interrupted:
         sys.exit(INTERRUPTED)
+
+
+def title(table: Standings, simulations: int) -> str:
+    """What stands above the plot: the game, and what was played."""
+    about = table.tournament
+    search = f", searches of {simulations} simulations" if simulations else ""
+    return f"{game_text(about['game'], about['options'])}: {table.played} games{search}"
 
 
 def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> list[str]:

@@ -1,7 +1,6 @@
 """The command `hexenv tournament`."""
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
@@ -13,9 +12,10 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from agents.doors import INTERRUPTED, clear_errors
-from agents.files import read_object, write_csv
-from agents.tournament.report import check_plot_format, print_standings, table_rows, write_plot
+from agents.doors import INTERRUPTED, clear_errors, plot_option
+from agents.files import expect_writable, read_object, write_csv
+from agents.plots import check_plot, tournament_plot, write_plot
+from agents.tournament.report import print_standings, table_rows
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys
 from agents.tournament.standings import Standings
@@ -51,16 +51,10 @@ class Settings:
                 continue
             if not isinstance(path, str) or not path:
                 raise ValueError(f"expected {key} as the name of a file, got {path!r}")
-            folder = Path(path).parent
-            if not folder.is_dir():
-                raise ValueError(f"expected {key} in a folder that exists, got {path}")
-            if Path(path).is_dir() or not os.access(
-                path if Path(path).exists() else folder, os.W_OK
-            ):
-                raise ValueError(f"expected {key} to be a file that can be written, got {path}")
+            expect_writable(key, path)
         self.check_distinct(self.results, self.csv, self.plot)
         if self.plot is not None:
-            check_plot_format(self.plot)
+            check_plot(self.plot)
 
     @staticmethod
     def check_distinct(*paths: str | None) -> None:
@@ -112,7 +106,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 )
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
 @click.option("--csv", type=click.Path(), help="File for the table.")
-@click.option("--plot", type=click.Path(), help="Image file for the ratings; needs matplotlib.")
+@plot_option("the ratings")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def tournament(
     game: str | None, agents: tuple[str, ...], spec: str | None, as_json: bool, **flags: Any
@@ -181,4 +175,4 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
         if settings.csv is not None:
             write_csv(settings.csv, table_rows(table))
         if settings.plot is not None:
-            write_plot(table, settings.plot)
+            write_plot(tournament_plot(table), settings.plot)

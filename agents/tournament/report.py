@@ -1,16 +1,12 @@
-"""The table of a tournament on a terminal, as CSV, and as a plot."""
+"""The table of a tournament on a terminal and as CSV."""
 
-import importlib
-import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from rich import box
 from rich.table import Table
 
 from agents.doors import wide_console
-from agents.files import replacing
 from agents.tournament.standings import Standings
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -18,7 +14,7 @@ LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def print_standings(standings: Standings) -> None:
     """Print ratings, cross table, and what is to be known about the games."""
-    names = _short_names(standings)
+    names = short_names(standings)
     console = wide_console()
     console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
     for label, short in names.items():
@@ -30,7 +26,8 @@ def print_standings(standings: Standings) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _short_names(standings: Standings) -> dict[str, str]:
+def short_names(standings: Standings) -> dict[str, str]:
+    """A letter for each agent by its label, or a number where there are too many."""
     count = len(standings.labels)
     short = LETTERS if count <= len(LETTERS) else [str(number) for number in range(1, count + 1)]
     return dict(zip(standings.labels, short, strict=False))
@@ -126,61 +123,3 @@ def table_rows(standings: Standings) -> list[dict[str, Any]]:
         row["biased"] = standings.is_biased
         rows.append(row)
     return rows
-
-
-def import_pyplot() -> Any:
-    """Matplotlib's figures, without a window.
-
-    Raises:
-        ImportError: With how to install it.
-    """
-    try:
-        importlib.import_module("matplotlib.backends.backend_agg")
-        return importlib.import_module("matplotlib.figure")
-    except ImportError as error:
-        raise ImportError(
-            f'expected matplotlib for a plot (pip install "hexenv[plot]"): {error}'
-        ) from error
-
-
-def check_plot_format(path: str | os.PathLike[str]) -> None:
-    """Refuse a file for a plot whose name does not end with a format.
-
-    Raises:
-        ImportError: If there is no matplotlib.
-        ValueError: If it knows no such format.
-    """
-    known = import_pyplot().Figure().canvas.get_supported_filetypes()
-    if Path(path).suffix[1:].lower() not in known:
-        raise ValueError(f"expected plot to end with one of .{', .'.join(known)}, got {path}")
-
-
-def write_plot(standings: Standings, path: str | os.PathLike[str]) -> None:
-    """Draw the ratings with their intervals, in the format that the file's name ends with.
-
-    Raises:
-        ImportError: If there is no matplotlib.
-        ValueError: If it knows no such format.
-        OSError: If the file cannot be written.
-    """
-    check_plot_format(path)
-    agents = [agent for agent in standings.agents[::-1] if agent.interval is not None]
-    heights = range(len(agents))
-    elo = [agent.elo for agent in agents]
-    intervals = [agent.interval or (agent.elo, agent.elo) for agent in agents]
-    errors = [
-        [agent.elo - low for agent, (low, _) in zip(agents, intervals, strict=True)],
-        [high - agent.elo for agent, (_, high) in zip(agents, intervals, strict=True)],
-    ]
-    figure = import_pyplot().Figure(figsize=(8, 1.2 + 0.4 * len(agents)), layout="constrained")
-    axes = figure.subplots()
-    axes.errorbar(elo, heights, xerr=errors, fmt="o", capsize=4)
-    axes.set_yticks(heights, [agent.agent for agent in agents], parse_math=False)
-    axes.set_ylim(-0.7, len(agents) - 0.3)
-    axes.axvline(0, color="grey", linewidth=0.8)
-    axes.grid(axis="x", alpha=0.3)
-    biased = ", biased by the early stop" if standings.is_biased else ""
-    axes.set_xlabel(f"Elo, 95 % bootstrap interval{biased}")
-    axes.set_title(f"{standings.tournament['game']}, {standings.played} games")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)

@@ -23,7 +23,7 @@ class TournamentRun:
     """A tournament in progress: iterate over it to play the games that are missing.
 
     >>> run = TournamentRun(Tournament("tictactoe", ["greedy", "random"], pairs=2), workers=0)
-    >>> for record in run: ...
+    >>> records = list(run)
     >>> run.standings().agents[0].games
     4
 
