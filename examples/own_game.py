@@ -1,23 +1,27 @@
 """A game of your own in one file: TicTacToe on a tube, checked, as an environment, played by UCT.
 
-The left and the right edge of the board meet, so that a line may run around the tube. In a module
-of its own the game would be compiled once; here, in `__main__`, it is in every process.
+The left and the right edge of the board meet, so that a line may run around the tube. Where Python
+finds this file, as here or on its path, all else has the game, too, and compiles it once (in
+`__main__`, in every process):
+
+    hexenv match own_game:env uct greedy
+    hexenv.vector.BoardVectorEnv("own_game:raw_env", num_envs=1024)
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents import UCT, GreedyAgent
 from agents.arena import play_game
-from hexenv.aec import BoardEnv
+from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, State
 from hexenv.testing import check_game
-from hexenv.wrapper import StandardWrapper
+from hexenv.wrapper import with_standard_wrapper
 
 
 @compiled
@@ -140,11 +144,19 @@ def images(cells: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
         yield from (turned, turned[::-1], turned[:, ::-1], turned[::-1, ::-1])
 
 
+def raw_env(columns: int = 5, **view: Unpack[ViewOptions]) -> BoardEnv:
+    """TicTacToe on a tube of so many columns, 3 to 10."""
+    if not 3 <= columns <= 10:
+        raise ValueError(f"expected 3 to 10 columns, got {columns}")
+    return BoardEnv(Tube(columns=columns), "tube_v0", **view)
+
+
+env = with_standard_wrapper(raw_env)
+
 if __name__ == "__main__":
-    game = Tube()
-    check_game(game)
-    env = StandardWrapper(BoardEnv(game, "tube_v0", render_mode="ansi"))
-    env.reset()
-    result = play_game(env, [UCT(simulations=2_000, seed=1), GreedyAgent(seed=2)])
-    print(env.render())
-    print("moves:", env.unwrapped.moves)
+    check_game(Tube())
+    board = env(render_mode="ansi")
+    board.reset()
+    play_game(board, [UCT(simulations=2_000, seed=1), GreedyAgent(seed=2)])
+    print(board.render())
+    print("moves:", board.unwrapped.moves)

@@ -1,4 +1,9 @@
-"""A variant of the search in ten lines: another selection rule, compiled with all the rest."""
+"""A variant of the search in ten lines: another selection rule, compiled with all the rest.
+
+Where Python finds this file, commands have it by its name:
+
+    hexenv match connect4 own_selection.agent:simulations=500 uct
+"""
 
 import math
 from typing import NamedTuple
@@ -36,7 +41,13 @@ class SqrtVisits(NamedTuple):
         return tree.value[child] + prepared / (1 + tree.visits[child])
 
 
-variant = Variant(SqrtVisits(), Uniform(), WinLoss())
-mine = TreeSearchAgent(variant, simulations=500)
-summary = summarise(list(play_match(connect4_v0.env(), [mine, UCT(simulations=500)], games=20)))
-print(f"against UCT: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost")
+def agent(simulations: int = 500, seed: int | None = None) -> TreeSearchAgent:
+    """The search with this rule."""
+    variant = Variant(SqrtVisits(), Uniform(), WinLoss())
+    return TreeSearchAgent(variant, simulations=simulations, seed=seed)
+
+
+if __name__ == "__main__":
+    agents = [agent(), UCT(simulations=500)]
+    summary = summarise(list(play_match(connect4_v0.env(), agents, games=20)))
+    print(f"against UCT: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost")

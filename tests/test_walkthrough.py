@@ -1,0 +1,244 @@
+"""A game and a variant of the search from outside go through everything, by their names alone.
+
+They are the files that the examples show: `own_game.py` and `own_selection.py`, each on the path of
+whoever has it, and nothing in the packages knows them.
+"""
+
+import importlib
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from environments import random_game
+
+from agents.arena import play_match
+from agents.cli import main
+from agents.naming import make_agent, make_environment
+from agents.search.foreign import planner_view
+from hexenv.single import SingleEnv
+from hexenv.testing import check_game, perft
+from hexenv.vector import BoardVectorEnv
+
+with warnings.catch_warnings():  # it imports one of its own games in a way that it deprecates
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import api_test
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+GAME = "own_game:env"
+VARIANT = "own_selection.agent"
+COLUMNS = 5
+MOVES_TO_A_WIN = "7 1 6 2"
+"""After these player 0 wins with 8 along the row, with 10 around the tube."""
+
+
+@pytest.fixture(autouse=True)
+def found(monkeypatch):
+    """Put the two files where Python finds them, here and in processes started from here."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES), prepend=":")
+
+
+@pytest.fixture
+def own_game():
+    return importlib.import_module("own_game")
+
+
+@pytest.fixture
+def own_selection():
+    return importlib.import_module("own_selection")
+
+
+def command(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def before_a_win(**view):
+    env = make_environment(GAME, **view)
+    env.reset(options={"moves": MOVES_TO_A_WIN})
+    return env
+
+
+def test_nothing_in_the_packages_knows_them():
+    packages = [EXAMPLES.parent / package for package in ("hexenv", "agents")]
+    texts = [path.read_text("utf-8") for package in packages for path in package.rglob("*.py")]
+    assert len(texts) > 100
+    for name in ("own_game", "own_selection", "Tube", "SqrtVisits"):
+        assert not any(name in text for text in texts)
+
+
+# ---- the game ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [3, 4, 5])
+def test_the_game_fulfils_the_contract(own_game, columns):
+    check_game(own_game.Tube(columns=columns), games=6)
+
+
+def test_its_moves_are_counted(own_game):
+    assert perft(own_game.Tube(), 3) == 15 * 14 * 13
+
+
+def test_it_is_a_pettingzoo_environment(own_game):
+    for make in (own_game.raw_env, own_game.env):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of masks, and an empty board
+            api_test(make(), num_cycles=100)
+
+
+def test_it_wins_around_the_tube():
+    for winning in (8, 10):
+        env = before_a_win()
+        env.step(winning - 1)
+        assert env.rewards == {"player_0": 1.0, "player_1": -1.0}
+
+
+def test_it_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match="3 to 10 columns, got 2"):
+        make_environment(GAME, ["columns=2"])
+    with pytest.raises(TypeError, match="got 'rows'"):
+        SingleEnv("own_game:raw_env", rows=4)
+    with pytest.raises(ValueError, match="illegal action 6: 7 is taken"):
+        before_a_win().unwrapped.step(6)
+
+
+def test_it_is_a_gymnasium_environment():
+    env = SingleEnv("own_game:raw_env", opponent=f"{VARIANT}:simulations=5", columns=4)
+    rng = np.random.default_rng(0)
+    rewards = set()
+    for seed in range(6):
+        observation, _ = env.reset(seed=seed)
+        assert observation["observation"].shape == (3, 4, 2)
+        over = False
+        while not over:
+            legal = np.flatnonzero(observation["action_mask"])
+            observation, reward, over, truncated, _ = env.step(rng.choice(legal))
+            assert not truncated
+            assert reward == 0.0 or over
+        rewards.add(reward)
+    assert -1.0 in rewards
+
+
+def test_it_is_a_vector_environment_that_plays_as_single_ones():
+    envs = BoardVectorEnv("own_game:raw_env", num_envs=3, opponent="greedy")
+    singles = [SingleEnv("own_game:raw_env", opponent="greedy") for _ in range(3)]
+    observations, _ = envs.reset(seed=5)
+    expected = [env.reset(seed=5 + board)[0] for board, env in enumerate(singles)]
+    over = np.zeros(3, np.bool_)
+    while not over.any():
+        for board, observation in enumerate(expected):
+            for key, array in observation.items():
+                assert np.array_equal(observations[key][board], array)
+        actions = np.argmax(observations["action_mask"], axis=1)
+        observations, rewards, over, _, _ = envs.step(actions)
+        stepped = [env.step(action) for env, action in zip(singles, actions, strict=True)]
+        expected = [one[0] for one in stepped]
+        assert rewards.tolist() == [one[1] for one in stepped]
+        assert over.tolist() == [one[2] for one in stepped]
+
+
+def test_it_is_drawn():
+    env = before_a_win(render_mode="ansi")
+    rows = [line for line in env.render().splitlines() if line.count(".") > 1]
+    assert ["".join(row.split()) for row in rows] == ["O(O)...", "XX...", "....."]
+    env = before_a_win(render_mode="rgb_array")
+    before = env.render()
+    env.step(7)
+    after = env.render()
+    assert (before.dtype, before.shape) == (np.uint8, after.shape)
+    assert (before != after).any()
+
+
+# ---- the search, and the variant -----------------------------------------------------------------
+
+ROUTES = ["interpreted", "environment"] + ([] if numba.config.DISABLE_JIT else ["compiled"])
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_search_plans_through_it(route):
+    env = before_a_win()
+    assert planner_view(env, route).compiles == (route == "compiled")
+    for rule in ("uct", "rave"):
+        agent = make_agent(f"{rule}:simulations=100,route={route}", seed=1)
+        assert agent.act(env) in (7, 9)
+
+
+def test_the_variant_searches_it():
+    agent = make_agent(f"{VARIANT}:simulations=100", seed=1)
+    assert agent.act(before_a_win()) in (7, 9)
+    env = make_environment(GAME)
+    env.reset()
+    assert env.unwrapped.is_legal(agent.act(env))
+    assert agent.statistics.visits.sum() == 100
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "connect4"])
+def test_the_variant_plays_other_games(game, own_selection):
+    env = make_environment(game)
+    agents = [own_selection.agent(40), make_agent("random")]
+    results = list(play_match(env, agents, 4, seed=2))
+    assert sum(result.outcome for result in results) > 0
+    assert all(result.illegal is None for result in results)
+
+
+def test_the_variant_searches_as_its_formula_says(own_selection):
+    """Of two children with equal means, the less visited one has the higher score."""
+    agent = own_selection.agent(60, seed=3)
+    env = make_environment("tictactoe")
+    env.reset()
+    agent.act(env)
+    rule, tree = agent.variant.selection, agent._searchers[0].tree
+    prepared = rule.prepare(tree, 0)
+    assert prepared == pytest.approx(rule.c * np.sqrt(tree.visits[0]))
+    assert rule.score(tree, 1, prepared) == tree.value[1] + prepared / (1 + tree.visits[1])
+
+
+# ---- matches and tournaments ---------------------------------------------------------------------
+
+
+def test_a_match():
+    table = json.loads(
+        command("match", GAME, f"{VARIANT}:simulations=30", "random", "--games", 4, "--json")
+    )
+    assert table["games"] == 4
+
+
+def test_a_tournament_in_processes(tmp_path):
+    """Each of them finds the game and the variant by name."""
+    path = tmp_path / "results.jsonl"
+    agents = (f"{VARIANT}:simulations=20", "uct:simulations=20", "random")
+    flags = ("--option", "columns=4", "--pairs", 1, "--workers", 2, "--results", path, "--seed", 1)
+    printed = command("tournament", GAME, *agents, *flags)
+    assert all(agent.partition(":")[0] in printed for agent in agents)
+    assert len(path.read_text().splitlines()) == 1 + 6  # a header, and two games of three pairings
+
+
+def test_its_records_are_drawn(tmp_path):
+    """A record of a game from outside goes through the formats of pictures."""
+    pytest.importorskip("agents.records", reason="there are no records yet")
+    svg = pytest.importorskip("hexenv.render.svg", reason="there are no documents in SVG yet")
+    records = tmp_path / "records"
+    command("match", GAME, "random", "greedy", "--games", 1, "--records", records)
+    (path,) = records.iterdir()
+    record = importlib.import_module("agents.records").load_record(path)
+    env = make_environment(record.game, record.options)
+    *_, last = record.replay(env)
+    assert list(record.actions) == last.unwrapped.actions
+    assert "<svg" in svg.render_svg(last.unwrapped.game, last.unwrapped.state)
+
+
+def test_random_games_of_it_end():
+    env = make_environment(GAME, ["columns=10"])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        env.reset()
+        for action in random_game(env, rng):
+            env.step(action)
+        assert env.unwrapped.state.ply <= 30
+    assert "own_game" in sys.modules
