@@ -16,6 +16,8 @@ from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import connect4 as rules
 from hexenv.wrapper import with_standard_wrapper
 
+__all__ = ["env", "raw_env"]
+
 
 def raw_env(
     rows: int = 6, columns: int = 7, connect: int = 4, **view: Unpack[ViewOptions]

@@ -24,6 +24,8 @@ from hexenv.games import gomoku as rules
 from hexenv.games import openings
 from hexenv.wrapper import with_standard_wrapper
 
+__all__ = ["env", "raw_env"]
+
 
 def raw_env(
     board_size: int | tuple[int, int] = 15,

@@ -17,6 +17,8 @@ from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import hex as rules
 from hexenv.wrapper import with_standard_wrapper
 
+__all__ = ["env", "raw_env"]
+
 
 def raw_env(
     board_size: int | tuple[int, int] = 11, swap: bool = False, **view: Unpack[ViewOptions]

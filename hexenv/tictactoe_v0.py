@@ -16,6 +16,8 @@ from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import tictactoe as rules
 from hexenv.wrapper import with_standard_wrapper
 
+__all__ = ["env", "raw_env"]
+
 
 def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
     """TicTacToe.

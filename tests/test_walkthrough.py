@@ -6,7 +6,6 @@ whoever has it, and nothing in the packages knows them.
 
 import importlib
 import json
-import sys
 import warnings
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from environments import random_game
 
 from agents.arena import play_match
 from agents.cli import main
@@ -231,14 +229,3 @@ def test_its_records_are_drawn(tmp_path):
     *_, last = record.replay(env)
     assert list(record.actions) == last.unwrapped.actions
     assert "<svg" in svg.render_svg(last.unwrapped.game, last.unwrapped.state)
-
-
-def test_random_games_of_it_end():
-    env = make_environment(GAME, ["columns=10"])
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        env.reset()
-        for action in random_game(env, rng):
-            env.step(action)
-        assert env.unwrapped.state.ply <= 30
-    assert "own_game" in sys.modules
