@@ -34,13 +34,13 @@ class LearnerOptions(TypedDict, total=False):
     max_illegal: int
 
 
-RULES_OF_BOARDS = tuple(LearnerOptions.__annotations__)
+OF_LEARNER = tuple(LearnerOptions.__annotations__)
 
 
 def split_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of `LearnerOptions`, and those for the game."""
-    of_learner = {key: options[key] for key in options if key in RULES_OF_BOARDS}
-    return of_learner, {key: options[key] for key in options if key not in RULES_OF_BOARDS}
+    of_learner = {key: options[key] for key in options if key in OF_LEARNER}
+    return of_learner, {key: options[key] for key in options if key not in OF_LEARNER}
 
 
 def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -> BoardEnv:
@@ -62,7 +62,7 @@ def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -
         own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
         known = [*own, *ViewOptions.__annotations__]
         for name in set(options).difference(known):
-            known += ["opponent", *RULES_OF_BOARDS]
+            known += ["opponent", *OF_LEARNER]
             raise TypeError(f"expected an option of {', '.join(known)}, got {name!r}")
     return game(**options)
 

@@ -76,6 +76,20 @@ def view(env):
     return plain(shown)
 
 
+def shown(env):
+    """What an environment of anybody's shows, as a value of its own that `==` compares."""
+    return {
+        "agents": list(env.agents),
+        "agent_selection": env.agent_selection,
+        "rewards": dict(env.rewards),
+        "terminations": dict(env.terminations),
+        "truncations": dict(env.truncations),
+        "infos": repr(env.infos),
+        "observations": [repr(env.observe(agent)) for agent in env.agents],
+        "last": repr(env.last()) if env.agents else None,
+    }
+
+
 def legal_actions(env):
     """The legal actions of the agent to move; none for an agent whose game is over."""
     raw = env.unwrapped

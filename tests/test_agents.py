@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_action, view
+from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_action, shown, view
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
@@ -69,20 +69,6 @@ def foreign(module, actions=(), kind="env"):
     for action in actions:
         env.step(action)
     return env
-
-
-def shown(env):
-    """What an environment of anybody's shows."""
-    return {
-        "agents": list(env.agents),
-        "agent_selection": env.agent_selection,
-        "rewards": dict(env.rewards),
-        "terminations": dict(env.terminations),
-        "truncations": dict(env.truncations),
-        "infos": repr(env.infos),
-        "observations": [repr(env.observe(agent)) for agent in env.agents],
-        "last": repr(env.last()),
-    }
 
 
 # ---- what all agents promise ---------------------------------------------------------------------

@@ -233,7 +233,7 @@ def test_renju_binds_whoever_has_black():
     game = openings.new("swap2", 15, rule="renju")
     moves = "h9 a1 g8 swap a3 i8 a5 h7 a7"
     state = played(game, moves)
-    assert openings.black_player(game, state) == game.to_play(state) == 1
+    assert int(state.black) == game.to_play(state) == 1
     with pytest.raises(IllegalActionError, match="h8 is forbidden to black: three and three"):
         notation.parse_move(game, state, "h8")
     loses = openings.new("swap2", 15, rule="renju", forbidden="loses")
@@ -690,5 +690,4 @@ def test_plain_gomoku_has_no_opening():
     assert copied.tobytes() == state.tobytes()
     copied.ply = 9
     assert state.ply == 1
-    assert openings.black_player(game, state) == 0
     assert (state.winner, base.new_state(SWAP2).last_action) == (IN_PLAY, NO_ACTION)

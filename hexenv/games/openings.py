@@ -342,11 +342,6 @@ def inner(game: AnyGomoku, state: State) -> tuple[Gomoku, State]:
     return colours, found
 
 
-def black_player(game: AnyGomoku, state: State) -> int:
-    """The player who has black; until the last choice is made, player 0."""
-    return 0 if isinstance(game, Gomoku) else int(state.black)
-
-
 def phase_of(game: Game, state: State) -> Phase:
     """What is asked of the player to move; `Phase.PLAYING` in a game without an opening."""
     return Phase(int(state.phase)) if isinstance(game, OpenedGomoku) else Phase.PLAYING
