@@ -1,11 +1,16 @@
-"""What users import of `agents`: a name that is added or goes is a decision, made here too."""
+"""What users import: a name that is added or goes is a decision, made here too."""
 
+import ast
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
 import agents
+
+ROOT = Path(__file__).resolve().parents[1]
 
 PUBLIC = {
     "agents": """
@@ -21,8 +26,46 @@ PUBLIC = {
     """,
     "agents.solver": "Solver best_actions build_book scores value",
     "agents.threats": "ThreatSolver vcf vct",
+    "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
+    "hexenv.compiled": """
+        CompiledFunction compiled copy_record inlined_kernel is_compiled kernel
+    """,
+    "hexenv.connect4_v0": "env raw_env",
+    "hexenv.games.base": """
+        DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE STATE_FIELDS
+        Actions Cells Game State Style state_dtype
+        cell_of copy count_plies drop_played is_terminal last_cell legal_mask next_actions num_cells
+        observe outcome owners play_randomly stone_planes to_play why_illegal winning_action
+        SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
+        column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
+        whole_number
+        cell_owners clone legal_actions legal_mask_of new_state new_states parameters
+    """,
+    "hexenv.gomoku_v0": "env raw_env",
+    "hexenv.hex_v0": "env raw_env",
+    "hexenv.testing": "GameLog check_game perft perft_by_move record_game",
+    "hexenv.tictactoe_v0": "env raw_env",
+    "hexenv.wrappers": """
+        CanonicalHex FlattenBoards StackBoards SymmetryAugmentation VectorCanonicalHex
+        VectorFlattenBoards VectorOneSidedReward VectorStackBoards VectorSymmetryAugmentation
+    """,
 }
 """The modules for users that say what in them is for users, and what that is."""
+
+DOORS = {
+    "hexenv.adapters.rllib": "RLlibObservation make_env masked_module",
+    "hexenv.adapters.sb3": "BoardVecEnv",
+    "hexenv.adapters.torchrl": "GROUP wrap",
+    "hexenv.aec": "BoardEnv ViewOptions",
+    "hexenv.games.connect4": "Connect4 new",
+    "hexenv.games.gomoku": "Gomoku new",
+    "hexenv.games.hex": "Hex new",
+    "hexenv.games.tictactoe": "TicTacToe new",
+    "hexenv.single": "SingleEnv",
+    "hexenv.vector": "BoardVectorEnv",
+    "hexenv.wrapper": "StandardWrapper with_standard_wrapper",
+}
+"""Modules of `hexenv` with a name or two for users among other things: what these are."""
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -44,3 +87,51 @@ def test_every_agent_by_name_is_public():
     known = {getattr(agents, name) for name in agents.__all__}
     by_path = {kind for kind in agent_classes().values() if kind not in known}
     assert {kind.__name__ for kind in by_path} == {"RLlibPolicy", "SB3Policy"}
+
+
+# ---- hexenv --------------------------------------------------------------------------------------
+
+
+def test_every_list_of_hexenv_is_here():
+    with_list = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "hexenv").rglob("*.py")
+        if re.search(r"^__all__ = ", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert with_list == {name for name in PUBLIC if name.partition(".")[0] == "hexenv"}
+
+
+@pytest.mark.parametrize("module", DOORS)
+def test_what_users_import_of_other_modules_is_made_there(module):
+    path = ROOT / Path(*module.split(".")).with_suffix(".py")
+    names = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(ast.unparse(target) for target in node.targets)
+    assert set(DOORS[module].split()) <= names
+
+
+def imported(text):
+    """The names that a program imports of `hexenv`, each with its module."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "hexenv":
+            for alias in node.names:
+                yield node.module, alias.name
+
+
+def programs():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    yield from re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    for path in (ROOT / "examples").rglob("*.py"):
+        yield path.read_text("utf-8")
+
+
+def test_examples_import_public_names_alone():
+    modules = PUBLIC | DOORS
+    found = {pair for text in programs() for pair in imported(text)}
+    assert ("hexenv.testing", "check_game") in found
+    for module, name in found:
+        is_public = name in modules.get(module, "").split()
+        assert is_public or f"{module}.{name}" in modules, f"{module}.{name}"
