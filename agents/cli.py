@@ -33,6 +33,7 @@ from agents.naming import (
 from agents.records.command import convert
 from agents.records.directory import MatchRecords
 from agents.records.recorder import Recorder
+from agents.render_command import render
 from agents.tournament.command import tournament
 
 option_of_game = click.option(
@@ -253,6 +254,7 @@ main.add_command(convert)
 main.add_command(gomocup)
 main.add_command(htp)
 main.add_command(network)
+main.add_command(render)
 main.add_command(topp)
 main.add_command(tournament)
 main.add_command(train)

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from PIL import Image
 
 from agents.alphahex.configuration import NetworkOptions, SearchOptions, as_dict, make
-from agents.alphahex.gifs import LAST_MILLISECONDS, STEP_MILLISECONDS, frames_of, write_gif
 from agents.alphahex.topp import (
     check_results,
     chosen_games,
@@ -22,7 +21,9 @@ from agents.alphahex.topp import (
 )
 from agents.arena import TournamentRun, run_tournament
 from agents.cli import INTERRUPTED, main
+from agents.films import film_of
 from agents.naming import make_agent
+from agents.records import GameRecord
 
 SIZE = 5
 OPTIONS = NetworkOptions(kind="anet", layers=[], value=False)
@@ -360,21 +361,9 @@ def test_games_become_gifs(learnt):
     number = int(paths[0].stem.rpartition("-")[2])
     lines = [json.loads(line) for line in (learnt / "topp.jsonl").read_text().splitlines()[1:]]
     (game,) = (line for line in lines if line["game"] == number)
-    frames = frames_of("hex", [f"board_size={SIZE}"], game["actions"])
+    record = GameRecord.of("hex", [f"board_size={SIZE}"], game["actions"])
     with Image.open(paths[0]) as gif:
-        assert gif.n_frames == len(game["actions"]) + 1 == len(frames)
-        for number, frame in enumerate(frames):
-            gif.seek(number)
-            is_last = number == len(frames) - 1
-            assert gif.info["duration"] == (LAST_MILLISECONDS if is_last else STEP_MILLISECONDS)
-            shown = np.array(gif.convert("RGB")).astype(int)
-            assert np.abs(shown - frame).mean() < 4
-            assert np.abs(shown - frames[number - 1]).mean() > np.abs(shown - frame).mean()
-
-
-def test_a_gif_that_cannot_be_written_leaves_nothing(tmp_path):
-    frames = frames_of("tictactoe", [], [4])
-    with pytest.raises(FileNotFoundError):
-        write_gif(tmp_path / "none" / "a.gif", frames)
-    write_gif(tmp_path / "a.gif", frames)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.gif"]
+        assert gif.n_frames == len(game["actions"]) + 1
+        gif.seek(gif.n_frames - 1)
+        shown = np.array(gif.convert("RGB")).astype(int)
+    assert np.abs(shown - film_of(record).frame(-1)).mean() < 4

@@ -10,7 +10,6 @@ import click
 from rich import box
 from rich.table import Table
 
-from agents.alphahex.gifs import frames_of, write_gif
 from agents.alphahex.topp import (
     Rating,
     Topp,
@@ -23,8 +22,10 @@ from agents.alphahex.topp import (
 )
 from agents.arena import Standings, TournamentRun
 from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.films import film_of, write_gif
 from agents.models import library
 from agents.tournament.command import play_missing
+from agents.tournament.game_records import plain_record
 from agents.tournament.report import check_plot_format
 
 
@@ -125,11 +126,10 @@ def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> 
         OSError: If a file cannot be written.
     """
     written: list[str] = []
-    about = found.tournament
     for result in chosen_games(found, run.results, count):
         directory.mkdir(exist_ok=True)
         path = directory / f"{file_name(found, result)}.gif"
-        write_gif(path, frames_of(str(about.game), about.options, result.actions))
+        write_gif(path, film_of(plain_record(found.tournament, result)).frames())
         written.append(str(path))
     return written
 

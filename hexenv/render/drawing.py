@@ -175,6 +175,11 @@ def draw_last_mark(pen: Pen, board: Board, player: int, center: Point, numbered:
         pen.circle(center, 0.1 * size, f"mark-{player}")
 
 
+def draw_plate(pen: Pen, board: Board, player: int, center: Point) -> None:
+    """What parts the number of a stone from the line of a winning path."""
+    pen.circle(center, 0.25 * board.size, f"stone-{player}")
+
+
 def draw_win_mark(pen: Pen, board: Board, player: int, center: Point) -> None:
     """The mark of a stone of a winning line: a ring on it, or its cross or ring on a lit square."""
     size = board.size

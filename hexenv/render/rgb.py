@@ -26,6 +26,7 @@ from hexenv.render.drawing import (
     draw_cell,
     draw_ground,
     draw_last_mark,
+    draw_plate,
     draw_stone,
     draw_win_mark,
     figure_size,
@@ -67,12 +68,15 @@ def render_rgb(
         if owner != EMPTY:
             _paste(image, stones[owner], center)
     won = game.winning_cells(state)
+    numbered = numbers_of(game, numbers)
     if board.style == "hexagons":
         _draw_path(image, board, [centers[cell] for cell in won])
+        for cell in won:
+            if numbered[cell] > 0:
+                _paste(image, _plate(board, owners[cell]), centers[cell])
     else:  # several lines may have won at once
         for cell in won:
             _paste(image, _win_mark(board, owners[cell]), centers[cell])
-    numbered = numbers_of(game, numbers)
     last = game.last_cell(state)
     if last != NO_ACTION and owners[last] != EMPTY:
         mark = _last_mark(board, owners[last], numbered=bool(numbered[last] > 0))
@@ -147,6 +151,14 @@ def _last_mark(board: Board, player: int, numbered: bool) -> Image.Image:
     ground = f"{'pale' if board.style == 'squares' else 'mark'}-{player}"
     canvas = Canvas(board.size, board.size, board.paints, ground, opacity=0)
     draw_last_mark(canvas, board, player, canvas.center, numbered)
+    return canvas.reduced()
+
+
+@lru_cache(maxsize=64)
+def _plate(board: Board, player: int) -> Image.Image:
+    """What parts a number from the path that won, RGBA."""
+    canvas = Canvas(board.size, board.size, board.paints, f"stone-{player}", opacity=0)
+    draw_plate(canvas, board, player, canvas.center)
     return canvas.reduced()
 
 

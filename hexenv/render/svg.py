@@ -35,6 +35,7 @@ from hexenv.render.drawing import (
     draw_cell,
     draw_ground,
     draw_last_mark,
+    draw_plate,
     draw_stone,
     draw_win_mark,
     figure_size,
@@ -103,7 +104,7 @@ def svg_document(board: Board, title: str, layers: dict[str, str]) -> str:
     width, height = board.frame_size
     ground = SvgPen()
     draw_ground(ground, board)
-    cells = "".join(_use("cell", cell, board) for cell in range(board.rows * board.columns))
+    cells = "".join(place("cell", cell, board) for cell in range(board.rows * board.columns))
     labels = (Text(point, label, "label") for point, label in labels_of(board))
     groups = "\n".join(
         f'<g class="{name}" pointer-events="none">{layers.get(name, "")}</g>' for name in LAYERS
@@ -133,19 +134,21 @@ def layers_of(
     """The elements of a position by layer."""
     owners: list[int] = base.cell_owners(game, state).ravel().tolist()
     stones = [
-        _use(f"stone-{owner}", cell, board) for cell, owner in enumerate(owners) if owner != EMPTY
+        place(f"stone-{owner}", cell, board) for cell, owner in enumerate(owners) if owner != EMPTY
     ]
     won = game.winning_cells(state)
+    numbered = numbers_of(game, numbers)
     if board.style == "hexagons":
         win = _path(board, won)
+        plates = (cell for cell in won if numbered[cell] > 0)
+        win += "".join(place(f"plate-{owners[cell]}", cell, board) for cell in plates)
     else:
-        win = "".join(_use(f"win-{owners[cell]}", cell, board) for cell in won)
+        win = "".join(place(f"win-{owners[cell]}", cell, board) for cell in won)
     found = {"stones": "".join(stones), "win": win}
-    numbered = numbers_of(game, numbers)
     last = game.last_cell(state)
     if last != NO_ACTION and owners[last] != EMPTY:
         name = "numbered" if numbered[last] > 0 else "last"
-        found["last"] = _use(f"{name}-{owners[last]}", last, board)
+        found["last"] = place(f"{name}-{owners[last]}", last, board)
     texts = number_texts(board, owners, numbered)
     found["numbers"] = _texts(texts, number_size(board))
     if overlay is not None:
@@ -220,10 +223,19 @@ class SvgPen:
         self._elements.append(element)
 
 
-def _use(name: str, cell: int, board: Board) -> str:
-    """A thing of ``<defs>`` on a cell."""
+def place(name: str, cell: int, board: Board, attributes: str = "", child: str = "") -> str:
+    """A thing of ``<defs>`` on a cell.
+
+    Args:
+        name: Its name there.
+        cell: The cell.
+        board: The board.
+        attributes: Further ones, with a space before each.
+        child: An element within.
+    """
     x, y = centers_of(board)[cell]
-    return f'<use href="#{name}" data-cell="{cell}" x="{_n(x)}" y="{_n(y)}"/>'
+    use = f'<use href="#{name}" data-cell="{cell}" x="{_n(x)}" y="{_n(y)}"{attributes}'
+    return f"{use}>{child}</use>" if child else f"{use}/>"
 
 
 def _texts(texts: Iterable[Text], height: float) -> str:
@@ -288,15 +300,17 @@ def _defs(board: Board) -> str:
     hit = f'<rect fill="none" pointer-events="all" {_rectangle((-half, -half, half, half), 0)}/>'
     parts = {"cell": str(cell) or hit}
     for player in (0, 1):
-        stone, last, numbered, win = (SvgPen() for _ in range(4))
+        stone, last, numbered, plate, win = (SvgPen() for _ in range(5))
         draw_stone(stone, board, player, center)
         draw_last_mark(last, board, player, center, numbered=False)
         draw_last_mark(numbered, board, player, center, numbered=True)
+        draw_plate(plate, board, player, center)
         draw_win_mark(win, board, player, center)
         parts |= {
             f"stone-{player}": str(stone),
             f"last-{player}": str(last),
             f"numbered-{player}": str(numbered),
+            f"plate-{player}": str(plate),
             f"win-{player}": str(win),
         }
     groups = "\n".join(f'<g id="{name}">{elements}</g>' for name, elements in parts.items())
