@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import click
 import numpy as np
-from PIL import Image
 from rich import box
 from rich.table import Table
 
-from agents.alphahex.heat import heat_map
 from agents.doors import clear_errors, wide_console
-from agents.files import replacing
+from agents.films import write_image
 from agents.models import library
 from hexenv.games.notation import SYMBOLS
+from hexenv.render.overlay import overlay_of_shares
+from hexenv.render.rgb import render_rgb
 
 LISTED: Final = 5
 """Moves that are listed."""
@@ -64,7 +64,8 @@ def network(
                 write(saved, path)
                 written.append(path)
         if heat is not None and position is not None:
-            write_picture(heat, heat_map(saved.game, position.state, position.policy))
+            overlay = overlay_of_shares(saved.game, position.state, position.policy)
+            write_image(heat, render_rgb(saved.game, position.state, overlay=overlay))
             written.append(heat)
     about = {"file": saved.path, **export.description(saved)}
     if as_json:
@@ -86,17 +87,6 @@ def judgement(game: Any, position: Any) -> dict[str, Any]:
     policy = {game.action_text(a): float(position.policy[a]) for a in order if position.policy[a]}
     to_play = SYMBOLS[game.to_play(position.state)]
     return {"to_play": to_play, "value": position.value, "policy": policy}
-
-
-def write_picture(path: str, frame: Any) -> None:
-    """Write a frame as an image, in the format that the file's name ends with.
-
-    Raises:
-        ValueError: If there is no such format.
-        OSError: If it cannot be written; what was there is as it was.
-    """
-    with replacing(path) as temporary:
-        Image.fromarray(frame).save(temporary)
 
 
 def show_judgement(found: dict[str, Any]) -> None:

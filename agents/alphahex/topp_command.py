@@ -10,7 +10,6 @@ import click
 from rich import box
 from rich.table import Table
 
-from agents.alphahex.gifs import frames_of, write_gif
 from agents.alphahex.topp import (
     Rating,
     Topp,
@@ -22,9 +21,11 @@ from agents.alphahex.topp import (
 )
 from agents.arena import Standings, TournamentRun
 from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.films import film_of, write_gif
 from agents.models import library
 from agents.plots import check_plot, game_text, rating_plot, write_plot
 from agents.tournament.command import play_missing
+from agents.tournament.game_records import plain_record
 
 
 @click.command()
@@ -63,6 +64,7 @@ from agents.tournament.command import play_missing
     help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
     "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
+@click.option("--records", type=click.Path(file_okay=False), help="Directory for their records.")
 @plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
 @click.option(
     "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
@@ -72,6 +74,7 @@ def topp(
     run: str,
     workers: int | None,
     results: str | None,
+    records: str | None,
     plot: str | None,
     gifs: int,
     as_json: bool,
@@ -96,7 +99,7 @@ def topp(
             check_plot(plot)
         elif importlib.util.find_spec("matplotlib") is not None:
             plot = str(Path(run) / "topp.png")
-        playing = TournamentRun(found.tournament, results, workers=workers)
+        playing = TournamentRun(found.tournament, results, workers=workers, records=records)
     interrupted = play_missing(playing, show_progress=not as_json)
     table = playing.standings()
     rows = ratings(found, table)
@@ -125,11 +128,10 @@ def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> 
         OSError: If a file cannot be written.
     """
     written: list[str] = []
-    about = found.tournament
-    for record in chosen_games(found, run.records, count):
+    for result in chosen_games(found, run.results, count):
         directory.mkdir(exist_ok=True)
-        path = directory / f"{file_name(found, record)}.gif"
-        write_gif(path, frames_of(str(about.game), about.options, record.actions))
+        path = directory / f"{file_name(found, result)}.gif"
+        write_gif(path, film_of(plain_record(found.tournament, result)).frames())
         written.append(str(path))
     return written
 

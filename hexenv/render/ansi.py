@@ -1,12 +1,13 @@
 """Positions as text for a terminal, with or without colours."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from hexenv.games import base
 from hexenv.games.base import EMPTY, Game, State
 from hexenv.games.notation import SYMBOLS
+from hexenv.render.overlay import Disc, Overlay, numbers_of
 
 SIDES: Final = SYMBOLS.lower()
 """The sides of a board of hexagons, by the player who joins them."""
@@ -22,86 +23,140 @@ FAINT: Final = "2"
 INVERSE: Final = "7"
 
 
-def render_text(game: Game, state: State, *, color: bool = False) -> str:
+# Codes of the 256 colours of xterm: text and ground, from the weakest to the strongest.
+HIGH: Final = ("38;5;16;48;5;225", "38;5;16;48;5;183", "38;5;231;48;5;134", "38;5;231;48;5;90")
+LOW: Final = ("38;5;16;48;5;223", "38;5;16;48;5;215", "38;5;16;48;5;208", "38;5;231;48;5;166")
+
+FAINTEST: Final = 0.02
+"""Of what has a ground."""
+
+
+def render_text(
+    game: Game,
+    state: State,
+    *,
+    color: bool = False,
+    overlay: Overlay | None = None,
+    numbers: ArrayLike | None = None,
+) -> str:
     """A position as text: the board with its coordinates, then a line that says how it stands.
 
     Stones are ``X`` and ``O``, an empty cell is a dot, ``(X)`` is the last move and ``[X]`` a stone
     that won; the brackets of winning neighbours join: ``[X X X]``. A board of hexagons slants as it
     does in the hand, between sides of ``x`` and ``o``: who is to join them.
 
+    With an overlay or numbers cells are wider: what is written on an empty cell takes the place of
+    its dot, and on a stone follows its letter: ``X12``. The overlay's title is a line of its own.
+
     Args:
         game: The game.
         state: The position.
-        color: Whether to add the escape codes of a terminal. The text is the same without them.
+        color: Whether to add the escape codes of a terminal. The text is the same without them,
+            but for spaces at the ends of lines.
+        overlay: Numbers to show on the cells.
+        numbers: ``(cells,)``: the numbers of the moves, from 1, to write beside the stones; see
+            `hexenv.render.overlay.move_numbers`.
 
     Returns:
         Lines, with a line end between them and none at the end.
     """
+    cells = _cells(game, state, overlay, numbers)
+    width = max(len(cell.text) for cell in cells) | 1  # odd: it has a middle
     column_labels, row_labels = game.labels()
+    is_slanted = game.style == "hexagons"
+    slant = (width + 1) // 2 if is_slanted else 0
     margin = max(map(len, row_labels), default=-1) + 1
-    slant = 1 if game.style == "hexagons" else 0
-    left = margin + slant  # where the first row starts
+    margin = max(margin, 2 * slant - 1 - is_slanted)  # room for the headings, two rows above
+    start = margin + is_slanted + 1  # of the first cell
 
     lines = [
-        " " * (left + 1 - 2 * slant) + _paint(heading, FAINT, color=color)
-        for heading in _headings(column_labels)
+        " " * (start - 2 * slant) + _paint(heading, FAINT, color=color)
+        for heading in _headings(column_labels, width)
     ]
-    for row, cells in enumerate(_rows(game, state, color=color)):
-        label = row_labels[row] if row_labels else ""
-        label = _paint(" " * row * slant + label.rjust(margin - 1), FAINT, color=color)
-        lines.append(f"{label} {cells}" if row_labels else cells)
-    if slant:
-        side = _paint(" ".join(SIDES[0] * game.columns), FAINT, COLORS[0], color=color)
-        lines.insert(-game.rows, " " * left + side)
-        lines.append(" " * (left + game.rows + 1) + side)
-    lines.append(_status(game, state))
+    for row, text in enumerate(_rows(game, cells, width, color=color)):
+        label = row_labels[row].rjust(margin - 1) + " " if row_labels else " " * margin
+        lines.append(_paint(" " * row * slant + label, FAINT, color=color) + text)
+    if is_slanted:
+        side = " ".join([SIDES[0].center(width)] * game.columns)
+        side = _paint(side, FAINT, COLORS[0], color=color)
+        lines.insert(-game.rows, " " * (start - slant) + side)
+        lines.append(" " * (start + game.rows * slant) + side)
+    if overlay is not None and overlay.title:
+        lines.append(overlay.title)
+    lines.append(status_text(game, state))
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _headings(labels: list[str]) -> list[str]:
+def _headings(labels: list[str], width: int) -> list[str]:
     """The lines above the columns; a label of several characters is written downwards."""
-    width = max(map(len, labels), default=0)
-    letters = zip(*(label.rjust(width) for label in labels), strict=True)
-    return [" ".join(line) for line in letters]
+    height = max(map(len, labels), default=0)
+    letters = zip(*(label.rjust(height) for label in labels), strict=True)
+    return [" ".join(letter.center(width) for letter in line) for line in letters]
 
 
-def _rows(game: Game, state: State, *, color: bool) -> list[str]:
-    """The rows of cells with their marks: symbols, each between two gaps of one character."""
-    owners = base.cell_owners(game, state)
-    marks = np.full(owners.size, NO_MARK)
+class Cell(NamedTuple):
+    """What is shown of a cell."""
+
+    text: str
+    mark: str
+    codes: tuple[str, ...]
+
+
+def _cells(
+    game: Game, state: State, overlay: Overlay | None, numbers: ArrayLike | None
+) -> list[Cell]:
+    """What is shown of the cells, by number."""
+    owners: list[int] = base.cell_owners(game, state).ravel().tolist()
+    marks = [NO_MARK] * len(owners)
     if (last := game.last_cell(state)) != base.NO_ACTION:
         marks[last] = LAST_MARK
-    marks[game.winning_cells(state)] = WIN_MARK
+    for cell in game.winning_cells(state):
+        marks[cell] = WIN_MARK
+    discs = {disc.cell: disc for disc in (overlay.discs(game) if overlay is not None else ())}
+    numbered = numbers_of(game, numbers).tolist()
+    return [
+        _cell(owner, mark, discs.get(cell), number)
+        for cell, (owner, mark, number) in enumerate(zip(owners, marks, numbered, strict=True))
+    ]
 
+
+def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> Cell:
+    written = str(number) if number > 0 else disc.label if disc is not None else ""
+    if owner == EMPTY:
+        text, codes = written or ".", (FAINT,)
+    else:
+        emphasis = {LAST_MARK: [BOLD], WIN_MARK: [BOLD, INVERSE]}.get(mark, [])
+        text, codes = SYMBOLS[owner] + written, (*emphasis, COLORS[owner])
+    if disc is not None and abs(disc.strength) > FAINTEST:
+        shades = HIGH if disc.strength > 0 else LOW
+        codes = (shades[min(int(abs(disc.strength) * len(shades)), len(shades) - 1)],)
+    return Cell(text, mark, codes)
+
+
+def _rows(game: Game, cells: list[Cell], width: int, *, color: bool) -> list[str]:
+    """The rows of cells with their marks: texts, each between two gaps of one character."""
     edge = ""
     if game.style == "hexagons":
         edge = _paint(SIDES[1], FAINT, COLORS[1], color=color)
     return [
-        edge + _row(row_owners.tolist(), row_marks.tolist(), color=color) + edge
-        for row_owners, row_marks in zip(owners, marks.reshape(owners.shape), strict=True)
+        edge + _row(cells[first : first + game.columns], width, color=color) + edge
+        for first in range(0, len(cells), game.columns)
     ]
 
 
-def _row(owners: list[int], marks: list[str], *, color: bool) -> str:
+def _row(cells: list[Cell], width: int, *, color: bool) -> str:
     """One row: a gap shows the closing half of the mark before it or the opening half after it."""
-    text = ""
+    row = ""
     closing = ""
-    for owner, mark in zip(owners, marks, strict=True):
+    for text, mark, codes in cells:
         gap = (closing + mark[0]).strip()
-        text += gap if len(gap) == 1 else " "
-        text += _symbol(owner, mark, color=color)
+        row += gap if len(gap) == 1 else " "
+        row += _paint(text.center(width), *codes, color=color)
         closing = mark[1]
-    return text + closing
+    return row + closing
 
 
-def _symbol(owner: int, mark: str, *, color: bool) -> str:
-    if owner == EMPTY:
-        return _paint(".", FAINT, color=color)
-    emphasis = {LAST_MARK: [BOLD], WIN_MARK: [BOLD, INVERSE]}.get(mark, [])
-    return _paint(SYMBOLS[owner], *emphasis, COLORS[owner], color=color)
-
-
-def _status(game: Game, state: State) -> str:
+def status_text(game: Game, state: State) -> str:
     """Who is to move or has won: ``X to play (ply 3)``."""
     ply = f"(ply {state.ply})"
     if not game.is_terminal(state):
@@ -114,4 +169,4 @@ def _status(game: Game, state: State) -> str:
 
 def _paint(text: str, *codes: str, color: bool) -> str:
     """The text in a terminal's colours, or as it is."""
-    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if color else text
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if color and text.strip() else text
