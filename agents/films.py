@@ -3,8 +3,9 @@
 import importlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -212,24 +213,22 @@ def write_mp4(
     """
     try:
         writer: Any = importlib.import_module("imageio_ffmpeg")
-    except ImportError as error:
+        writer.get_ffmpeg_exe()
+    except (ImportError, RuntimeError) as error:
         raise ImportError('MP4 needs imageio-ffmpeg: pip install "hexenv[video]"') from error
     frames = iter(frames)
     first = next(frames)
+    options = {
+        "fps": 1 / seconds,
+        "codec": "libx264",
+        "pix_fmt_out": "yuv420p",  # all that some players know
+        "macro_block_size": 2,  # larger ones would change the size
+        "ffmpeg_log_level": "error",
+        "output_params": ["-movflags", "+faststart"],  # it can be shown while it is loaded
+    }
     with replacing(path) as temporary:
         temporary.touch(exist_ok=False)  # a place that cannot be written to is told by its name
-        film = writer.write_frames(
-            str(temporary),
-            first.shape[1::-1],
-            fps=1 / seconds,
-            codec="libx264",
-            pix_fmt_out="yuv420p",  # all that some players know
-            macro_block_size=2,
-            ffmpeg_log_level="error",
-            output_params=["-movflags", "+faststart"],  # it can be shown while it is loaded
-        )
-        film.send(None)
-        film.send(first)
-        for frame in frames:
-            film.send(frame)
-        film.close()
+        with closing(writer.write_frames(str(temporary), first.shape[1::-1], **options)) as film:
+            film.send(None)
+            for frame in chain([first], frames):
+                film.send(frame)

@@ -12,6 +12,7 @@ from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.ansi import render_text
 from hexenv.render.board import cell_at, cell_centers
 from hexenv.render.look import THEMES, Look, palette_of
+from hexenv.render.overlay import Overlay, move_numbers, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb
 from hexenv.render.window import Window
 
@@ -182,6 +183,62 @@ def test_colours_set_the_winning_stones_apart():
     painted = render_text(game, play(game, "14253"), color=True)
     assert painted.count("\x1b[1;7;31mX\x1b[0m") == 3
     assert painted.count("\x1b[36mO\x1b[0m") == 2
+
+
+def test_values_and_numbers_widen_the_cells_of_text():
+    game = tictactoe.new()
+    values = [np.nan, -0.42, 0.5, np.nan, np.nan, 0.004, np.nan, np.nan, 1]
+    state, numbers = play(game, "51"), move_numbers(game, [4, 0])
+    overlay = overlay_of_values(game, state, values, title="values")
+    assert render_text(game, state, overlay=overlay, numbers=numbers) == text_of(
+        "(  O2 ) -42   +50",
+        "   .     X1    +0",
+        "   .     .    +100",
+        "values",
+        "X to play (ply 2)",
+    )
+
+
+def test_hexagons_slant_by_half_of_their_width():
+    game = hex.new(3, swap=True)
+    state = play(game, "b1")
+    shares = [0, 5, 1, 0, 2, 1, 0, 0, 0, 12]  # the last is the swap, on the stone; b1 is taken
+    overlay = overlay_of_shares(game, state, shares)
+    assert render_text(game, state, overlay=overlay) == text_of(
+        " a   b   c",
+        "   x   x   x",
+        "1 o  . (X75) 6  o",
+        "  2 o  .   12  6  o",
+        "    3 o  .   .   .  o",
+        "           x   x   x",
+        "O to play (ply 1)",
+    )
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_wide_text_gives_the_board_back(game):
+    for state in random_states(game, seed=8):
+        overlay = Overlay(np.linspace(-1, 1, game.rows * game.columns), title="any")
+        text = render_text(game, state, overlay=overlay)
+        painted = render_text(game, state, overlay=overlay, color=True)
+        bare = re.sub(r"\x1b\[[0-9;]*m", "", painted)
+        assert [line.rstrip() for line in bare.splitlines()] == text.splitlines()
+        rows = text.splitlines()[-2 - game.rows - (game.style == "hexagons") : -2]
+        labels = [disc.label for disc in overlay.discs(game)]
+        for row in range(game.rows):
+            for column in range(game.columns):
+                cell = row * game.columns + column
+                owner = base.cell_owners(game, state)[row, column]
+                stone = "" if owner == base.EMPTY else notation.SYMBOLS[owner]
+                assert stone + labels[cell] in re.split(r"[\s()\[\]]+", rows[row])
+
+
+def test_the_ground_of_a_value_tells_its_sign_and_size():
+    game = tictactoe.new()
+    overlay = Overlay([0.1, 0.6, 1, -0.1, -0.6, -1, 0.01, np.nan, 0])
+    painted = render_text(game, base.new_state(game), overlay=overlay, color=True)
+    grounds = re.findall(r"48;5;(\d+)", painted)
+    assert grounds == ["225", "134", "90", "223", "208", "166"]
 
 
 # ---- frames --------------------------------------------------------------------------------------

@@ -214,8 +214,9 @@ def number_size(board: Board) -> float:
 def disc_layers(board: Board, disc: Disc) -> list[tuple[str, float]]:
     """The circles of a disc, the lowest first: paint and opacity, 0 to 1."""
     colored = ("high" if disc.strength > 0 else "low"), DISC_OPACITY * abs(disc.strength)
-    # Figures could not be read over the lines that cross there.
-    return [("board", 0.85), colored] if board.style == "points" else [colored]
+    if board.style == "points" and disc.label:  # not to be read over the lines that cross there
+        return [("board", 0.85), colored]
+    return [colored]
 
 
 def disc_figure(board: Board, disc: Disc) -> Text:

@@ -7,6 +7,7 @@ for every stone and mark.
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ from hexenv.render.drawing import (
     number_size,
     number_texts,
 )
-from hexenv.render.look import DEFAULT_LOOK, Look
+from hexenv.render.look import DEFAULT_LOOK, Color, Look
 from hexenv.render.overlay import Disc, Overlay, numbers_of
 
 
@@ -91,9 +92,8 @@ def _draw_discs(image: Image.Image, board: Board, discs: list[Disc]) -> None:
     """Lay an overlay over the picture."""
     for disc in discs:
         for paint, opacity in disc_layers(board, disc):
-            mask = _disc(board).point([round(part * opacity) for part in range(256)])
-            color = Image.new("RGB", mask.size, board.paints[paint])
-            image.paste(color, _corner(mask, centers_of(board)[disc.cell]), mask)
+            mask = _disc(board, round(255 * opacity))
+            _paste(image, mask, centers_of(board)[disc.cell], board.paints[paint])
     _write(image, board, (disc_figure(board, disc) for disc in discs), figure_size(board))
 
 
@@ -113,28 +113,37 @@ def _empty_board(board: Board) -> Image.Image:
 def _write(image: Image.Image, board: Board, texts: Iterable[Text], height: float) -> None:
     """Write text of one height in pixels, at that size: reduced letters would be blurred."""
     if height:
-        draw, font = ImageDraw.Draw(image), _font(max(8, round(height)))
         for center, text, paint in texts:
-            draw.text(center, text, board.paints[paint], font, anchor="mm")
+            if text:
+                _paste(image, _text(text, max(8, round(height))), center, board.paints[paint])
+
+
+@lru_cache(maxsize=1024)
+def _text(text: str, height: int) -> Image.Image:
+    """Text in Pillow's own font: a mask, L, with the text's anchor in the middle."""
+    font = _font(height)
+    left, top, right, bottom = font.getbbox(text, anchor="mm")
+    width, height = 2 * ceil(max(-left, right)), 2 * ceil(max(-top, bottom))
+    mask = Image.new("L", (width, height))
+    ImageDraw.Draw(mask).text((width / 2, height / 2), text, 255, font, anchor="mm")
+    return mask
 
 
 @lru_cache(maxsize=16)
 def _font(height: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Pillow's own font."""
     return ImageFont.load_default(height)
 
 
 # ---- sprites -------------------------------------------------------------------------------------
 
 
-def _paste(image: Image.Image, sprite: Image.Image, center: Point) -> None:
-    """Lay a sprite over the image."""
-    image.paste(sprite, _corner(sprite, center), sprite)
-
-
-def _corner(sprite: Image.Image, center: Point) -> tuple[int, int]:
-    """Where the top left corner of a sprite goes."""
-    return int(center[0] - sprite.width / 2), int(center[1] - sprite.height / 2)
+def _paste(
+    image: Image.Image, sprite: Image.Image, center: Point, color: Color | None = None
+) -> None:
+    """Lay a sprite over the image, or a colour where the sprite, a mask, says."""
+    left, top = int(center[0] - sprite.width / 2), int(center[1] - sprite.height / 2)
+    box = left, top, left + sprite.width, top + sprite.height
+    image.paste(sprite if color is None else color, box, sprite)
 
 
 @lru_cache(maxsize=64)
@@ -162,12 +171,12 @@ def _plate(board: Board, player: int) -> Image.Image:
     return canvas.reduced()
 
 
-@lru_cache(maxsize=16)
-def _disc(board: Board) -> Image.Image:
-    """Where the disc of an overlay is: a mask, L."""
+@lru_cache(maxsize=512)
+def _disc(board: Board, opacity: int) -> Image.Image:
+    """A disc of an overlay: a mask, L, of an opacity up to 255."""
     canvas = Canvas(board.size, board.size, board.paints, "high", opacity=0)
     canvas.circle(canvas.center, DISC_RADIUS * board.size, "high")
-    return canvas.reduced().getchannel("A")
+    return canvas.reduced().getchannel("A").point([part * opacity // 255 for part in range(256)])
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,340 @@
+"""Films and pictures of recorded games, read back from their files."""
+
+import re
+import subprocess
+import sys
+import warnings
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import gymnasium
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from agents.cli import main
+from agents.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
+from agents.records import GameRecord, Search, save_record
+from hexenv import hex_v0, tictactoe_v0
+from hexenv.games import base
+from hexenv.render.look import Look
+from hexenv.render.overlay import move_numbers, overlay_of_shares, overlay_of_values
+from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
+
+SEARCH = Search(
+    seconds=0.1, simulations=10, visits={0: 2, 8: 6}, values={0: -0.5, 8: 0.25}, priors={8: 1.0}
+)
+RECORDS = {
+    "tictactoe": GameRecord.of(
+        "tictactoe", (), (4, 1, 0, 8, 3, 5, 6), searches=(None, SEARCH) + (None,) * 5
+    ),
+    "connect4": GameRecord.of("connect4", (), (0, 1, 0, 1, 0, 1, 0)),
+    "gomoku": GameRecord.of("gomoku", ("board_size=6",), (0, 6, 1, 7, 2)),
+    "hex": GameRecord.of("hex", ("board_size=4", "swap=true"), (1, 16, 2, 5, 3)),
+}
+
+over_records = pytest.mark.parametrize("name", RECORDS)
+
+
+def frames_of_gif(path):
+    with Image.open(path) as gif:
+        frames, durations = [], []
+        for number in range(gif.n_frames):
+            gif.seek(number)
+            frames.append(np.array(gif.convert("RGB")))
+            durations.append(gif.info["duration"])
+    return frames, durations
+
+
+def decoded(path):
+    """What ffmpeg tells of a film, and its frames."""
+    imageio_ffmpeg = pytest.importorskip(
+        "imageio_ffmpeg", reason="the extra video is not installed"
+    )
+    words = ["-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    done = subprocess.run(
+        [imageio_ffmpeg.get_ffmpeg_exe(), *words], capture_output=True, check=True, timeout=60
+    )
+    about = re.search(
+        r"Video: (\w+).*?, (\w+).*?, (\d+)x(\d+).*?, ([\d.]+) fps", done.stderr.decode()
+    )
+    codec, pixels, width, height, rate = about.groups()
+    frames = np.frombuffer(done.stdout, np.uint8).reshape(-1, int(height), int(width), 3)
+    return {"codec": codec, "pixels": pixels, "rate": float(rate)}, list(frames)
+
+
+def check_frames(found, expected, tolerance):
+    """Frames are those expected, about, and each is likest to its own."""
+    assert len(found) == len(expected)
+    for number, frame in enumerate(found):
+        assert frame.shape == expected[number].shape
+        distances = [np.abs(frame.astype(int) - other).mean() for other in expected]
+        assert distances[number] < tolerance
+        assert int(np.argmin(distances)) == number
+
+
+# ---- films ---------------------------------------------------------------------------------------
+
+
+@over_records
+def test_a_gif_has_every_position_once(name, tmp_path):
+    record = RECORDS[name]
+    film = film_of(record, look=Look("dark", 24))
+    assert len(film) == len(record.actions) + 1
+    path = tmp_path / "game.gif"
+    write_gif(path, film.frames(), seconds=0.5)
+    frames, durations = frames_of_gif(path)
+    check_frames(frames, list(film.frames()), 2)
+    assert durations == [500] * len(record.actions) + [1000 * LAST_SECONDS]
+
+
+@over_records
+def test_a_film_has_every_position_once(name, tmp_path):
+    film = film_of(RECORDS[name], look=Look("colorblind", 22))
+    path = tmp_path / "game.mp4"
+    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
+    write_mp4(path, film.frames(), seconds=0.25)
+    about, frames = decoded(path)
+    check_frames(frames, list(film.frames()), 6)
+    assert about == {"codec": "h264", "pixels": "yuv420p", "rate": 4}
+    assert frames[0].shape[0] % 2 == frames[0].shape[1] % 2 == 0
+    data = path.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")  # what a player needs comes first
+
+
+def test_the_colours_of_overlays_are_kept(tmp_path):
+    film = film_of(RECORDS["tictactoe"], overlay="values")
+    write_gif(tmp_path / "a.gif", film.frames())
+    check_frames(frames_of_gif(tmp_path / "a.gif")[0], list(film.frames()), 1)
+
+
+@pytest.mark.parametrize("write", [write_gif, write_mp4])
+def test_what_cannot_be_written_leaves_nothing(write, tmp_path):
+    if write is write_mp4:
+        pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
+    film = film_of(RECORDS["tictactoe"])
+    with pytest.raises(FileNotFoundError):
+        write(tmp_path / "none" / "film", film.frames())
+
+    def broken():
+        yield film.frame(0)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write(tmp_path / "film", broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_says_what_it_needs(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ImportError, match=r'needs imageio-ffmpeg: pip install "hexenv\[video\]"'):
+        write_mp4(tmp_path / "a.mp4", film_of(RECORDS["tictactoe"]).frames())
+
+
+# ---- what a film shows ---------------------------------------------------------------------------
+
+
+@over_records
+def test_frames_are_those_of_the_positions(name):
+    record = RECORDS[name]
+    film = film_of(record, numbered=True)
+    game = record.rules()
+    for ply, state in enumerate(record.states()):
+        numbers = move_numbers(game, record.actions[:ply])
+        assert np.array_equal(film.frame(ply), render_rgb(game, state, numbers=numbers))
+        assert film.svg(ply) == render_svg(game, state, numbers=numbers)
+        stones = np.count_nonzero(base.cell_owners(game, state) != base.EMPTY)
+        assert np.count_nonzero(numbers) == stones
+
+
+@pytest.mark.parametrize("overlay", ["visits", "values", "priors"])
+def test_a_position_shows_what_its_player_found(overlay):
+    record = RECORDS["tictactoe"]
+    film = film_of(record, overlay=overlay)
+    game, state = record.rules(), record.states()[1]
+    numbers = np.full(9, np.nan if overlay == "values" else 0.0)
+    numbers[list(getattr(SEARCH, overlay))] = list(getattr(SEARCH, overlay).values())
+    make = overlay_of_values if overlay == "values" else overlay_of_shares
+    expected = render_rgb(game, state, overlay=make(game, state, numbers))
+    assert np.array_equal(film.frame(1), expected)
+    plain = film_of(record)
+    assert not np.array_equal(film.frame(1), plain.frame(1))
+    for ply in (0, *range(2, len(film))):
+        assert np.array_equal(film.frame(ply), plain.frame(ply))
+
+
+def test_a_record_without_searches_has_no_overlay():
+    with pytest.raises(ValueError, match="expected a record with visits of searches to show"):
+        film_of(RECORDS["hex"], overlay="visits")
+
+
+def test_a_game_of_ones_own_is_played_again_in_its_environment():
+    record = GameRecord("mine:env", (), (4, 0, 8), None, None)
+    with pytest.raises(ValueError, match="expected a game of hexenv, got mine:env"):
+        film_of(record)
+    film = film_of(record, env=tictactoe_v0.env())
+    expected = film_of(GameRecord.of("tictactoe", (), (4, 0, 8)))
+    assert np.array_equal(list(film.frames()), list(expected.frames()))
+    from pettingzoo.classic.tictactoe import tictactoe
+
+    with pytest.raises(ValueError, match="expected an environment of hexenv's to draw, got"):
+        film_of(record, env=tictactoe.env())
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "game.json"
+    save_record(RECORDS["tictactoe"], path)
+    return path
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(main, ["render", *map(str, words)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_the_command_writes_every_format(saved, tmp_path):
+    film = film_of(RECORDS["tictactoe"], look=Look("dark", 20), overlay="visits", numbered=True)
+    words = ("--theme", "dark", "--cell-size", 20, "--overlay", "visits", "--numbers")
+    for suffix in ("gif", "png", "svg", "txt"):
+        path = tmp_path / f"a.{suffix}"
+        assert run(saved, "--to", path, *words).strip() == f"written: {path}"
+    assert len(frames_of_gif(tmp_path / "a.gif")[0]) == len(film)
+    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film.frame(len(film) - 1))
+    assert (tmp_path / "a.svg").read_text() == film.animation()
+    ElementTree.parse(tmp_path / "a.svg")
+    text = (tmp_path / "a.txt").read_text()
+    assert text == "\n".join(film.text(ply) for ply in range(len(film)))
+    assert "visits in per cent\nO to play (ply 1)\n" in text
+
+
+def test_the_command_writes_mp4(saved, tmp_path):
+    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
+    run(saved, "--to", tmp_path / "a.mp4", "--seconds", 0.5, "--no-coordinates")
+    about, frames = decoded(tmp_path / "a.mp4")
+    assert about["rate"] == 2
+    assert len(frames) == 8
+
+
+def test_the_command_writes_one_position(saved, tmp_path):
+    film = film_of(RECORDS["tictactoe"])
+    for suffix in ("png", "svg", "txt"):
+        run(saved, "--to", tmp_path / f"a.{suffix}", "--ply", 2)
+    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film.frame(2))
+    assert (tmp_path / "a.svg").read_text() == film.svg(2)
+    assert (tmp_path / "a.txt").read_text() == film.text(2)
+
+
+@pytest.mark.parametrize(("words", "theme"), [((), "auto"), (("--theme", "dark"), "dark")])
+def test_the_command_writes_a_page(saved, tmp_path, monkeypatch, words, theme):
+    def replay_page(record, theme):
+        return f"{record.moves} {theme}"
+
+    monkeypatch.setitem(sys.modules, "agents.web", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "agents.web.page", SimpleNamespace(replay_page=replay_page))
+    run(saved, "--to", tmp_path / "a.html", *words)
+    assert (tmp_path / "a.html").read_text() == f"{RECORDS['tictactoe'].moves} {theme}"
+
+
+def test_nothing_is_overwritten_unasked(saved, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("mine")
+    assert "a.txt: is there already" in run(saved, "--to", path, code=1)
+    assert path.read_text() == "mine"
+    run(saved, "--to", path, "--force")
+    assert path.read_text().startswith(" . . .")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--to", "a.avi"), "expected a file of .gif, .mp4, .png, .svg, .txt, .html, got '.avi'"),
+        (("--to", "a.gif", "--ply", 1), "expected --ply with .png, .svg, .txt, got it with .gif"),
+        (("--to", "a.png", "--ply", 8), "expected --ply from 0 to 7, got 8"),
+        (("--to", "a.png", "--theme", "pink"), "'pink' is not one of"),
+        (("--to", "a.png", "--cell-size", 4), "4 is not in the range 8<=x<=128"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(saved, words, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run(saved, *words, code=2)
+    assert message in " ".join(output.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["game.json"]
+
+
+def test_a_game_of_ones_own_is_imported_only_when_named(tmp_path):
+    path = tmp_path / "game.json"
+    save_record(GameRecord("hexenv.hex_v0:env", ("board_size=3",), (4, 0), None, None), path)
+    target = tmp_path / "a.png"
+    assert "expected a game of hexenv" in run(path, "--to", target, code=2)
+    run(path, "--to", target, "--game", "hexenv.hex_v0:env")
+    env = hex_v0.env(board_size=3, render_mode="rgb_array")
+    env.reset(options={"moves": "b2 a1"})
+    assert np.array_equal(np.array(Image.open(target)), env.render())
+
+
+def test_an_image_has_the_format_of_its_name(tmp_path):
+    frame = film_of(RECORDS["hex"]).frame(2)
+    write_image(tmp_path / "a.bmp", frame)
+    with Image.open(tmp_path / "a.bmp") as image:
+        assert image.format == "BMP"
+        assert np.array_equal(np.array(image), frame)
+
+
+# ---- films by other libraries --------------------------------------------------------------------
+
+
+@pytest.fixture
+def moviepy():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("moviepy", reason="moviepy is not installed")
+
+
+@pytest.mark.parametrize(("mode", "ends"), [("rgb_array_list", 1), ("rgb_array", 3)])
+def test_films_of_pettingzoo(moviepy, tmp_path, mode, ends):
+    from pettingzoo.utils.wrappers import RecordVideo
+
+    env = tictactoe_v0.env(render_mode=mode, cell_size=25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of moviepy
+        film = RecordVideo(env, str(tmp_path / "films"))
+        film.reset(seed=1)
+        actions = iter(RECORDS["tictactoe"].actions)
+        for _ in film.agent_iter():
+            _, _, terminated, truncated, _ = film.last()
+            film.step(None if terminated or truncated else next(actions))
+        film.close()
+    (path,) = (tmp_path / "films").iterdir()
+    about, frames = decoded(path)
+    expected = list(film_of(RECORDS["tictactoe"], look=Look(cell_size=25)).frames())
+    check_frames(frames[: len(expected)], expected, 6)
+    assert len(frames) == len(expected) - 1 + ends
+    assert about["pixels"] == "yuv420p"
+
+
+@pytest.mark.parametrize("mode", ["rgb_array_list", "rgb_array"])
+def test_films_of_gymnasium(moviepy, tmp_path, mode):
+    env = gymnasium.make("hexenv/Connect4-v0", render_mode=mode, theme="dark", side="first")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of moviepy
+        film = gymnasium.wrappers.RecordVideo(env, str(tmp_path / "films"))
+        film.reset(seed=1)
+        look, game = Look("dark"), film.unwrapped.raw_env.game
+        expected = [render_rgb(game, film.unwrapped.state, look=look)]
+        is_over = False
+        while not is_over:
+            action = int(np.argmax(film.unwrapped.action_masks()))
+            is_over = film.step(action)[2]
+            expected.append(render_rgb(game, film.unwrapped.state, look=look))
+        film.close()
+    (path,) = (tmp_path / "films").iterdir()
+    about, frames = decoded(path)
+    check_frames(frames, expected, 6)
+    assert about["pixels"] == "yuv420p"
