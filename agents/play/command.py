@@ -73,9 +73,9 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     if window and is_plain:
         raise ValueError("expected one of --window and --plain, got both")
     if window:
-        from agents.play.window import WindowFace
+        from agents.play import window as in_window  # an extra
 
-        return WindowFace.run
+        return in_window.run
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if is_plain or not is_terminal:
         return plain.run

@@ -36,7 +36,7 @@ class LiveSession:
 
     Args:
         session: The session.
-        help_lines: What the help says before the words that can be typed.
+        help: How the help begins: how moves are made.
 
     Attributes:
         session: The session.
@@ -45,12 +45,12 @@ class LiveSession:
         is_closed: Whether the person has left.
     """
 
-    def __init__(self, session: Session, help_lines: str) -> None:
+    def __init__(self, session: Session, help: str) -> None:
         self.session = session
-        self.message = session.greeting
+        self.message = f"{session.greeting}; ? for help"
         self.hint: Hint | None = None
         self.is_closed = False
-        self._help_lines = help_lines
+        self._help = help
         self._thought: Thought | None = None
 
     @property
@@ -110,7 +110,7 @@ class LiveSession:
 
     def show_help(self) -> None:
         """Show what can be done."""
-        self.message = f"{self._help_lines}\n{help_text(self.session)}"
+        self.message = help_text(self.session, self._help)
 
     def leave(self) -> None:
         """End the session, also while the agent thinks: nobody waits for it then."""

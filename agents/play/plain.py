@@ -10,7 +10,7 @@ from hexenv.render.ansi import render_text
 
 def run(session: Session) -> None:
     """Play until the session is over or the person stops."""
-    click.echo(session.greeting)
+    click.echo(f"{session.greeting}; type help for help")
     try:
         while not session.is_over:
             if session.is_persons_turn:

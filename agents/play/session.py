@@ -77,7 +77,7 @@ class Session:
     @property
     def greeting(self) -> str:
         """Who the person is."""
-        return f"you are {notation.SYMBOLS[self.player]}; type help for help"
+        return f"you are {notation.SYMBOLS[self.player]}"
 
     @property
     def prompt(self) -> str:

@@ -16,6 +16,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     BufferControl,
+    ConditionalContainer,
     Float,
     FloatContainer,
     FormattedTextControl,
@@ -32,13 +33,14 @@ from prompt_toolkit.styles import Style
 from agents.play.cursor import Cursor
 from agents.play.live import LiveSession
 from agents.play.session import Session
-from agents.play.words import COMMANDS
+from agents.play.words import COMMANDS, TYPED
 from hexenv.games.base import Game, new_state
 from hexenv.render.ansi import render_text
 
-KEYS: Final = """\
-Arrow keys move the cursor, Enter plays there; from the last row, down leads to choices.
-F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type."""
+HELP: Final = f"""\
+Arrow keys move the cursor, Enter plays there; below the last row are choices, if any.
+F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
+{TYPED}"""
 FOOT: Final = " arrows, Enter: play | or type a move | u undo | h hint | m moves | ? help | q quit "
 STYLE: Final = Style.from_dict(
     {
@@ -63,7 +65,7 @@ def run(session: Session, input: Input | None = None, output: Output | None = No
     Raises:
         Exception: Whatever the agent has raised, but a forfeit; the terminal is as it was.
     """
-    Screen(LiveSession(session, KEYS), input, output).run()
+    Screen(LiveSession(session, HELP), input, output).run()
 
 
 class Screen:
@@ -100,7 +102,10 @@ class Screen:
 
     def run(self) -> None:
         """Show it until the person leaves."""
-        self._app.run(pre_run=lambda: self._app.create_background_task(self._follow()))
+        self._app.run(pre_run=self._begin)
+
+    def _begin(self) -> None:
+        self._app.create_background_task(self._follow())
 
     async def _follow(self) -> None:
         """Bring the screen up to date with what the agent does, until the person leaves."""
@@ -121,21 +126,24 @@ class Screen:
         board = Window(
             FormattedTextControl(self._board, show_cursor=False, get_cursor_position=self._place),
             always_hide_cursor=True,
+            dont_extend_height=True,
         )
+        choices = Window(FormattedTextControl(self._choices), height=1)
+        has_choices = Condition(lambda: bool(self.live.session.choices))
         parts = [
             board,
-            Window(FormattedTextControl(self._choices), height=1, dont_extend_height=True),
+            ConditionalContainer(choices, has_choices),
             Window(
                 FormattedTextControl(lambda: self.live.message),
                 wrap_lines=True,
                 dont_extend_height=True,
-                style="class:message",
             ),
             Window(
                 BufferControl(self._line, [BeforeInput(lambda: f"{self.live.status}: ")]),
                 height=1,
                 style="class:status",
             ),
+            Window(),
             Window(FormattedTextControl(FOOT), height=1, style="class:foot"),
         ]
         menu = Float(CompletionsMenu(max_height=8), xcursor=True, ycursor=True)
@@ -188,7 +196,7 @@ class Screen:
         for key, step in steps.items():
             keys.add(key, filter=is_empty)(_handler(self.cursor.move, *step))
         for key in ("enter", "space"):
-            keys.add(key, filter=is_empty)(lambda _: self.live.play(self.cursor.action))
+            keys.add(key, filter=is_empty)(_handler(self._play))
         keys.add("?", filter=is_empty)(_handler(self.live.show_help))
         keys.add("f1")(_handler(self.live.show_help))
         keys.add("f2")(_handler(self.live.ask))
@@ -197,6 +205,9 @@ class Screen:
         for key in ("c-c", "c-d", "c-q"):
             keys.add(key)(_handler(self._leave))
         return keys
+
+    def _play(self) -> None:
+        self.live.play(self.cursor.action)
 
     def _accept(self, line: Buffer) -> bool:
         """Do what was typed; the line is empty afterwards."""

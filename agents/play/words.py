@@ -16,6 +16,9 @@ COMMANDS: Final = {
 SHORT: Final = {"u": "undo", "h": "hint", "m": "moves", "?": "help", "q": "quit", "exit": "quit"}
 """Other words for them, where they are no moves."""
 
+TYPED: Final = "Type a move ({example}), or"
+"""How moves are made where they are typed."""
+
 
 def understand(session: Session, text: str) -> str | int:
     """A command's name, or a legal action.
@@ -34,12 +37,15 @@ def understand(session: Session, text: str) -> str | int:
         raise ValueError(f"{error}; type help for help") from None
 
 
-def help_text(session: Session) -> str:
-    """All that may be typed."""
+def help_text(session: Session, beginning: str = TYPED) -> str:
+    """All that may be said.
+
+    Args:
+        session: The session.
+        beginning: How moves are made, with ``{example}`` for one.
+    """
     example = session.text(session.game.num_actions() // 2)
-    commands = {
-        session.text(action): "play this, no stone" for action in session.choices
-    } | COMMANDS
-    lines = [f"  {name:10} {meaning}" for name, meaning in commands.items()]
+    choices = {session.text(action): "play this, no stone" for action in session.choices}
+    lines = [f"  {name:10} {meaning}" for name, meaning in (choices | COMMANDS).items()]
     short = ", ".join(f"{word} for {name}" for word, name in SHORT.items() if len(word) == 1)
-    return "\n".join([f"Type a move ({example}), or", *lines, f"Short: {short}"])
+    return "\n".join([beginning.format(example=example), *lines, f"Short: {short}"])
