@@ -41,7 +41,7 @@ HELP: Final = f"""\
 Arrow keys move the cursor, Enter plays there; below the last row are choices, if any.
 F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
 {TYPED}"""
-FOOT: Final = " arrows, Enter: play | or type a move | u undo | h hint | m moves | ? help | q quit "
+FOOT: Final = " arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
 STYLE: Final = Style.from_dict(
     {
         "cursor": "reverse bold",
@@ -235,6 +235,8 @@ class MoveCompleter(Completer):
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         typed = document.text_before_cursor.lower()
+        if not typed:  # the arrow keys are the cursor's then
+            return
         moves = [self._session.text(action) for action in self._session.legal_actions]
         for word in [*moves, *COMMANDS]:
             if word.startswith(typed) and word != typed:
