@@ -23,6 +23,7 @@ from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.graph import Graph
 from agents.search.mcts import Variant, compiled_search, with_memory
+from agents.search.puct import EvaluatedExtras
 from agents.search.solver import SOLVERS
 from agents.search.tree import (
     ROOT,
@@ -275,7 +276,9 @@ class TreeSearchAgent:
         check_in_play(env)
         plain = planner_view(env, self.route)
         if self._sees_patterns and is_opening(plain.game, plain.root):
-            return opening_action(plain, self._judge, self._searchers[0].rng)
+            chosen = opening_action(plain, self._judge, self._searchers[0].rng)
+            self.statistics = None  # what there was is of other positions than this one
+            return chosen
         return self._think(plain)
 
     def _judge(self, view: View) -> tuple[int, float]:
@@ -659,7 +662,20 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    return Statistics(visits, values, line, simulations, seconds, proven)
+    return Statistics(
+        visits, values, line, simulations, seconds, proven, root_priors(trees, num_actions)
+    )
+
+
+def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64] | None:
+    """The evaluator's priors of the root's actions, as `Statistics` has them."""
+    if not isinstance(trees[0].extras, EvaluatedExtras):
+        return None
+    priors = np.zeros(num_actions, np.float64)
+    for tree in trees:
+        below = children(tree, ROOT)
+        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
+    return priors
 
 
 def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
