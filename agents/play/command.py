@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
@@ -14,6 +15,7 @@ from agents.models import PolicyError
 from agents.naming import make_agent, make_environment
 from agents.play import plain
 from agents.play.session import Session
+from agents.records import Recorder, save_record
 
 
 @click.command()
@@ -30,6 +32,11 @@ from agents.play.session import Session
 @click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
 @click.option("--window", is_flag=True, help="Play by mouse, in a window.")
 @click.option("--plain", "is_plain", is_flag=True, help="Line by line, without cursor keys.")
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="A new file to keep the game in, as JSON.",
+)
 @option_of_game
 def play(
     game: str,
@@ -39,6 +46,7 @@ def play(
     seed: int | None,
     window: bool,
     is_plain: bool,
+    record: Path | None,
     options: tuple[str, ...],
 ) -> None:
     """Play GAME against AGENT, by cursor keys or moves as text; 'help' says what else there is.
@@ -50,10 +58,12 @@ def play(
         if not hasattr(env.unwrapped, "game"):
             raise ValueError(f"expected a game of hexenv to play, got {game}")
         run = _face(window, is_plain)
+        _check_is_new(record)
         opponent: Agent = make_agent(agent, seed)
         env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
-    session = Session(env, opponent, player=0 if side == "first" else 1)
+    recorder = Recorder(game, options, ("person", agent), (None, opponent))
+    session = Session(env, opponent, 0 if side == "first" else 1, recorder)
     try:
         run(session)
     except (OSError, PolicyError) as error:  # such as a solver's limit of time
@@ -61,6 +71,28 @@ def play(
     finally:
         plain.say_ending(session)
         close([opponent])
+        _keep(session, record, seed)
+
+
+def _keep(session: Session, path: Path | None, seed: int | None) -> None:
+    """Write the session's record, if there is to be one."""
+    record = session.record(seed)
+    if path is not None and record is not None:
+        with clear_errors():
+            save_record(record, path)
+        click.echo(f"record: {path}")
+
+
+def _check_is_new(path: Path | None) -> None:
+    """Refuse, before anybody has played, a file that could not be written or is there.
+
+    Raises:
+        ValueError: If so.
+    """
+    if path is not None and path.exists():
+        raise ValueError(f"expected a new file for the record, got {path}, which is there")
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"expected a directory for the record, got {path.parent}")
 
 
 def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:

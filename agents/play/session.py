@@ -1,10 +1,12 @@
 """A game between a person and an agent, whoever asks for the moves and however it is shown."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
+from agents.records import GameRecord, Recorder
 from agents.search.foreign import is_over
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
@@ -34,18 +36,23 @@ class Session:
         env: An environment of `hexenv` after `reset`.
         opponent: The agent.
         player: The person's side, 0 or 1.
+        recorder: Of the person as agent 0 and the agent as 1; None keeps no record.
 
     Attributes:
         env: The environment as it is now; another one after `undo`.
         forfeit: Why the agent has lost before the game's end, or None.
     """
 
-    def __init__(self, env: Any, opponent: Agent, player: int) -> None:
+    def __init__(
+        self, env: Any, opponent: Agent, player: int, recorder: Recorder | None = None
+    ) -> None:
         self.env = env
         self.opponent = opponent
         self.player = player
         self.forfeit: str | None = None
         self._earlier: list[Any] = []  # the environment before each move of the person
+        self._recorder = recorder
+        self._since = time.monotonic()  # the last move
 
     # ---- how it stands -----------------------------------------------------------------------
 
@@ -161,7 +168,7 @@ class Session:
         if not is_legal(self.env, action):  # a wrapper may allow less than the rules
             raise notation.IllegalActionError(f"illegal action {action}: not allowed here")
         self._earlier.append(self.env.clone())
-        return self._step(action, "you")
+        return self._step(action, is_agent=False)
 
     def think(self) -> int:
         """Ask the agent for an action in this position. Nothing changes but the agent.
@@ -179,7 +186,7 @@ class Session:
 
     def reply(self, action: int) -> str:
         """Play for the agent what `think` has returned; what was played, in words."""
-        return self._step(action, "the agent")
+        return self._step(action, is_agent=True)
 
     def hint(self, action: int) -> Hint:
         """What `think` has just returned, as a hint."""
@@ -192,11 +199,32 @@ class Session:
         """Take back the person's last move and what followed; whether there was one."""
         if not self._earlier:
             return False
+        plies = len(self.env.unwrapped.actions)
         self.env = self._earlier.pop()
         self.forfeit = None
+        self._since = time.monotonic()
+        if self._recorder is not None:
+            self._recorder.take_back(plies - len(self.env.unwrapped.actions))
         return True
 
-    def _step(self, action: int, who: str) -> str:
-        played = f"{who} played {self.text(action)}"
+    def record(self, seed: int | None = None) -> GameRecord | None:
+        """The record of the game as far as it has come; None without a recorder.
+
+        Args:
+            seed: What the environment was reset with.
+        """
+        if self._recorder is None:
+            return None
+        lost: dict[str, Any] = {}
+        if self.forfeit is not None:
+            lost = {"outcome": 1 - 2 * self.player, "reason": f"forfeit: {self.forfeit}"}
+        return self._recorder.record_of(self.env, first=self.player, seed=seed, **lost)
+
+    def _step(self, action: int, is_agent: bool) -> str:
+        played = f"{'the agent' if is_agent else 'you'} played {self.text(action)}"
         self.env.step(action)
+        now = time.monotonic()
+        if self._recorder is not None:
+            self._recorder.on_move(self.env, int(is_agent), action, now - self._since)
+        self._since = now
         return played
