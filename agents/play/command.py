@@ -108,8 +108,7 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
         from agents.play import window as in_window  # an extra
 
         return in_window.run
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    if is_plain or not is_terminal:
+    if is_plain or not is_terminal():
         return plain.run
     if find_spec("prompt_toolkit") is None:
         click.echo('for cursor keys: pip install "hexenv[human]"', err=True)
@@ -117,3 +116,8 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     from agents.play import terminal  # an extra
 
     return terminal.run
+
+
+def is_terminal() -> bool:
+    """Whether there is a terminal to draw on, with a person before it."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -17,6 +17,8 @@ Box = tuple[int, int, int, int]  # left, top, right, bottom
 LARGEST: Final = (1100, 760)
 """Width and height that a board keeps to, in pixels, where its cells do not get too small."""
 CELL_SIZES: Final = range(84, 20, -4)
+WIDEST_MARGIN: Final = 1.4
+"""From the middle of the last cell to the edge of the picture, in cells."""
 LEAST_WIDTH: Final = 480
 MARGIN: Final = 12
 TEXT_SIZE: Final = 16
@@ -191,8 +193,8 @@ class Picture:
 def fitting_cell_size(game: Game) -> int:
     """The largest of `CELL_SIZES` with which the board fits `LARGEST`, or the smallest of all."""
     for size in CELL_SIZES:
-        height, width, _ = rgb.render_rgb(game, new_state(game), cell_size=size).shape
-        if width <= LARGEST[0] and height <= LARGEST[1]:
+        right, bottom = rgb.cell_centers(game, size).max(axis=0) + WIDEST_MARGIN * size
+        if right <= LARGEST[0] and bottom <= LARGEST[1]:
             return size
     return CELL_SIZES[-1]
 

@@ -119,6 +119,8 @@ class Screen:
                 await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
         except Exception as error:  # of the agent: for who has called `run`
             self._app.exit(exception=error)
+        else:
+            self._app.exit()
 
     # ---- what is shown -----------------------------------------------------------------------
 
@@ -203,7 +205,7 @@ class Screen:
         keys.add("f3")(_handler(self.live.show_moves))
         keys.add("c-z")(_handler(self.live.undo))
         for key in ("c-c", "c-d", "c-q"):
-            keys.add(key)(_handler(self._leave))
+            keys.add(key)(_handler(self.live.leave))
         return keys
 
     def _play(self) -> None:
@@ -212,13 +214,7 @@ class Screen:
     def _accept(self, line: Buffer) -> bool:
         """Do what was typed; the line is empty afterwards."""
         self.live.say(line.text)
-        if self.live.is_closed:
-            self._leave()
         return False
-
-    def _leave(self) -> None:
-        self.live.leave()
-        self._app.exit()
 
 
 class MoveCompleter(Completer):

@@ -34,7 +34,7 @@ def understand(session: Session, text: str) -> str | int:
     except ValueError as error:
         if word in SHORT:
             return SHORT[word]
-        raise ValueError(f"{error}; type help for help") from None
+        raise type(error)(f"{error}; type help for help") from None
 
 
 def help_text(session: Session, beginning: str = TYPED) -> str:
