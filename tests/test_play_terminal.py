@@ -252,6 +252,13 @@ def test_without_the_extra_it_is_plain_with_a_word_of_advice(terminals, monkeypa
     assert result.stderr == 'for cursor keys: pip install "hexenv[human]"\n'
 
 
+def test_a_window_needs_the_extra(terminals, monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["play", "tictactoe", "random", "--window"])
+    assert result.exit_code == 2
+    assert '--window needs pygame: pip install "hexenv[human]"' in result.stderr
+
+
 def test_one_face_at_a_time():
     result = CliRunner().invoke(main, ["play", "tictactoe", "random", "--plain", "--window"])
     assert result.exit_code == 2

@@ -104,6 +104,8 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     """
     if window and is_plain:
         raise ValueError("expected one of --window and --plain, got both")
+    if window and find_spec("pygame") is None:
+        raise ImportError('--window needs pygame: pip install "hexenv[human]"')
     if window:
         from agents.play import window as in_window  # an extra
 
