@@ -19,10 +19,11 @@ pytest.importorskip("safetensors", reason="the extra train is not installed")
 from agents.alphahex import export  # noqa: E402
 from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
 from agents.alphahex.files import game_of, load_network, save_network  # noqa: E402
-from agents.alphahex.heat import heat_map  # noqa: E402
 from agents.alphahex.networks import new_network, parameter_table  # noqa: E402
 from hexenv.games import base, notation  # noqa: E402
 from hexenv.observation import plane_names  # noqa: E402
+from hexenv.render.overlay import overlay_of_shares  # noqa: E402
+from hexenv.render.rgb import render_rgb  # noqa: E402
 
 SMALL = NetworkOptions(channels=8, blocks=2, head_channels=4, value_units=16)
 CONVOLUTIONAL = replace(SMALL, heads="convolutional")
@@ -200,7 +201,8 @@ def test_the_command_draws_what_the_network_thinks(connect4, tmp_path):
     assert list(found["policy"]) == [str(1 + a) for a in np.argsort(-position.policy)]
     assert sum(found["policy"].values()) == pytest.approx(1)
     game = load_network(connect4).game
-    drawn = heat_map(game, notation.play(game, [3, 3, 4, 2]), position.policy)
+    state = notation.play(game, [3, 3, 4, 2])
+    drawn = render_rgb(game, state, overlay=overlay_of_shares(game, state, position.policy))
     assert np.array_equal(np.array(Image.open(path)), drawn)
     words = run(connect4, "--moves", "4453").output
     assert f"value {position.value:+.3f} for X" in words

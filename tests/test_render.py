@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
-from hexenv.render import rgb
 from hexenv.render.ansi import render_text
-from hexenv.render.rgb import cell_at, cell_centers, render_rgb
+from hexenv.render.board import cell_at, cell_centers
+from hexenv.render.look import THEMES, Look, palette_of
+from hexenv.render.rgb import render_rgb
 from hexenv.render.window import Window
 
 GAMES = [
@@ -186,11 +187,11 @@ def test_colours_set_the_winning_stones_apart():
 # ---- frames --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cell_size", [8, 13, 48])
+@pytest.mark.parametrize("look", [Look("dark", 8), Look("light", 13), Look(coordinates=False)])
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_a_frame_is_a_fresh_array_of_even_sides(game, cell_size):
+def test_a_frame_is_a_fresh_array_of_even_sides(game, look):
     for state in (random_states(game, seed=3)[i] for i in (0, -1)):
-        frame = render_rgb(game, state, cell_size=cell_size)
+        frame = render_rgb(game, state, look=look)
         assert frame.dtype == np.uint8
         assert frame.ndim == 3
         assert frame.shape[2] == 3
@@ -199,7 +200,7 @@ def test_a_frame_is_a_fresh_array_of_even_sides(game, cell_size):
         assert frame.flags.writeable
         before = frame.copy()
         frame[:] = 0
-        assert np.array_equal(render_rgb(game, state, cell_size=cell_size), before)
+        assert np.array_equal(render_rgb(game, state, look=look), before)
 
 
 def test_all_frames_of_a_game_have_one_size():
@@ -207,12 +208,12 @@ def test_all_frames_of_a_game_have_one_size():
     assert len({render_rgb(game, state).shape for state in random_states(game, seed=4)}) == 1
 
 
-def owners_seen(game, state, cell_size):
+def owners_seen(game, state, look):
     """Whose colour each cell shows, or `EMPTY`; looked up off the lines, dots and crossings."""
-    frame = render_rgb(game, state, cell_size=cell_size)
-    empty = render_rgb(game, base.new_state(game), cell_size=cell_size)
-    places = (cell_centers(game, cell_size) + 0.18 * cell_size).astype(int)
-    stones = rgb.PALETTES[game.style].stones
+    frame = render_rgb(game, state, look=look)
+    empty = render_rgb(game, base.new_state(game), look=look)
+    places = (cell_centers(game, look) + 0.18 * look.cell_size).astype(int)
+    stones = palette_of(look.theme, game.style).stones
     seen = []
     for x, y in places:
         colors = np.array([*stones, empty[y, x]], int)
@@ -221,25 +222,27 @@ def owners_seen(game, state, cell_size):
     return seen
 
 
+@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_every_cell_shows_whose_it_is(game):
+def test_every_cell_shows_whose_it_is(game, theme):
     for state in random_states(game, seed=5)[:-1]:  # at the end marks lie over the stones
         owners = base.cell_owners(game, state).ravel().tolist()
-        assert owners_seen(game, state, cell_size=40) == owners
+        assert owners_seen(game, state, Look(theme, cell_size=40)) == owners
 
 
 @pytest.mark.parametrize("cell_size", [11, 12])
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_a_stone_changes_its_cell_and_nothing_else(game, cell_size):
-    before = render_rgb(game, base.new_state(game), cell_size=cell_size)
+    look = Look(cell_size=cell_size)
+    before = render_rgb(game, base.new_state(game), look=look)
     height, width, _ = before.shape
     cells = np.array(
-        [[cell_at(game, x + 0.5, y + 0.5, cell_size) for x in range(width)] for y in range(height)]
+        [[cell_at(game, x + 0.5, y + 0.5, look) for x in range(width)] for y in range(height)]
     )
     for state in random_states(game, seed=6)[1:-1]:
         unmarked = base.clone(game, state)
         unmarked.last_action = base.NO_ACTION
-        after = render_rgb(game, unmarked, cell_size=cell_size)
+        after = render_rgb(game, unmarked, look=look)
         changed = (after != before).any(axis=2)
         before = after
         if game.action_text(int(state.last_action)) == "swap":
@@ -288,10 +291,33 @@ def test_games_with_equal_parameters_do_not_share_a_picture():
     assert len({frame.tobytes() for frame in frames}) == 3
 
 
-def test_cells_that_are_too_small_are_refused():
-    game = tictactoe.new()
-    with pytest.raises(ValueError, match="expected a cell size of at least 8 pixels, got 7"):
-        render_rgb(game, base.new_state(game), cell_size=7)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cell_size": 7}, "expected a cell size from 8 to 128 pixels, got 7"),
+        ({"cell_size": 129}, "expected a cell size from 8 to 128 pixels, got 129"),
+        ({"cell_size": "large"}, "expected a whole number of cell_size, got 'large'"),
+        ({"theme": "pink"}, "expected a theme of light, dark, colorblind, got 'pink'"),
+    ],
+)
+def test_what_is_no_look_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Look(**options)
+
+
+@pytest.mark.parametrize("style", ["squares", "points", "holes", "hexagons"])
+def test_stones_of_the_safe_theme_differ_in_lightness(style):
+    stones = palette_of("colorblind", style).stones
+    first, second = (float(np.dot(stone, (0.299, 0.587, 0.114))) for stone in stones)
+    assert abs(first - second) > 80  # of 255
+
+
+def test_without_coordinates_boards_with_and_without_them_look_alike(monkeypatch):
+    game = gomoku.new(6)
+    bare = render_rgb(game, base.new_state(game), look=Look(coordinates=False))
+    assert bare.shape < render_rgb(game, base.new_state(game)).shape
+    monkeypatch.setattr(type(game), "labels", lambda self: ([], []))
+    assert np.array_equal(bare, render_rgb(game, base.new_state(game)))
 
 
 # ---- cells under a point -------------------------------------------------------------------------
@@ -300,14 +326,15 @@ def test_cells_that_are_too_small_are_refused():
 @pytest.mark.parametrize("cell_size", [8, 31, 48])
 @pytest.mark.parametrize("game", [*GAMES, hex.new(19), gomoku.new(20)], ids=repr)
 def test_cell_at_is_the_inverse_of_cell_centers(game, cell_size):
-    centers = cell_centers(game, cell_size)
-    height, width, _ = render_rgb(game, base.new_state(game), cell_size=cell_size).shape
+    look = Look(cell_size=cell_size)
+    centers = cell_centers(game, look)
+    height, width, _ = render_rgb(game, base.new_state(game), look=look).shape
     assert centers.shape == (game.rows * game.columns, 2)
     assert (centers > 0).all()
     assert (centers < (width, height)).all()
     for cell, (x, y) in enumerate(centers):
-        assert cell_at(game, x, y, cell_size) == cell
-        assert cell_at(game, x + 0.3 * cell_size, y - 0.2 * cell_size, cell_size) == cell
+        assert cell_at(game, x, y, look) == cell
+        assert cell_at(game, x + 0.3 * cell_size, y - 0.2 * cell_size, look) == cell
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
@@ -319,12 +346,12 @@ def test_beyond_the_board_there_is_no_cell(game):
 
 def test_the_tips_of_hexagons_reach_between_the_cells_above():
     game = hex.new(3)
-    x, y = cell_centers(game, cell_size=48)[game.parse_action("b2")]  # its tip is 28 pixels up
-    above = [cell_at(game, x + right, y - 27, cell_size=48) for right in (-20, 0, 20)]
+    x, y = cell_centers(game)[game.parse_action("b2")]  # its tip is 28 pixels up
+    above = [cell_at(game, x + right, y - 27) for right in (-20, 0, 20)]
     assert above == [game.parse_action(move) for move in ("b1", "b2", "c1")]
-    x, y = cell_centers(game, cell_size=48)[game.parse_action("b1")]
-    assert [cell_at(game, x, y - up, cell_size=48) for up in (27, 29)] == [1, None]
-    assert cell_at(game, x + 20, y - 27, cell_size=48) is None
+    x, y = cell_centers(game)[game.parse_action("b1")]
+    assert [cell_at(game, x, y - up) for up in (27, 29)] == [1, None]
+    assert cell_at(game, x + 20, y - 27) is None
 
 
 def test_neighbours_in_hex_touch():
@@ -358,7 +385,7 @@ def test_the_window_shows_frames_of_any_size_and_closes_twice(pygame):
     window = Window("tic", fps=0)
     assert not pygame.display.get_init()
     for cell_size in (20, 30):
-        frame = render_rgb(game, play(game, "519"), cell_size=cell_size)
+        frame = render_rgb(game, play(game, "519"), look=Look(cell_size=cell_size))
         window.show(frame)
         assert np.array_equal(shown(pygame), frame)
     assert pygame.display.get_caption()[0] == "tic"

@@ -9,11 +9,12 @@ from PIL import Image
 from rich import box
 from rich.table import Table
 
-from agents.alphahex.heat import heat_map
 from agents.doors import clear_errors, wide_console
 from agents.files import replacing
 from agents.models import library
 from hexenv.games.notation import SYMBOLS
+from hexenv.render.overlay import overlay_of_shares
+from hexenv.render.rgb import render_rgb
 
 LISTED: Final = 5
 """Moves that are listed."""
@@ -64,7 +65,8 @@ def network(
                 write(saved, path)
                 written.append(path)
         if heat is not None and position is not None:
-            write_picture(heat, heat_map(saved.game, position.state, position.policy))
+            overlay = overlay_of_shares(saved.game, position.state, position.policy)
+            write_picture(heat, render_rgb(saved.game, position.state, overlay=overlay))
             written.append(heat)
     about = {"file": saved.path, **export.description(saved)}
     if as_json:

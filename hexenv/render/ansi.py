@@ -54,7 +54,7 @@ def render_text(game: Game, state: State, *, color: bool = False) -> str:
         side = _paint(" ".join(SIDES[0] * game.columns), FAINT, COLORS[0], color=color)
         lines.insert(-game.rows, " " * left + side)
         lines.append(" " * (left + game.rows + 1) + side)
-    lines.append(_status(game, state))
+    lines.append(status_text(game, state))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -101,7 +101,7 @@ def _symbol(owner: int, mark: str, *, color: bool) -> str:
     return _paint(SYMBOLS[owner], *emphasis, COLORS[owner], color=color)
 
 
-def _status(game: Game, state: State) -> str:
+def status_text(game: Game, state: State) -> str:
     """Who is to move or has won: ``X to play (ply 3)``."""
     ply = f"(ply {state.ply})"
     if not game.is_terminal(state):

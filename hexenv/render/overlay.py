@@ -1,0 +1,218 @@
+"""What is laid over a position: numbers of cells as discs of colour, and the numbers of the moves.
+
+Discs are purple where a number is positive and orange where it is negative, which everybody can
+tell apart, and the stronger the greater the number is.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hexenv.games import base
+from hexenv.games.base import EMPTY, NO_ACTION, Game, State
+
+LEAST_SHARE = 0.005
+"""The smallest share with a figure, as less would be 0 %."""
+
+
+class Disc(NamedTuple):
+    """What an overlay shows on one cell."""
+
+    cell: int
+    strength: float
+    """-1 to 1: how strong the colour is, and which."""
+    label: str
+    """What is written on it; empty for nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """A number for some of the cells, to be shown as a disc of colour and a figure on it.
+
+    Args:
+        values: ``(cells,)`` finite numbers, NaN where there is nothing to show.
+        labels: ``(cells,)`` texts to write; None for the numbers themselves.
+        limit: The number with the strongest colour, and its negative; by default the greatest
+            there is, without its sign.
+        title: What the numbers are.
+
+    Raises:
+        ValueError: If the values are not one row of numbers, the labels not as many, or the limit
+            not above 0.
+    """
+
+    values: ArrayLike
+    labels: Sequence[str] | None = None
+    limit: float | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, np.float64)
+        if values.ndim != 1 or np.isinf(values).any():
+            raise ValueError(f"expected finite numbers of shape (cells,), got {self.values!r}")
+        if self.labels is not None and len(self.labels) != len(values):
+            raise ValueError(f"expected {len(values)} labels, got {len(self.labels)}")
+        if self.limit is not None and not self.limit > 0:
+            raise ValueError(f"expected a limit above 0, got {self.limit}")
+        object.__setattr__(self, "values", values)
+
+    def discs(self, game: Game) -> list[Disc]:
+        """What to show, by cell.
+
+        Raises:
+            ValueError: If the game has another number of cells.
+        """
+        values = _by_cell(game, self.values, np.float64, "an overlay")
+        shown = np.flatnonzero(~np.isnan(values)).tolist()
+        limit = self.limit or float(np.abs(values[shown]).max(initial=0.0)) or 1.0
+        found: list[Disc] = []
+        for cell in shown:
+            value = float(values[cell])
+            label = f"{value:.2g}" if self.labels is None else self.labels[cell]
+            if value or label:
+                found.append(Disc(cell, min(max(value / limit, -1.0), 1.0), label))
+        return found
+
+
+def _by_cell(game: Game, values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
+    """Something for every cell as an array.
+
+    Raises:
+        ValueError: If the game has another number of cells.
+    """
+    array: NDArray[Any] = np.asarray(values, dtype)
+    if array.shape != (game.rows * game.columns,):
+        raise ValueError(
+            f"expected {what} of shape ({game.rows * game.columns},), got {array.shape}"
+        )
+    return array
+
+
+# ---- from what is known of actions ---------------------------------------------------------------
+
+
+def overlay_of_shares(
+    game: Game, state: State, weights: ArrayLike, *, labelled: bool = True, title: str = ""
+) -> Overlay:
+    """Probabilities of the actions, or visits of a search, as shares in per cent.
+
+    The swap of Hex fills no cell and is shown on the stone that it takes.
+
+    Args:
+        game: The game.
+        state: The position; at the end of a game no action is legal and nothing is shown.
+        weights: ``(num_actions,)`` from 0; those of illegal actions do not count.
+        labelled: Whether to write the shares on the cells.
+        title: What they are.
+
+    Raises:
+        ValueError: If the weights have another shape or a number below 0.
+    """
+    shares = legal_shares(game, state, weights)
+    values = on_cells(game, state, np.where(shares > 0, shares, np.nan))
+    figures = [f"{100 * value:.0f}" if value >= LEAST_SHARE else "" for value in values.tolist()]
+    return Overlay(values, figures if labelled else [""] * len(values), title=title)
+
+
+def overlay_of_values(
+    game: Game, state: State, values: ArrayLike, *, labelled: bool = True, title: str = ""
+) -> Overlay:
+    """How good the actions are for the player to move, in hundredths: from -100 to +100.
+
+    Args:
+        game: The game.
+        state: The position.
+        values: ``(num_actions,)`` from -1, lost, to 1, won; NaN where it is not known. Those of
+            illegal actions do not count.
+        labelled: Whether to write them on the cells.
+        title: What they are.
+
+    Raises:
+        ValueError: If they have another shape or are out of range.
+    """
+    given = _by_action(game, values)
+    if not (np.isnan(given) | (np.abs(given) <= 1)).all():
+        raise ValueError(f"expected values from -1 to 1, got {given.tolist()}")
+    legal = base.legal_mask_of(game, state) != 0
+    found = on_cells(game, state, np.where(legal, given, np.nan))
+    figures = ["" if np.isnan(value) else f"{round(100 * value):+d}" for value in found.tolist()]
+    return Overlay(found, figures if labelled else [""] * len(found), limit=1.0, title=title)
+
+
+def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.float64]:
+    """Weights over the legal actions: ``(num_actions,)`` with a sum of 1, or 0 at a game's end.
+
+    Raises:
+        ValueError: If they have another shape, a number below 0, or nothing for a legal action.
+    """
+    given = _by_action(game, weights)
+    if not (np.isfinite(given).all() and (given >= 0).all()):
+        raise ValueError(f"expected numbers from 0, got {given.tolist()}")
+    legal = base.legal_mask_of(game, state) != 0
+    found = np.where(legal, given, 0.0)
+    if legal.any() and not found.any():
+        raise ValueError("expected something for a legal action, got none")
+    return found / found.sum() if found.any() else found
+
+
+def on_cells(game: Game, state: State, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is known of legal actions, NaN elsewhere, on the cells where they are shown.
+
+    Returns:
+        ``(cells,)``: on the cell that an action fills; a swap's on the only stone there is.
+    """
+    cells = game.rows * game.columns
+    found = np.full(cells, np.nan)
+    for action in np.flatnonzero(~np.isnan(values)).tolist():
+        cell = int(game.cell_of(state, action))
+        if cell >= cells:
+            cell = int(np.flatnonzero(base.cell_owners(game, state) != EMPTY)[0])
+        found[cell] = values[action]
+    return found
+
+
+def _by_action(game: Game, values: ArrayLike) -> NDArray[np.float64]:
+    given: NDArray[np.float64] = np.asarray(values, np.float64)
+    if given.shape != (game.num_actions(),):
+        raise ValueError(f"expected shape ({game.num_actions()},), got {given.shape}")
+    return given
+
+
+# ---- the numbers of the moves --------------------------------------------------------------------
+
+
+def move_numbers(
+    game: Game, actions: Iterable[int], start: State | None = None
+) -> NDArray[np.int32]:
+    """With which move each stone came to its cell; after a swap of Hex the swap is move 2.
+
+    Args:
+        game: The game.
+        actions: Legal ones; the first is move 1.
+        start: Where they began, if not with the game.
+
+    Returns:
+        ``(cells,)``: from 1, and 0 on cells without a stone of these moves.
+    """
+    state = base.new_state(game) if start is None else base.clone(game, start)
+    numbers = np.zeros(game.rows * game.columns, np.int32)
+    for number, action in enumerate(actions, 1):
+        game.step(state, action)
+        numbers[base.cell_owners(game, state).reshape(-1) == EMPTY] = 0
+        if (cell := game.last_cell(state)) != NO_ACTION:
+            numbers[cell] = number
+    return numbers
+
+
+def numbers_of(game: Game, numbers: ArrayLike | None) -> NDArray[np.int64]:
+    """The numbers of the moves as ``(cells,)``, all 0 where none are given.
+
+    Raises:
+        ValueError: If the game has another number of cells.
+    """
+    if numbers is None:
+        return np.zeros(game.rows * game.columns, np.int64)
+    return _by_cell(game, numbers, np.int64, "numbers of moves")

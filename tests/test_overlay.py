@@ -1,0 +1,263 @@
+"""What is laid over a position: where the colour goes, for the boards of all games."""
+
+import numpy as np
+import pytest
+
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.games import base, notation
+from hexenv.render.board import cell_at
+from hexenv.render.look import Look
+from hexenv.render.overlay import (
+    Overlay,
+    legal_shares,
+    move_numbers,
+    overlay_of_shares,
+    overlay_of_values,
+)
+from hexenv.render.rgb import render_rgb
+
+GAMES = {
+    "hex": (hex_v0.env(board_size=5).unwrapped.game, "c3 b2"),
+    "connect4": (connect4_v0.env().unwrapped.game, "4453"),
+    "tictactoe": (tictactoe_v0.env().unwrapped.game, "51"),
+    "gomoku": (gomoku_v0.env(board_size=9).unwrapped.game, "e5 d4"),
+}
+SWAP = hex_v0.env(board_size=5, swap=True).unwrapped.game
+
+
+def after(game, moves):
+    return notation.play(game, notation.parse_moves(game, moves))
+
+
+def heat_map(game, state, policy, size=48, **options):
+    overlay = overlay_of_shares(game, state, policy, **options)
+    return render_rgb(game, state, look=Look(cell_size=size), overlay=overlay)
+
+
+def changes(game, state, policy, size=32, **options):
+    """By how much the pixels of each cell differ from the plain picture, and those beyond."""
+    plain = render_rgb(game, state, look=Look(cell_size=size)).astype(int)
+    difference = np.abs(heat_map(game, state, policy, size, **options) - plain).sum(2)
+    found = np.zeros(game.rows * game.columns + 1)
+    for y, x in zip(*np.nonzero(difference), strict=True):
+        cell = cell_at(game, x + 0.5, y + 0.5, Look(cell_size=size))
+        found[-1 if cell is None else cell] += difference[y, x]
+    return found
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_likelier_the_darker(name):
+    game, moves = GAMES[name]
+    state = after(game, moves)
+    actions = base.legal_actions(game, state)
+    policy = np.zeros(game.num_actions())
+    policy[actions[:4]] = 0.1, 0.5, 0.15, 0.25
+    found = changes(game, state, policy, labelled=False)
+    cells = [game.cell_of(state, action) for action in actions[:4]]
+    order = np.argsort(-found)[:4].tolist()
+    assert order == [cells[1], cells[3], cells[2], cells[0]]
+    assert np.delete(found, cells).sum() == 0  # nothing else is touched, nor beyond the board
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_best_cell_changes_most_with_its_figure(name):
+    game, moves = GAMES[name]
+    state = after(game, moves)
+    actions = base.legal_actions(game, state)
+    policy = np.full(game.num_actions(), 1.0)  # illegal actions as well
+    policy[actions[-1]] = 30.0
+    assert changes(game, state, policy).argmax() == game.cell_of(state, actions[-1])
+
+
+def test_a_figure_is_written_where_it_says_something():
+    game, moves = GAMES["tictactoe"]
+    state = after(game, moves)
+    policy = np.array([0, 0.996, 0.004, 0, 0, 0, 0, 0, 0])
+    plain, labelled = (
+        heat_map(game, state, policy, labelled=labelled) for labelled in (False, True)
+    )
+    cells = {
+        cell_at(game, x + 0.5, y + 0.5)
+        for y, x in zip(*np.nonzero((plain != labelled).any(axis=2)), strict=True)
+    }
+    assert cells == {1}  # 0.4 % would be a zero
+
+
+def test_a_disc_falls_to_where_the_stone_would():
+    game, _ = GAMES["connect4"]
+    state = after(game, "444")
+    found = changes(game, state, [0, 0, 0, 1, 0, 0, 0])
+    assert np.flatnonzero(found).tolist() == [2 * 7 + 3]
+
+
+def test_what_a_full_column_is_given_does_not_count():
+    game, _ = GAMES["connect4"]
+    state = after(game, "444444")
+    with_it = heat_map(game, state, [1, 0, 0, 50, 0, 0, 3])
+    assert np.array_equal(with_it, heat_map(game, state, [1, 0, 0, 0, 0, 0, 3]))
+    assert legal_shares(game, state, [1, 0, 0, 50, 0, 0, 3]).tolist() == [0.25, 0, 0, 0, 0, 0, 0.75]
+
+
+def test_a_swap_is_shown_on_the_stone_that_it_takes():
+    state = after(SWAP, "d2")
+    policy = np.zeros(SWAP.num_actions())
+    policy[-1] = 1.0
+    assert np.flatnonzero(changes(SWAP, state, policy)).tolist() == [1 * 5 + 3]
+
+
+def test_visits_and_their_shares_look_alike():
+    game, moves = GAMES["hex"]
+    state = after(game, moves)
+    visits = np.arange(25)
+    one, other = (heat_map(game, state, policy) for policy in (visits, visits / visits.sum()))
+    assert np.array_equal(one, other)
+    assert one.shape == render_rgb(game, state).shape
+    assert one.dtype == np.uint8
+
+
+def test_at_the_end_of_a_game_there_is_nothing_to_show():
+    game, _ = GAMES["tictactoe"]
+    state = after(game, "14253")
+    shown = heat_map(game, state, np.ones(9), 24)
+    assert np.array_equal(shown, render_rgb(game, state, look=Look(cell_size=24)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (np.ones(8), r"expected shape \(9,\), got \(8,\)"),
+        ([-0.1, 1, 0, 0, 0, 0, 0, 0, 0], "expected numbers from 0, got"),
+        ([np.nan, 1, 0, 0, 0, 0, 0, 0, 0], "expected numbers from 0, got"),
+        ([1, 0, 0, 0, 1, 0, 0, 0, 0], "expected something for a legal action"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, message):
+    game, _ = GAMES["tictactoe"]
+    with pytest.raises(ValueError, match=message):
+        heat_map(game, after(game, "51"), policy)
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_values_have_a_colour_for_each_sign(name):
+    game, moves = GAMES[name]
+    state = after(game, moves)
+    good, bad, *_ = base.legal_actions(game, state)
+    values = np.full(game.num_actions(), np.nan)
+    values[[good, bad]] = 0.75, -0.75
+    overlay = overlay_of_values(game, state, values)
+    assert {disc[1:] for disc in overlay.discs(game)} == {(0.75, "+75"), (-0.75, "-75")}
+    bare = overlay_of_values(game, state, values, labelled=False)
+    frame, plain = render_rgb(game, state, overlay=bare), render_rgb(game, state)
+    colors = {}
+    for y, x in zip(*np.nonzero((frame != plain).any(axis=2)), strict=True):
+        colors.setdefault(cell_at(game, x + 0.5, y + 0.5), []).append(frame[y, x].tolist())
+    assert set(colors) == {game.cell_of(state, good), game.cell_of(state, bad)}
+    purple, orange = (
+        np.median(colors[game.cell_of(state, action)], axis=0) for action in (good, bad)
+    )
+    assert purple[2] > purple[1]
+    assert orange[0] > orange[2]
+
+
+def test_values_of_illegal_actions_do_not_count():
+    game, _ = GAMES["tictactoe"]
+    overlay = overlay_of_values(game, after(game, "51"), np.linspace(-1, 1, 9))
+    assert [disc.cell for disc in overlay.discs(game)] == [1, 2, 3, 5, 6, 7, 8]
+    assert overlay.discs(game)[-1] == (8, 1.0, "+100")
+
+
+def test_values_out_of_range_are_refused():
+    game, _ = GAMES["tictactoe"]
+    with pytest.raises(ValueError, match="expected values from -1 to 1, got"):
+        overlay_of_values(game, after(game, "51"), np.full(9, 1.5))
+
+
+# ---- any array -----------------------------------------------------------------------------------
+
+
+def test_any_numbers_can_be_laid_over_the_cells():
+    game, _ = GAMES["tictactoe"]
+    overlay = Overlay([0, 4, np.nan, -2, 1e-9, 0.5, 3, 4, 5], title="distances")
+    found = overlay.discs(game)
+    assert [disc.cell for disc in found] == [0, 1, 3, 4, 5, 6, 7, 8]
+    assert [disc.label for disc in found] == ["0", "4", "-2", "1e-09", "0.5", "3", "4", "5"]
+    assert [round(disc.strength, 2) for disc in found] == [0, 0.8, -0.4, 0, 0.1, 0.6, 0.8, 1]
+    limited = Overlay(overlay.values, [""] * 9, limit=2)
+    assert [disc.strength for disc in limited.discs(game)] == [1, -1, 5e-10, 0.25, 1, 1, 1]
+    assert Overlay([np.nan] * 9).discs(game) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1, 2]],), r"expected finite numbers of shape \(cells,\)"),
+        (([1, np.inf],), r"expected finite numbers of shape \(cells,\)"),
+        (([1, 2], ["a"]), "expected 2 labels, got 1"),
+        (([1, 2], None, 0), "expected a limit above 0, got 0"),
+    ],
+)
+def test_what_is_no_overlay_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Overlay(*arguments)
+
+
+def test_an_overlay_of_another_board_is_refused():
+    game, _ = GAMES["tictactoe"]
+    with pytest.raises(ValueError, match=r"expected an overlay of shape \(9,\), got \(8,\)"):
+        Overlay(np.ones(8)).discs(game)
+
+
+# ---- the numbers of the moves --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_stone_has_the_number_of_its_move(name):
+    game, _ = GAMES[name]
+    rng = np.random.default_rng(3)
+    state = base.new_state(game)
+    actions = []
+    cells = []
+    while not game.is_terminal(state):
+        actions.append(int(rng.choice(base.legal_actions(game, state))))
+        cells.append(game.cell_of(state, actions[-1]))
+        game.step(state, actions[-1])
+    numbers = move_numbers(game, actions)
+    assert [numbers[cell] for cell in cells] == list(range(1, len(cells) + 1))
+    assert np.count_nonzero(numbers) == len(cells)
+
+
+def test_a_swap_takes_the_number_along():
+    actions = notation.parse_moves(SWAP, "b1 swap c3")
+    numbers = move_numbers(SWAP, actions).reshape(5, 5)
+    assert {tuple(place): numbers[tuple(place)] for place in np.argwhere(numbers).tolist()} == {
+        (1, 0): 2,
+        (2, 2): 3,
+    }
+
+
+def test_moves_are_numbered_from_a_given_start():
+    game, _ = GAMES["tictactoe"]
+    start = notation.parse_board(game, "X../.O./...")
+    assert move_numbers(game, [8, 2], start).tolist() == [0, 0, 2, 0, 0, 0, 0, 0, 1]
+    assert start.ply == 2
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_numbers_are_written_on_their_cells(name):
+    game, moves = GAMES[name]
+    state = after(game, moves)
+    numbers = move_numbers(game, notation.parse_moves(game, moves))
+    assert np.array_equal(render_rgb(game, state, numbers=0 * numbers), render_rgb(game, state))
+    numbered = render_rgb(game, state, numbers=numbers)
+    changed = (numbered != render_rgb(game, state)).any(axis=2)
+    cells = {cell_at(game, x + 0.5, y + 0.5) for y, x in zip(*np.nonzero(changed), strict=True)}
+    assert cells == set(np.flatnonzero(numbers).tolist())
+
+
+def test_numbers_of_another_board_are_refused():
+    game, _ = GAMES["tictactoe"]
+    with pytest.raises(ValueError, match=r"expected numbers of moves of shape \(9,\)"):
+        render_rgb(game, after(game, "51"), numbers=[1, 2])
