@@ -8,7 +8,7 @@ from persons import GAMES, Broken, Lowest, Quitter, session_of, settle
 from agents.cli import main
 from agents.play import window
 from agents.play.live import LiveSession
-from agents.play.picture import LARGEST, LEAST_WIDTH, fitting_cell_size
+from agents.play.picture import LARGEST, LEAST_WIDTH, fitting_look
 from hexenv.games import connect4, gomoku, hex, tictactoe
 from hexenv.games.base import new_state
 from hexenv.render.rgb import render_rgb
@@ -214,7 +214,7 @@ def test_a_stone_is_foreseen_under_the_mouse(pygame):
     x, y = person.place_of(4)
     person.post(pygame.MOUSEMOTION, pos=(x, y), rel=(0, 0), buttons=(0, 0, 0))
     changed = np.argwhere((person.frame() != plain).any(axis=2))
-    half = person.face.picture.cell_size / 2
+    half = person.face.picture.look.cell_size / 2
     assert len(changed) > 100
     assert (abs(changed - (y, x)) <= half + 1).all()
     person.post(pygame.WINDOWLEAVE)
@@ -235,7 +235,7 @@ def test_a_winning_stone_is_foreseen_without_its_win(pygame):
     x, y = person.place_of(7)
     person.post(pygame.MOUSEMOTION, pos=(x, y), rel=(0, 0), buttons=(0, 0, 0))
     changed = np.argwhere((person.frame() != plain).any(axis=2))
-    assert (abs(changed - (y, x)) <= person.face.picture.cell_size / 2 + 1).all()
+    assert (abs(changed - (y, x)) <= person.face.picture.look.cell_size / 2 + 1).all()
     assert not person.live.session.is_over
 
 
@@ -245,7 +245,7 @@ def test_a_hint_is_seen(pygame):
     person.click_button("hint")
     assert person.live.message == "the agent would play 2 (value +0.50)"
     x, y = person.place_of(1)
-    edge = round(0.4 * person.face.picture.cell_size)
+    edge = round(0.4 * person.face.picture.look.cell_size)
     assert (person.frame()[y, x + edge] != plain[y, x + edge]).any()
 
 
@@ -307,11 +307,11 @@ def test_a_forfeit_is_shown(pygame):
     "game", [hex.new(19), hex.new(2), connect4.new(), tictactoe.new(), gomoku.new(20)], ids=repr
 )
 def test_boards_fit_the_screen(game):
-    size = fitting_cell_size(game)
-    height, width, _ = render_rgb(game, new_state(game), cell_size=size).shape
+    look = fitting_look(game)
+    height, width, _ = render_rgb(game, new_state(game), look=look).shape
     assert width <= LARGEST[0]
     assert height <= LARGEST[1]
-    assert size >= 24
+    assert look.cell_size >= 24
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -10,15 +10,15 @@ from PIL import Image, ImageDraw, ImageFont
 from agents.play.live import LiveSession
 from agents.play.words import COMMANDS, SHORT
 from hexenv.games.base import EMPTY, IN_PLAY, Game, State, clone, new_state
-from hexenv.render import rgb
+from hexenv.render.board import board_of, cell_at, cell_centers
+from hexenv.render.look import Look
+from hexenv.render.rgb import render_rgb
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 
 LARGEST: Final = (1100, 760)
 """Width and height that a board keeps to, in pixels, where its cells do not get too small."""
 CELL_SIZES: Final = range(84, 20, -4)
-WIDEST_MARGIN: Final = 1.4
-"""From the middle of the last cell to the edge of the picture, in cells."""
 LEAST_WIDTH: Final = 480
 MARGIN: Final = 12
 TEXT_SIZE: Final = 16
@@ -45,15 +45,15 @@ class Picture:
 
     Attributes:
         pointer: Where the mouse is, in pixels of the frame; beyond it before the mouse has moved.
-        cell_size: In pixels: as large as fits `LARGEST`.
+        look: How the board is drawn: as large as fits `LARGEST`.
     """
 
     def __init__(self, live: LiveSession) -> None:
         self.pointer: tuple[int, int] = (-1, -1)
         self._live = live
         self._game = live.session.game
-        self.cell_size = fitting_cell_size(self._game)
-        self._centers = rgb.cell_centers(self._game, self.cell_size)
+        self.look = fitting_look(self._game)
+        self._centers = cell_centers(self._game, self.look)
         self._board_height, self._board_width, _ = self._board_of(new_state(self._game)).shape
         self._width = max(self._board_width, LEAST_WIDTH)
         self._left = (self._width - self._board_width) // 2
@@ -68,7 +68,7 @@ class Picture:
         """The cell under a pixel of the frame."""
         if y >= self._board_height:
             return None
-        return rgb.cell_at(self._game, x - self._left, y, self.cell_size)
+        return cell_at(self._game, x - self._left, y, self.look)
 
     def button_at(self, x: int, y: int) -> str | None:
         """What the button under a pixel says to the session, a command or a choice."""
@@ -129,12 +129,12 @@ class Picture:
         return np.array(image)
 
     def _board_of(self, state: State) -> NDArray[np.uint8]:
-        return rgb.render_rgb(self._game, state, cell_size=self.cell_size)
+        return render_rgb(self._game, state, look=self.look)
 
     def _square(self, cell: int) -> tuple[slice, slice]:
         """The pixels of the board around the middle of a cell."""
         x, y = self._centers[cell]
-        half = self.cell_size / 2
+        half = self.look.cell_size / 2
         rows = slice(round(y - half), round(y + half))
         return rows, slice(round(x - half), round(x + half))
 
@@ -160,8 +160,8 @@ class Picture:
         if hint is None or hint.cell is None:
             return
         x, y = self._centers[hint.cell]
-        width = max(3, self.cell_size // 12)
-        draw.circle((x + self._left, y), 0.42 * self.cell_size, outline=HINT, width=width)
+        width = max(3, self.look.cell_size // 12)
+        draw.circle((x + self._left, y), 0.42 * self.look.cell_size, outline=HINT, width=width)
 
     def _draw_words(self, image: Image.Image, draw: ImageDraw.ImageDraw) -> None:
         """What has happened and what is waited for, below the board; long texts cover the board."""
@@ -190,13 +190,14 @@ class Picture:
         return Image.fromarray(self._board_of(state)[self._square(0)]).resize((LINE, LINE))
 
 
-def fitting_cell_size(game: Game) -> int:
-    """The largest of `CELL_SIZES` with which the board fits `LARGEST`, or the smallest of all."""
-    for size in CELL_SIZES:
-        right, bottom = rgb.cell_centers(game, size).max(axis=0) + WIDEST_MARGIN * size
-        if right <= LARGEST[0] and bottom <= LARGEST[1]:
-            return size
-    return CELL_SIZES[-1]
+def fitting_look(game: Game) -> Look:
+    """A board with the largest of `CELL_SIZES` that fits `LARGEST`, or the smallest of all."""
+    looks = [Look(cell_size=size) for size in CELL_SIZES]
+    for look in looks:
+        width, height = board_of(game, look).frame_size
+        if width <= LARGEST[0] and height <= LARGEST[1]:
+            return look
+    return looks[-1]
 
 
 def _label(word: str) -> str:

@@ -135,16 +135,9 @@ class Screen:
         parts = [
             board,
             ConditionalContainer(choices, has_choices),
-            Window(
-                FormattedTextControl(lambda: self.live.message),
-                wrap_lines=True,
-                dont_extend_height=True,
-            ),
-            Window(
-                BufferControl(self._line, [BeforeInput(lambda: f"{self.live.status}: ")]),
-                height=1,
-                style="class:status",
-            ),
+            _words(lambda: self.live.message),
+            _words(lambda: self.live.status, "class:status"),
+            Window(BufferControl(self._line, [BeforeInput("> ")]), height=1),
             Window(),
             Window(FormattedTextControl(FOOT), height=1, style="class:foot"),
         ]
@@ -242,6 +235,11 @@ class MoveCompleter(Completer):
 def _handler(function: Callable[..., None], *arguments: int) -> Callable[[KeyPressEvent], None]:
     """What a key does, without its event."""
     return lambda _: function(*arguments)
+
+
+def _words(text: Callable[[], str], style: str = "") -> Window:
+    """Lines of text, as many as it takes."""
+    return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
 
 
 def line_starts(text: str) -> list[int]:
