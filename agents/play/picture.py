@@ -180,8 +180,12 @@ class Picture:
 
     def _wrapped(self, text: str) -> list[str]:
         """The lines of a text, broken where they are wider than the frame."""
-        letters = int((self._width - 3 * MARGIN - LINE) / self._font.getlength("move") * 4)
-        return [part for line in text.splitlines() for part in textwrap.wrap(line, letters) or [""]]
+        room = self._width - 3 * MARGIN - LINE
+        found: list[str] = []
+        for line in text.splitlines():
+            letter = max(1.0, self._font.getlength(line)) / max(1, len(line))
+            found += textwrap.wrap(line, int(room / letter)) or [""]
+        return found
 
     def _small_stone(self, player: int) -> Image.Image:
         """A player's stone, as high as a line of text."""

@@ -28,6 +28,7 @@ from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.layout.utils import explode_text_fragments
 from prompt_toolkit.output import Output
+from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
 from agents.play.cursor import Cursor
@@ -102,19 +103,21 @@ class Screen:
 
     def run(self) -> None:
         """Show it until the person leaves."""
-        self._app.run(pre_run=self._begin)
+        with patch_stdout():  # what is compiled meanwhile is told beside the screen, not on it
+            self._app.run(pre_run=self._begin)
 
     def _begin(self) -> None:
         self._app.create_background_task(self._follow())
 
     async def _follow(self) -> None:
         """Bring the screen up to date with what the agent does, until the person leaves."""
+        live = self.live
         shown = None
         try:
-            while not self.live.is_closed:
-                self.live.update()
-                if (status := self.live.status) != shown:
-                    shown = status
+            while not live.is_closed:
+                live.update()
+                if (news := (live.status, live.message, live.session.moves)) != shown:
+                    shown = news
                     self._app.invalidate()
                 await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
         except Exception as error:  # of the agent: for who has called `run`
