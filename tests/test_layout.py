@@ -168,20 +168,6 @@ def test_the_core_knows_no_environment_library(module):
     assert not tops_of(module) & {"gymnasium", "pettingzoo", "pygame", "PIL", "rich", "click"}
 
 
-@pytest.mark.parametrize("module", modules_below("agents.search"))
-def test_the_search_needs_only_the_games(module):
-    ours = {name for name in imports_of(module) if name.partition(".")[0] in ("hexenv", "agents")}
-    assert all(
-        name.startswith(("agents.search", "hexenv.games")) or name == "hexenv.compiled"
-        for name in ours
-    )
-
-
-@pytest.mark.parametrize("module", SOURCES)
-def test_one_module_touches_pygame(module):
-    assert ("pygame" in tops_of(module)) == (module == "hexenv.render.window")
-
-
 @pytest.mark.parametrize("module", SOURCES)
 def test_one_module_touches_prompt_toolkit(module):
     assert ("prompt_toolkit" in tops_of(module)) == (module == "agents.play.terminal")
@@ -195,6 +181,20 @@ def test_a_persons_game_does_not_know_its_faces(module):
     faces = {"plain", "terminal", "window", "picture", "command"}
     assert not imports_of(module) & {f"agents.play.{face}" for face in faces}
     assert not any(name.startswith("hexenv.render") for name in imports_of(module))
+
+
+@pytest.mark.parametrize("module", modules_below("agents.search"))
+def test_the_search_needs_only_the_games(module):
+    ours = {name for name in imports_of(module) if name.partition(".")[0] in ("hexenv", "agents")}
+    assert all(
+        name.startswith(("agents.search", "hexenv.games")) or name == "hexenv.compiled"
+        for name in ours
+    )
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_one_module_touches_pygame(module):
+    assert ("pygame" in tops_of(module)) == (module == "hexenv.render.window")
 
 
 @pytest.mark.parametrize("module", SOURCES)
