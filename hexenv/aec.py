@@ -25,8 +25,9 @@ from hexenv.observation import (
     show,
     write_mask,
 )
-from hexenv.render.ansi import render_text
-from hexenv.render.rgb import render_rgb
+from hexenv.render.look import Look, Theme
+from hexenv.render.picture import PICTURE_MODES, render_picture
+from hexenv.render.svg import svg_image
 from hexenv.render.window import Window
 
 AGENTS: Final = ("player_0", "player_1")
@@ -39,8 +40,15 @@ class ViewOptions(TypedDict, total=False):
     """The options that all environments share: how the game is shown.
 
     Attributes:
-        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``) or
-            ``"human"`` (a window; extra `human`).
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``),
+            ``"rgb_array_list"`` (the frames of all positions since the last `render`: none when
+            nothing was played), ``"svg"`` (a document as text) or ``"human"`` (a window; extra
+            `human`). A film by PettingZoo's `RecordVideo` has the last frame three times with
+            ``"rgb_array"``, as both agents step once more when the game is over, and once with
+            ``"rgb_array_list"``.
+        theme: Colours of the pictures: ``"light"``, ``"dark"`` or ``"colorblind"``.
+        cell_size: Of the pictures: distance of neighbours in a row, 8 to 128 pixels.
+        coordinates: Whether columns and rows of the pictures are labelled.
         planes: Names of planes to add to the game's own: ``"side"``, ``"last_move"``.
         channels_first: ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
         dtype: Of the planes; int8 by default.
@@ -49,6 +57,9 @@ class ViewOptions(TypedDict, total=False):
     """
 
     render_mode: str | None
+    theme: Theme
+    cell_size: int
+    coordinates: bool
     planes: Iterable[str]
     channels_first: bool
     dtype: DTypeLike
@@ -71,6 +82,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         openings: Move lists, one of which every game begins with; `reset` draws it. None: nothing
             is played before.
         render_mode: See `ViewOptions`, as for all that follows.
+        theme: See `ViewOptions`.
+        cell_size: See `ViewOptions`.
+        coordinates: See `ViewOptions`.
         planes: See `ViewOptions`.
         channels_first: See `ViewOptions`.
         dtype: See `ViewOptions`.
@@ -79,9 +93,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     Attributes:
         game: The rules, for planners.
         actions: The actions played since `reset`.
+        look: How pictures are drawn.
     """
 
-    render_modes: ClassVar = ("human", "ansi", "rgb_array")
+    render_modes: ClassVar = ("human", *PICTURE_MODES, "rgb_array_list")
 
     def __init__(
         self,
@@ -90,18 +105,22 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         *,
         openings: Sequence[str] | None = None,
         render_mode: str | None = None,
+        theme: Theme = "light",
+        cell_size: int = 48,
+        coordinates: bool = True,
         planes: Iterable[str] = (),
         channels_first: bool = False,
         dtype: DTypeLike = np.int8,
         mask_in: Literal["both", "observation", "info"] = "both",
     ) -> None:
         super().__init__()
-        _check_render_mode(render_mode, self.render_modes)
+        check_render_mode(render_mode, self.render_modes)
         if mask_in not in ("both", "observation", "info"):
             raise ValueError(f"expected mask_in of both, observation, info, got {mask_in!r}")
         self.game = game
         self.actions: list[int] = []
         self.render_mode = render_mode
+        self.look = Look(theme, cell_size, coordinates)
         self.planes = plane_names(game, (planes,) if isinstance(planes, str) else tuple(planes))
         self.metadata = {
             "name": name,
@@ -132,6 +151,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._show: Callable[..., Any] | None = None
         self._write_mask: Callable[..., Any] | None = None
         self._window: Window | None = None
+        self._frames: list[NDArray[np.uint8]] = []  # of "rgb_array_list", since the last `render`
 
     # ---- spaces --------------------------------------------------------------------------------
 
@@ -201,6 +221,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: "Start") -> None:
+        self._frames = []
         self._bytes[:] = start.record
         self._mask[:] = start.mask
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
@@ -216,8 +237,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._bind()
         self._settle(winner, to_play)
-        if self.render_mode == "human":
-            self.render()
+        self._show_position()
 
     def starting_positions(self, options: dict[str, Any]) -> list["Start"]:
         """Where to start: the position that the options tell, or else all openings."""
@@ -283,8 +303,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.actions.append(number)
         # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
         self._settle(winner, to_play)
-        if self.render_mode == "human":
-            self.render()
+        self._show_position()
 
     def is_legal(self, action: object) -> bool:
         """Whether the agent to move may play `action`."""
@@ -366,6 +385,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin._bytes = self._bytes.copy()
         twin._states = np.ndarray(1, self._record_dtype, twin._bytes)  # faster than a view
         twin.actions = self.actions.copy()
+        twin._frames = self._frames.copy()
         twin._mask = self._mask.copy()
         twin._owns_spaces = False
         if self._rng is not None:
@@ -412,19 +432,43 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     # ---- pictures ------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """The board as `render_mode` says: a string, an ``(H, W, 3) uint8`` array, or a window."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render was called without a render_mode: nothing is shown")
-            return None
-        if self.render_mode == "ansi":
-            return render_text(self.game, self.state)
-        frame = render_rgb(self.game, self.state)
-        if self.render_mode == "rgb_array":
-            return frame
-        if self._window is None:
-            self._window = Window(self.metadata["name"], self.metadata["render_fps"])
-        self._window.show(frame)
-        return None
+        """The board as `render_mode` says.
+
+        Returns:
+            A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
+        """
+        match self.render_mode:
+            case None:
+                gymnasium.logger.warn("render was called without a render_mode: nothing is shown")
+                return None
+            case "rgb_array_list":
+                frames, self._frames = self._frames, []
+                return frames
+            case "human":
+                if self._window is None:
+                    self._window = Window(self.metadata["name"], self.metadata["render_fps"])
+                self._window.show(self._picture_as("rgb_array"))
+                return None
+            case mode:
+                return self._picture_as(mode)
+
+    def _picture_as(self, mode: str) -> Any:
+        return render_picture(self.game, self.state, mode, self.look)
+
+    def _show_position(self) -> None:
+        """Show or keep a new position, where `render_mode` says so."""
+        if self.render_mode == "human":
+            self.render()
+        elif self.render_mode == "rgb_array_list":
+            self._frames.append(self._picture_as("rgb_array"))
+
+    def _repr_svg_(self) -> str:
+        """The board, for notebooks."""
+        return self._picture_as("svg")
+
+    def _repr_html_(self) -> str:
+        """The board as an image of its own: documents in one page would share their names."""
+        return svg_image(self._repr_svg_())
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -482,7 +526,13 @@ def planes_of(observation: Observation) -> NDArray[Any]:
     return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
 
 
-def _check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
+def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
+    """Refuse a render mode that is not among the known ones, or cannot be had.
+
+    Raises:
+        ValueError: If it is not known.
+        ImportError: If it needs a library that is not installed.
+    """
     if render_mode is not None and render_mode not in known:
         raise ValueError(
             f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"

@@ -16,10 +16,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation, ViewOptions
+from hexenv.aec import AGENTS, BoardEnv, Observation, ViewOptions, check_render_mode
 from hexenv.boards import Boards, LearnerOptions
 from hexenv.games.base import State
 from hexenv.opponents import entry, resolve_opponents, with_mask
+from hexenv.render.picture import PICTURE_MODES
+from hexenv.render.svg import svg_image
 
 RULES_OF_BOARDS = tuple(LearnerOptions.__annotations__)
 
@@ -81,7 +83,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
-        "render_modes": list(BoardEnv.render_modes),
+        "render_modes": ["human", *PICTURE_MODES],
         "render_fps": 2,
     }
 
@@ -95,6 +97,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self.raw_env = make_raw_env(game, of_game)
         self._boards = Boards(self.raw_env, 1, **cast("LearnerOptions", of_learner))
         self.render_mode = self.raw_env.render_mode
+        check_render_mode(self.render_mode, self.metadata["render_modes"])
         self.observation_space = self.raw_env.observation_space(AGENTS[0])
         self.action_space = self.raw_env.action_space(AGENTS[0])
         self._has_reset = False
@@ -186,6 +189,15 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """The board as `render_mode` says; see `hexenv.aec.BoardEnv.render`."""
         self.raw_env.begin_at(self.state, ())
         return None if self.render_mode == "human" else self.raw_env.render()
+
+    def _repr_svg_(self) -> str:
+        """The board, for notebooks."""
+        self.raw_env.begin_at(self.state, ())
+        return self.raw_env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+
+    def _repr_html_(self) -> str:
+        """The board as an image of its own; see `hexenv.aec.BoardEnv`."""
+        return svg_image(self._repr_svg_())
 
     def close(self) -> None:
         """Close the window, if there is one."""

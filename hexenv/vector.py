@@ -19,12 +19,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation
+from hexenv.aec import AGENTS, BoardEnv, Observation, check_render_mode
 from hexenv.boards import Boards, LearnerOptions, Outcome
 from hexenv.games.base import whole_number
 from hexenv.opponents import resolve_opponents, with_mask
-from hexenv.render.ansi import render_text
-from hexenv.render.rgb import render_rgb
+from hexenv.render.picture import PICTURE_MODES, render_picture
 from hexenv.single import action_array, make_raw_env, split_options
 
 CELLS_PER_THREAD: Final = 200_000
@@ -137,10 +136,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._plays_both and "side" in of_learner:
             raise ValueError("expected no side without an opponent: the learner plays both")
         self.render_mode = self.raw_env.render_mode
-        if self.render_mode == "human":
-            raise ValueError('expected a render_mode of ansi, rgb_array or None, got "human"')
+        check_render_mode(self.render_mode, PICTURE_MODES)
         self.metadata = {
-            "render_modes": ["ansi", "rgb_array"],
+            "render_modes": list(PICTURE_MODES),
             "render_fps": 2,
             "autoreset_mode": self._mode,
         }
@@ -425,11 +423,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         return sum(part.boards.illegal_actions for part in self._parts)
 
     def render(self) -> tuple[Any, ...] | None:
-        """The picture of each board, as `render_mode` says: strings or RGB frames."""
+        """The picture of each board, as `render_mode` says: strings, RGB frames or documents."""
         if self.render_mode is None:
             return None
-        draw = render_text if self.render_mode == "ansi" else render_rgb
-        return tuple(draw(self.raw_env.game, state) for state in self.states)
+        game, mode, look = self.raw_env.game, self.render_mode, self.raw_env.look
+        return tuple(render_picture(game, state, mode, look) for state in self.states)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}  # threads cannot be copied

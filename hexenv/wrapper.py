@@ -87,6 +87,12 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
         twin.env = self.env.clone()
         return twin
 
+    def _repr_svg_(self) -> str:  # of names with underscores PettingZoo's wrappers hand down none
+        return self.env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+
+    def _repr_html_(self) -> str:
+        return self.env._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
     def __str__(self) -> str:
         return str(self.env)
 

@@ -29,7 +29,8 @@ VIEWS = {
     "default": {},
     "planes": {"planes": ("side", "last_move"), "channels_first": True, "dtype": np.float32},
     "mask-in-info": {"mask_in": "info", "render_mode": "ansi"},
-    "mask-in-observation": {"mask_in": "observation", "render_mode": "rgb_array"},
+    "mask-in-observation": {"mask_in": "observation", "render_mode": "rgb_array", "theme": "dark"},
+    "list-of-frames": {"render_mode": "rgb_array_list", "cell_size": 10, "coordinates": False},
 }
 
 over_copiers = pytest.mark.parametrize("copier", COPIERS.values(), ids=COPIERS)

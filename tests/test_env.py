@@ -1,10 +1,12 @@
 """The environments as PettingZoo wants them, and what ours promise beyond."""
 
+import base64
 import contextlib
 import importlib
 import io
 import itertools
 import pickle
+import re
 import warnings
 
 import gymnasium
@@ -31,7 +33,10 @@ from pettingzoo.classic.tictactoe import tictactoe
 import hexenv
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
-from hexenv.games import base
+from hexenv.games import base, notation
+from hexenv.render.look import THEMES, Look
+from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
 from hexenv.testing import record_game
 
 with warnings.catch_warnings():  # it imports one of its own games in a way that it deprecates
@@ -152,7 +157,7 @@ def test_rendering(board, options, kind, monkeypatch):
 
     caught, printed = warnings_of(lambda: render_test(constructor))
 
-    assert modes == ["human", "human", "ansi", "rgb_array"]
+    assert modes == ["human", "human", "ansi", "rgb_array", "svg", "rgb_array_list"]
     assert caught == set()
     assert printed == ""
 
@@ -171,7 +176,7 @@ def test_a_module_makes_raw_and_wrapped_environments(module):
         assert isinstance(env.unwrapped, BoardEnv)
         assert env.metadata == {
             "name": name,
-            "render_modes": ["human", "ansi", "rgb_array"],
+            "render_modes": ["human", "ansi", "rgb_array", "svg", "rgb_array_list"],
             "is_parallelizable": False,
             "render_fps": 2,
             "planes": env.unwrapped.planes,
@@ -228,7 +233,9 @@ def test_registering_twice_does_no_harm():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_mode": "svg"}, r"expected a render_mode of human, ansi, rgb_array or None"),
+        ({"render_mode": "png"}, r"expected a render_mode of human, ansi, rgb_array, svg, .* or"),
+        ({"theme": "pink"}, r"expected a theme of light, dark, colorblind, got 'pink'"),
+        ({"cell_size": 4}, r"expected a cell size from 8 to 128 pixels, got 4"),
         ({"mask_in": "observations"}, r"expected mask_in of both, observation, info"),
         ({"planes": ("side", "history")}, r"expected planes of own, .*, got 'history'"),
         ({"planes": "sides"}, r"expected planes of own, .*, got 'sides'"),
@@ -1078,6 +1085,63 @@ def test_pictures(board, kind):
     assert all(picture.shape == shape and picture.dtype == np.uint8 for picture in pictures)
     assert all(isinstance(text, str) for text in texts)
     assert len(set(texts)) == len({picture.tobytes() for picture in pictures}) == len(texts)
+
+
+@over_kinds
+def test_a_list_of_frames_has_each_position_once(kind):
+    frames, films = (
+        make("hex-3", kind, render_mode=mode) for mode in ("rgb_array", "rgb_array_list")
+    )
+    for env in (frames, films):
+        env.reset()
+    expected = [frames.render()]
+    for action in random_game(frames, np.random.default_rng(2)):
+        frames.step(action)
+        films.step(action)
+        expected.append(frames.render())
+    for _ in films.agents:  # whose game is over
+        films.step(None)
+    assert np.array_equal(films.render(), expected)
+    assert films.render() == []
+    films.reset(options={"moves": "a1 b2"})
+    films.reset()
+    assert len(films.render()) == 1  # of a game that was left nothing is shown
+    films.step(4)
+    twin = films.unwrapped.clone()
+    twin.step(0)
+    assert (len(films.render()), len(twin.render())) == (1, 2)
+
+
+@over_kinds
+@pytest.mark.parametrize("theme", THEMES)
+def test_how_pictures_look(kind, theme):
+    options = {"theme": theme, "cell_size": 20, "coordinates": False}
+    look = Look(**options)
+    for mode, draw in (("rgb_array", render_rgb), ("svg", render_svg)):
+        env = make("hex-3", kind, render_mode=mode, **options)
+        env.reset(options={"moves": "b2"})
+        raw = env.unwrapped
+        assert np.array_equal(env.render(), draw(raw.game, raw.state, look=look))
+        assert raw.look == look
+
+
+@over_kinds
+def test_notebooks_show_the_board_at_any_time(kind):
+    env = make("hex-3", kind, theme="dark")
+    assert env._repr_svg_() == board_of_moves("")
+    env.reset(options={"moves": "a1 b2"})
+    assert env._repr_svg_() == board_of_moves("a1 b2")
+    image = re.fullmatch(
+        r'<img alt="hex: X to play \(ply 2\)" src="data:image/svg\+xml;base64,(.*)">',
+        env._repr_html_(),
+    )
+    assert base64.b64decode(image[1]).decode() == env._repr_svg_()
+
+
+def board_of_moves(moves):
+    game = make("hex-3").game
+    state = notation.play(game, notation.parse_moves(game, moves))
+    return render_svg(game, state, look=Look("dark"))
 
 
 @over_kinds

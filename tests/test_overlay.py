@@ -233,7 +233,7 @@ def test_a_swap_takes_the_number_along():
     actions = notation.parse_moves(SWAP, "b1 swap c3")
     numbers = move_numbers(SWAP, actions).reshape(5, 5)
     assert {tuple(place): numbers[tuple(place)] for place in np.argwhere(numbers).tolist()} == {
-        (1, 0): 2,
+        (1, 0): 1,
         (2, 2): 3,
     }
 

@@ -13,7 +13,9 @@ from gymnasium.utils.env_checker import check_env
 from agents import UCT, GreedyAgent, RandomAgent
 from hexenv import IllegalActionError
 from hexenv.render.ansi import render_text
+from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
 from hexenv.single import SingleEnv
 
 EPISODES = 8
@@ -276,10 +278,9 @@ def test_gymnasiums_own_check_of_views(view):
 def test_gymnasiums_own_check_of_pictures(monkeypatch):
     pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setitem(SingleEnv.metadata, "render_modes", ["human", "ansi", "rgb_array"])
+    assert SingleEnv.metadata["render_modes"] == ["human", "ansi", "rgb_array", "svg"]
     env = gymnasium.make("hexenv/TicTacToe-v0", render_mode="ansi").unwrapped
     check_env(env)
-    assert env.metadata["render_modes"] == ["human", "ansi", "rgb_array"]
 
 
 @over_ids
@@ -519,7 +520,7 @@ def test_integers_of_any_kind_are_actions(kind):
         ({"illegal": "ignore"}, "expected illegal of terminate, raise, penalise, got 'ignore'"),
         ({"max_illegal": 0}, "expected max_illegal of at least 1, got 0"),
         ({"max_illegal": 1.5}, "expected a whole number of max_illegal, got 1.5"),
-        ({"render_mode": "svg"}, "expected a render_mode of"),
+        ({"render_mode": "rgb_array_list"}, "expected a render_mode of human, ansi, .*, svg or"),
         ({"mask_in": "action"}, "expected mask_in of"),
     ],
 )
@@ -908,7 +909,9 @@ def test_action_masks():
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mode", "draw"), [("ansi", render_text), ("rgb_array", render_rgb)])
+@pytest.mark.parametrize(
+    ("mode", "draw"), [("ansi", render_text), ("rgb_array", render_rgb), ("svg", render_svg)]
+)
 @over_small_boards
 def test_pictures_are_of_the_position(board, mode, draw):
     env = single(board, render_mode=mode)
@@ -917,11 +920,36 @@ def test_pictures_are_of_the_position(board, mode, draw):
     for _ in range(4):
         picture = env.render()
         assert np.array_equal(picture, draw(env.raw_env.game, env.state))
-        pictures.append(picture if mode == "ansi" else picture.tobytes())
+        pictures.append(picture if isinstance(picture, str) else picture.tobytes())
         if env.step(np.flatnonzero(env.action_masks())[0])[2]:
             break
     assert len(set(pictures)) == len(pictures) > 1
     assert env.render_mode == mode
+
+
+def test_gymnasium_lists_the_frames_of_an_episode():
+    options = {"side": "first", "theme": "dark", "cell_size": 16}
+    env = gymnasium.make("hexenv/TicTacToe-v0", render_mode="rgb_array_list", **options)
+    env.reset(seed=1)
+    expected = [env.unwrapped.render()]
+    is_over = False
+    while not is_over:
+        action = int(np.argmax(env.unwrapped.action_masks()))
+        is_over = env.step(action)[2]
+        expected.append(env.unwrapped.render())
+    assert len(expected) > 3
+    assert np.array_equal(env.render(), expected)
+    assert env.render() == []
+
+
+def test_notebooks_show_the_board_at_any_time():
+    env = single("hex-3", cell_size=16)
+    look = Look(cell_size=16)
+    assert env._repr_svg_() == render_svg(env.raw_env.game, env.state, look=look)
+    env.reset(seed=1)
+    env.step(4)
+    assert env._repr_svg_() == render_svg(env.raw_env.game, env.state, look=look)
+    assert f"(ply {env.state.ply})" in env._repr_html_()
 
 
 def test_render_without_a_mode_warns():

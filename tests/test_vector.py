@@ -13,7 +13,9 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
 from hexenv.render.ansi import render_text
+from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
 from hexenv.single import SingleEnv
 from hexenv.vector import BoardVectorEnv
 
@@ -823,7 +825,7 @@ def test_an_opponent_is_neither_taken_away_nor_added():
         ({"num_envs": 2.0}, "expected a whole number of num_envs, got 2.0"),
         ({"threads": 0}, "expected threads of at least 1, got 0"),
         ({"threads": "all"}, "expected a whole number of threads"),
-        ({"render_mode": "human"}, "expected a render_mode of ansi, rgb_array or None"),
+        ({"render_mode": "human"}, "expected a render_mode of ansi, rgb_array, svg or None"),
         ({"opponent": None, "side": "first"}, "expected no side without an opponent"),
         ({"side": "both"}, "expected a side of"),
         ({"illegal": "ignore"}, "expected illegal of"),
@@ -1052,17 +1054,20 @@ def test_masks_are_never_empty(board, mode):
 # ---- pictures, copies and the end ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mode", "draw"), [("ansi", render_text), ("rgb_array", render_rgb)])
+@pytest.mark.parametrize(
+    ("mode", "draw"), [("ansi", render_text), ("rgb_array", render_rgb), ("svg", render_svg)]
+)
 def test_pictures_are_of_every_board(mode, draw):
-    envs = vector("hex-3", 3, render_mode=mode, threads=2)
+    options = {} if mode == "ansi" else {"look": Look("dark", 16)}
+    envs = vector("hex-3", 3, render_mode=mode, threads=2, theme="dark", cell_size=16)
     envs.reset(seed=1)
     envs.step(np.argmax(envs.action_masks(), axis=1))
     pictures = envs.render()
     assert type(pictures) is tuple
     assert len(pictures) == 3
     for picture, state in zip(pictures, envs.states, strict=True):
-        assert np.array_equal(picture, draw(make("hex-3").game, state))
-    assert len({str(picture) if mode == "ansi" else picture.tobytes() for picture in pictures}) > 1
+        assert np.array_equal(picture, draw(make("hex-3").game, state, **options))
+    assert len({picture if type(picture) is str else picture.tobytes() for picture in pictures}) > 1
     assert envs.render_mode == mode
     envs.close()
 

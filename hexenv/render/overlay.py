@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexenv.games import base
-from hexenv.games.base import EMPTY, NO_ACTION, Game, State
+from hexenv.games.base import EMPTY, Game, State
 
 LEAST_SHARE = 0.005
 """The smallest share with a figure, as less would be 0 %."""
@@ -187,7 +187,7 @@ def _by_action(game: Game, values: ArrayLike) -> NDArray[np.float64]:
 def move_numbers(
     game: Game, actions: Iterable[int], start: State | None = None
 ) -> NDArray[np.int32]:
-    """With which move each stone came to its cell; after a swap of Hex the swap is move 2.
+    """With which move each stone was placed; a stone that a swap moves keeps its number.
 
     Args:
         game: The game.
@@ -199,11 +199,14 @@ def move_numbers(
     """
     state = base.new_state(game) if start is None else base.clone(game, start)
     numbers = np.zeros(game.rows * game.columns, np.int32)
+    was_empty = base.cell_owners(game, state).reshape(-1) == EMPTY
     for number, action in enumerate(actions, 1):
         game.step(state, action)
-        numbers[base.cell_owners(game, state).reshape(-1) == EMPTY] = 0
-        if (cell := game.last_cell(state)) != NO_ACTION:
-            numbers[cell] = number
+        is_empty = base.cell_owners(game, state).reshape(-1) == EMPTY
+        left = numbers[is_empty & ~was_empty]
+        numbers[was_empty & ~is_empty] = left if left.size else number
+        numbers[is_empty] = 0
+        was_empty = is_empty
     return numbers
 
 

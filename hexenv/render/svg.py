@@ -14,6 +14,7 @@ light">`` holds, in this order:
 The names in ``<defs>`` are the same in all pictures: show several on one page as images.
 """
 
+from base64 import b64encode
 from collections.abc import Iterable
 from typing import Final
 from xml.sax.saxutils import escape
@@ -81,6 +82,13 @@ def render_svg(
 def board_svg(game: Game, look: Look = DEFAULT_LOOK) -> str:
     """The empty board, with all that is needed to place stones and marks on it."""
     return svg_document(board_of(game, look), game.name, {})
+
+
+def svg_image(svg: str) -> str:
+    """A document as an HTML image, which shares no names with what is around it."""
+    encoded = b64encode(svg.encode()).decode()
+    title = svg.partition("<title>")[2].partition("</title>")[0]
+    return f'<img alt="{title}" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def theme_css(style: str, theme: Theme) -> str:
