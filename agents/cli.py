@@ -13,15 +13,13 @@ from rich.table import Table
 
 import hexenv
 from agents.accuracy_command import accuracy
-from agents.agent import Agent
 from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
 from agents.arena import GameResult, MatchSummary, OnMove, close, play_match, prepare, summarise
-from agents.doors import INTERRUPTED, clear_errors, wide_console
+from agents.doors import INTERRUPTED, clear_errors, option_of_game, wide_console
 from agents.gomocup_command import gomocup
 from agents.htp_command import htp
-from agents.human import HumanPlayer
 from agents.models import PolicyError
 from agents.naming import (
     agent_classes,
@@ -30,19 +28,12 @@ from agents.naming import (
     make_environment,
     parameters,
 )
+from agents.play.command import play
 from agents.records.command import convert
 from agents.records.directory import MatchRecords
 from agents.records.recorder import Recorder
 from agents.render_command import render
 from agents.tournament.command import tournament
-
-option_of_game = click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="An option of the game, such as board_size=7; may be repeated.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -190,36 +181,6 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
         click.echo(reason)
 
 
-@main.command()
-@click.argument("game")
-@click.argument("agent")
-@click.option(
-    "--side",
-    type=click.Choice(["first", "second"]),
-    default="first",
-    show_default=True,
-    help="Whether you move first.",
-)
-@click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
-@click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
-@option_of_game
-def play(
-    game: str, agent: str, side: str, moves: str, seed: int | None, options: tuple[str, ...]
-) -> None:
-    """Play GAME against AGENT. Moves are typed as text; 'help' says what else there is."""
-    with clear_errors():
-        env = make_environment(game, options, render_mode="ansi")
-        if not hasattr(env.unwrapped, "game"):
-            raise ValueError(f"expected a game of hexenv to play, got {game}")
-        opponent: Agent = make_agent(agent, seed)
-        env.reset(seed=seed, options={"moves": moves} if moves else None)
-        prepare(env, [opponent])
-    try:
-        HumanPlayer(env, opponent, player=0 if side == "first" else 1).run()
-    finally:
-        close([opponent])
-
-
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_all(as_json: bool) -> None:
@@ -254,6 +215,7 @@ main.add_command(convert)
 main.add_command(gomocup)
 main.add_command(htp)
 main.add_command(network)
+main.add_command(play)
 main.add_command(render)
 main.add_command(topp)
 main.add_command(tournament)

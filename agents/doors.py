@@ -1,4 +1,4 @@
-"""What the commands of the command line share: a mistake of the user's is a line, no traceback."""
+"""What the commands of the command line share; a mistake of the user's is a line, no traceback."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -9,6 +9,14 @@ from rich.console import Console
 
 INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, as shells give it."""
+
+option_of_game = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the game, such as board_size=7; may be repeated.",
+)
 
 
 def wide_console(columns: int = 80) -> Console:

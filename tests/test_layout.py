@@ -149,7 +149,7 @@ def test_alphahex_is_loaded_only_when_a_network_is():
 def test_the_command_line_needs_no_pytorch():
     code = (
         "import sys, agents.cli; from agents.naming import agent_classes; agent_classes()\n"
-        "assert not {'torch', 'safetensors', 'ray'} & set(sys.modules)"
+        "assert not {'torch', 'safetensors', 'ray', 'prompt_toolkit', 'pygame'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -175,6 +175,21 @@ def test_agents_are_imported_only_when_one_is_asked_for():
 )
 def test_the_core_knows_no_environment_library(module):
     assert not tops_of(module) & {"gymnasium", "pettingzoo", "pygame", "PIL", "rich", "click"}
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_one_module_touches_prompt_toolkit(module):
+    assert ("prompt_toolkit" in tops_of(module)) == (module == "agents.play.terminal")
+
+
+@pytest.mark.parametrize(
+    "module", ["agents.play.session", "agents.play.live", "agents.play.cursor"]
+)
+def test_a_persons_game_does_not_know_its_faces(module):
+    assert not tops_of(module) & {"click", "PIL"}
+    faces = {"plain", "terminal", "window", "picture", "command"}
+    assert not imports_of(module) & {f"agents.play.{face}" for face in faces}
+    assert not any(name.startswith("hexenv.render") for name in imports_of(module))
 
 
 @pytest.mark.parametrize("module", modules_below("agents.search"))

@@ -54,14 +54,13 @@ class Settings:
             if not isinstance(path, str) or not path:
                 raise ValueError(f"expected {key} as the name of a file, got {path!r}")
             expect_writable(key, path)
-        if self.records is not None and (
-            not isinstance(self.records, str)
-            or Path(self.records).is_file()
-            or not Path(self.records).parent.is_dir()
+        records: Any = self.records  # of a file, it may be anything
+        if records is not None and not (
+            isinstance(records, str)
+            and Path(records).parent.is_dir()
+            and not Path(records).is_file()
         ):
-            raise ValueError(
-                f"expected records as a directory in one that exists, got {self.records!r}"
-            )
+            raise ValueError(f"expected records as a directory in one that exists, got {records!r}")
         self.check_distinct(self.results, self.csv, self.plot)
         if self.plot is not None:
             check_plot(self.plot)

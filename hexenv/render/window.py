@@ -1,10 +1,38 @@
 """A window on the screen that shows frames. Only this module touches pygame, and only when used."""
 
 import os
+from collections import deque
 from types import ModuleType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+MOST_EVENTS: Final = 256
+"""Events that are kept for who asks; of a window that nobody asks, the oldest are forgotten."""
+
+
+class Click(NamedTuple):
+    """The left button of the mouse was pressed: pixels from the left and top of the frame."""
+
+    x: int
+    y: int
+
+
+class Moved(NamedTuple):
+    """The mouse has moved to a pixel; both are -1 where it has left the window."""
+
+    x: int
+    y: int
+
+
+class Key(NamedTuple):
+    """A key was pressed: the character that it types, or its name, as in ``"escape"``."""
+
+    name: str
+
+
+Event = Click | Moved | Key
 
 
 class Window:
@@ -25,6 +53,7 @@ class Window:
 
     def __init__(self, title: str, fps: float) -> None:
         self._pygame = _import_pygame()
+        self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self._clock = self._pygame.time.Clock()
         self._is_open = True
         self.title = title
@@ -47,16 +76,46 @@ class Window:
         size = frame.shape[1::-1]
         screen = pygame.display.get_surface()
         if screen is None or screen.get_size() != size:
-            pygame.display.init()
-            screen = pygame.display.set_mode(size)
+            screen = self._open(size)
         pygame.display.set_caption(self.title)
         screen.blit(pygame.image.frombuffer(frame.tobytes(), size, "RGB"), (0, 0))
         pygame.display.flip()
         # Without fetching its events the system takes a window for one that hangs.
-        if any(event.type == pygame.QUIT for event in pygame.event.get()):
-            self.close()
-            return
-        self._clock.tick(self.fps)
+        self._fetch()
+        if self._is_open:
+            self._clock.tick(self.fps)
+
+    def events(self) -> list[Event]:
+        """What the user has done since the last call, in order; nothing before the first frame."""
+        if self._is_open and self._pygame.display.get_init():
+            self._fetch()
+        found = list(self._events)
+        self._events.clear()
+        return found
+
+    def _open(self, size: tuple[int, ...]) -> Any:
+        try:
+            self._pygame.display.init()
+            return self._pygame.display.set_mode(size)
+        except self._pygame.error as error:
+            raise OSError(f"expected a screen to open a window on, got none: {error}") from error
+
+    def _fetch(self) -> None:
+        """Take over what the system has heard from the user."""
+        pygame = self._pygame
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self.close()
+                return
+            if event.type == pygame.MOUSEBUTTONDOWN and event.button == pygame.BUTTON_LEFT:
+                self._events.append(Click(*event.pos))
+            elif event.type == pygame.MOUSEMOTION:
+                self._events.append(Moved(*event.pos))
+            elif event.type == pygame.WINDOWLEAVE:
+                self._events.append(Moved(-1, -1))
+            elif event.type == pygame.KEYDOWN:
+                typed = event.unicode if event.unicode.isprintable() else ""
+                self._events.append(Key(typed or pygame.key.name(event.key)))
 
     def close(self) -> None:
         """Close the window for good. Once more does no harm."""

@@ -1,0 +1,261 @@
+"""A game on a whole terminal: a cursor on the board, and a line to type in."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.formatted_text.utils import fragment_list_to_text
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.layout.utils import explode_text_fragments
+from prompt_toolkit.output import Output
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
+
+from agents.play.cursor import Cursor
+from agents.play.live import LiveSession
+from agents.play.session import Session
+from agents.play.words import COMMANDS, TYPED
+from hexenv.games.base import Game, new_state
+from hexenv.render.ansi import render_text
+
+HELP: Final = f"""\
+Arrow keys move the cursor, Enter plays there; below the last row are choices, if any.
+F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
+{TYPED}"""
+FOOT: Final = " arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
+STYLE: Final = Style.from_dict(
+    {
+        "cursor": "reverse bold",
+        "hint": "bg:ansigreen fg:ansiblack bold",
+        "status": "bold",
+        "foot": "reverse",
+    }
+)
+SECONDS_BETWEEN_LOOKS: Final = 0.05
+"""How often the screen looks whether the agent has found something."""
+
+
+def run(session: Session, input: Input | None = None, output: Output | None = None) -> None:
+    """Play until the person leaves.
+
+    Args:
+        session: The session.
+        input: Where keys come from; the terminal by default.
+        output: Where to draw; the terminal by default.
+
+    Raises:
+        Exception: Whatever the agent has raised, but a forfeit; the terminal is as it was.
+    """
+    Screen(LiveSession(session, HELP), input, output).run()
+
+
+class Screen:
+    """The board with a cursor, what has happened, and the line to type in.
+
+    Args:
+        live: The session.
+        input: See `run`.
+        output: See `run`.
+
+    Attributes:
+        live: The session.
+        cursor: Where arrow keys have led.
+    """
+
+    def __init__(self, live: LiveSession, input: Input | None, output: Output | None) -> None:
+        self.live = live
+        self.cursor = Cursor(live.session)
+        self._places = cell_places(live.session.game)
+        self._line = Buffer(
+            multiline=False,
+            completer=MoveCompleter(live.session),
+            complete_while_typing=True,
+            accept_handler=self._accept,
+        )
+        self._app: Application[None] = Application(
+            Layout(self._container(), focused_element=self._line),
+            key_bindings=self._bindings(),
+            style=STYLE,
+            full_screen=True,
+            input=input,
+            output=output,
+        )
+
+    def run(self) -> None:
+        """Show it until the person leaves."""
+        with patch_stdout():  # what is compiled meanwhile is told beside the screen, not on it
+            self._app.run(pre_run=self._begin)
+
+    def _begin(self) -> None:
+        self._app.create_background_task(self._follow())
+
+    async def _follow(self) -> None:
+        """Bring the screen up to date with what the agent does, until the person leaves."""
+        live = self.live
+        shown = None
+        try:
+            while not live.is_closed:
+                live.update()
+                if (news := (live.status, live.message, live.session.moves)) != shown:
+                    shown = news
+                    self._app.invalidate()
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+        except Exception as error:  # of the agent: for who has called `run`
+            self._app.exit(exception=error)
+        else:
+            self._app.exit()
+
+    # ---- what is shown -----------------------------------------------------------------------
+
+    def _container(self) -> FloatContainer:
+        board = Window(
+            FormattedTextControl(self._board, show_cursor=False, get_cursor_position=self._place),
+            always_hide_cursor=True,
+            dont_extend_height=True,
+        )
+        choices = Window(FormattedTextControl(self._choices), height=1)
+        has_choices = Condition(lambda: bool(self.live.session.choices))
+        parts = [
+            board,
+            ConditionalContainer(choices, has_choices),
+            _words(lambda: self.live.message),
+            _words(lambda: self.live.status, "class:status"),
+            Window(BufferControl(self._line, [BeforeInput("> ")]), height=1),
+            Window(),
+            Window(FormattedTextControl(FOOT), height=1, style="class:foot"),
+        ]
+        menu = Float(CompletionsMenu(max_height=8), xcursor=True, ycursor=True)
+        return FloatContainer(HSplit(parts), [menu])
+
+    def _board(self) -> StyleAndTextTuples:
+        """The board as it is shown elsewhere, with the cursor and the hint."""
+        session = self.live.session
+        text = render_text(session.game, session.state, color=True)
+        letters = explode_text_fragments(to_formatted_text(ANSI(text)))
+        starts = line_starts(fragment_list_to_text(letters))
+        hint = self.live.hint
+        if hint is not None and hint.cell is not None:
+            self._paint(letters, starts, hint.cell, "class:hint")
+        if (cell := self.cursor.cell) is not None:
+            self._paint(letters, starts, cell, "class:cursor")
+        return letters
+
+    def _paint(self, letters: StyleAndTextTuples, starts: list[int], cell: int, style: str) -> None:
+        """Give a cell's symbol, and the gaps that it has on its sides, another style."""
+        line, column = self._places[cell]
+        middle = starts[line] + column
+        for at in range(middle - 1, middle + 2):
+            if at < len(letters) and letters[at][1] != "\n":
+                letters[at] = (f"{letters[at][0]} {style}", letters[at][1])
+
+    def _place(self) -> Point:
+        """What has to be seen where the terminal is smaller than the board."""
+        cell = self.cursor.cell
+        line, column = self._places[-1 if cell is None else cell]
+        return Point(column, line)
+
+    def _choices(self) -> StyleAndTextTuples:
+        session = self.live.session
+        shown: StyleAndTextTuples = []
+        for action in session.choices:
+            hinted = self.live.hint is not None and self.live.hint.action == action
+            style = "class:hint" if hinted else ""
+            if action == self.cursor.choice:
+                style += " class:cursor"
+            shown += [(style, f"[{session.text(action)}]"), ("", " ")]
+        return shown
+
+    # ---- keys --------------------------------------------------------------------------------
+
+    def _bindings(self) -> KeyBindings:
+        keys = KeyBindings()
+        is_empty = Condition(lambda: not self._line.text)
+        steps = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+        for key, step in steps.items():
+            keys.add(key, filter=is_empty)(_handler(self.cursor.move, *step))
+        for key in ("enter", "space"):
+            keys.add(key, filter=is_empty)(_handler(self._play))
+        keys.add("?", filter=is_empty)(_handler(self.live.show_help))
+        keys.add("f1")(_handler(self.live.show_help))
+        keys.add("f2")(_handler(self.live.ask))
+        keys.add("f3")(_handler(self.live.show_moves))
+        keys.add("c-z")(_handler(self.live.undo))
+        for key in ("c-c", "c-d", "c-q"):
+            keys.add(key)(_handler(self.live.leave))
+        return keys
+
+    def _play(self) -> None:
+        self.live.play(self.cursor.action)
+
+    def _accept(self, line: Buffer) -> bool:
+        """Do what was typed; the line is empty afterwards."""
+        self.live.say(line.text)
+        return False
+
+
+class MoveCompleter(Completer):
+    """Completes words to legal moves and commands.
+
+    Args:
+        session: The session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        typed = document.text_before_cursor.lower()
+        if not typed:  # the arrow keys are the cursor's then
+            return
+        moves = [self._session.text(action) for action in self._session.legal_actions]
+        for word in [*moves, *COMMANDS]:
+            if word.startswith(typed) and word != typed:
+                yield Completion(word, -len(typed))
+
+
+def _handler(function: Callable[..., None], *arguments: int) -> Callable[[KeyPressEvent], None]:
+    """What a key does, without its event."""
+    return lambda _: function(*arguments)
+
+
+def _words(text: Callable[[], str], style: str = "") -> Window:
+    """Lines of text, as many as it takes."""
+    return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
+
+
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text begin."""
+    return [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
+
+
+def cell_places(game: Game) -> list[tuple[int, int]]:
+    """The line and column of every cell in the board's text, where each is a dot at the start."""
+    lines = render_text(game, new_state(game)).splitlines()
+    return [
+        (number, column)
+        for number, line in enumerate(lines)
+        for column, letter in enumerate(line)
+        if letter == "."
+    ]

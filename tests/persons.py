@@ -1,0 +1,74 @@
+"""Sessions for the tests of a person's games, and agents that are easily foreseen."""
+
+import threading
+import time
+
+import numpy as np
+
+from agents.agent import ForfeitError, Statistics
+from agents.naming import make_environment
+from agents.play.session import Session
+from agents.records import Recorder
+
+GAMES = {
+    "hex": ("hex", ("board_size=3",)),
+    "hex-swap": ("hex", ("board_size=3", "swap=true")),
+    "connect4": ("connect4", ("rows=4", "columns=5", "connect=3")),
+    "tictactoe": ("tictactoe", ()),
+    "gomoku-swap2": ("gomoku", ("board_size=6", "opening=swap2")),
+}
+
+
+class Lowest:
+    """Plays the lowest legal action, and finds it worth a half."""
+
+    def __init__(self):
+        self.statistics = None
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        assert self.gate.wait(10)
+        mask = env.unwrapped.observe(env.agent_selection)["action_mask"]
+        action = int(mask.nonzero()[0][0])
+        visits = np.zeros(len(mask), np.int64)
+        visits[action] = 7
+        self.statistics = Statistics(visits, visits / 14, [action], 7, 0.0)
+        return action
+
+
+class Quitter(Lowest):
+    def act(self, env):
+        raise ForfeitError("its engine crashed")
+
+
+class Cheat(Lowest):
+    def act(self, env):
+        return 99
+
+
+class Broken(Lowest):
+    def act(self, env):
+        raise RuntimeError("no idea")
+
+
+def session_of(name="tictactoe", moves="", player=0, agent=None, recorded=False):
+    game, options = GAMES[name]
+    env = make_environment(game, options)
+    env.reset(options={"moves": moves} if moves else None)
+    agent = agent or Lowest()
+    recorder = Recorder(game, options, ("person", "lowest"), (None, agent)) if recorded else None
+    return Session(env, agent, player, recorder)
+
+
+def settle(live):
+    """Wait until the agent has nothing to look for."""
+    for _ in range(1000):
+        live.update()
+        if "thinking" not in live.status:
+            return
+        time.sleep(0.002)
+    raise AssertionError("the agent thinks forever")

@@ -1,0 +1,265 @@
+"""A person's game on a whole terminal, by the keys that a terminal sends."""
+
+import threading
+import time
+
+import pytest
+from click.testing import CliRunner
+from persons import GAMES, Broken, Lowest, session_of
+
+from agents.cli import main
+from agents.play import command
+from hexenv.games.base import legal_actions
+from hexenv.render.ansi import render_text
+
+pytest.importorskip("prompt_toolkit", reason="the extra human is not installed")
+
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import fragment_list_to_text
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agents.play import terminal
+from agents.play.live import LiveSession
+
+ENTER, UNDO, QUIT = "\r", "\x1a", "\x03"
+UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
+F1, F2, F3 = "\x1bOP", "\x1bOQ", "\x1bOR"
+
+
+class Typist:
+    """Types into a screen that runs in this thread, from another one."""
+
+    def __init__(self, session):
+        self.live = LiveSession(session, terminal.HELP)
+        self.problem = None
+
+    def run(self, steps):
+        """Run the screen while a generator types: it yields keys, and goes on when all is quiet."""
+        with create_pipe_input() as pipe:
+            screen = terminal.Screen(self.live, pipe, DummyOutput())
+            typing = threading.Thread(target=self.type_all, args=(pipe, steps(screen)))
+            typing.start()
+            screen.run()
+            typing.join()
+        if self.problem is not None:
+            raise self.problem
+        return self.live.session
+
+    def type_all(self, pipe, steps):
+        try:
+            for keys in steps:
+                before = self.state()
+                pipe.send_text(keys)
+                self.wait(before, keys)
+        except BaseException as problem:
+            self.problem = problem
+        if not self.live.is_closed:
+            pipe.send_text(QUIT)
+
+    def state(self):
+        live = self.live
+        return (live.message, live.session.moves, live.hint, live.is_closed)
+
+    def wait(self, before, keys):
+        """Until the keys have changed something, and the agent is not thinking.
+
+        The arrows change only the cursor: what follows them is worth waiting for.
+        """
+        if keys.startswith("\x1b["):
+            return
+        until = time.monotonic() + 20
+        while self.state() == before or not self.is_quiet():
+            assert time.monotonic() < until, f"nothing came of {keys!r}"
+            time.sleep(0.005)
+
+    def is_quiet(self):
+        live = self.live
+        is_waited_for = live.session.is_over or live.session.is_persons_turn
+        return live.is_closed or (is_waited_for and "thinking" not in live.status)
+
+
+def typed(session, *keys):
+    """The session after these keys, and then the quit."""
+
+    def steps(screen):
+        yield from keys
+
+    typist = Typist(session)
+    typist.run(steps)
+    return typist.live
+
+
+def test_arrows_and_enter_play():
+    session = typed(session_of(), ENTER, UP + UP + RIGHT + RIGHT, ENTER).session
+    assert session.moves == "5132"
+    assert session.result == "stopped"
+
+
+def test_moves_and_commands_are_typed():
+    live = typed(session_of(), "5" + ENTER, "undo" + ENTER, "9" + ENTER, "moves" + ENTER)
+    assert (live.session.moves, live.message) == ("91", "91")
+    live = typed(session_of(), "5" + ENTER, "u" + ENTER, "3" + ENTER, UNDO, F3)
+    assert (live.session.moves, live.message) == ("", "none yet")
+
+
+def test_while_something_is_typed_arrows_are_the_lines():
+    session = typed(session_of("hex"), "3" + LEFT + "a" + ENTER).session
+    assert session.moves == "a3 a1"
+
+
+@pytest.mark.parametrize("quit", ["q" + ENTER, "quit" + ENTER, "\x03", "\x04", "\x11"])
+def test_many_ways_to_leave(quit):
+    live = typed(session_of(), "5" + ENTER, quit)
+    assert live.is_closed
+    assert live.session.moves == "51"
+
+
+def test_a_taken_cell_is_said_and_nothing_changes():
+    live = typed(session_of(), ENTER, ENTER)
+    assert live.message == "illegal action 4: 5 is taken (ply 2)"
+    assert live.session.moves == "51"
+
+
+@pytest.mark.parametrize("keys", [F1, "?", "help" + ENTER])
+def test_help_says_what_keys_do(keys):
+    live = typed(session_of("hex-swap", "b2", player=1), keys)
+    for word in ("Arrow keys", "Ctrl-Z undo", "Type a move", "  swap", "  undo"):
+        assert word in live.message
+
+
+def test_choices_are_reached_by_arrows_and_by_text():
+    for keys in ((DOWN * 3, ENTER), ("swap" + ENTER,), ("s" + ENTER,)):
+        session = typed(session_of("hex-swap", "a2", player=1), *keys).session
+        assert session.moves.startswith("a2 swap")
+
+
+def test_a_hint_is_painted_where_the_agent_would_play():
+    found = {}
+
+    def steps(screen):
+        yield F2
+        found["hint"] = screen.live.hint
+        found["painted"] = [
+            number for number, (style, *_) in enumerate(screen._board()) if "class:hint" in style
+        ]
+
+    Typist(session_of("hex", "a1 b2")).run(steps)
+    assert found["hint"].text == "the agent would play b1 (value +0.50)"
+    text = render_text(session_of("hex").game, session_of("hex", "a1 b2").state)
+    line = text.splitlines()[2]
+    start = text.index(line) + line.index(".")
+    assert found["painted"] == [start - 1, start, start + 1]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_cursor_is_painted_on_its_cell(name):
+    session = session_of(name)
+    screen = terminal.Screen(LiveSession(session, ""), None, DummyOutput())
+    assert fragment_list_to_text(screen._board()) == render_text(session.game, session.state)
+    assert len(screen._places) == session.game.rows * session.game.columns
+    painted = [letter for style, letter, *_ in screen._board() if "class:cursor" in style]
+    assert painted[1] == "."
+    screen.live.play(screen.cursor.action)
+    cells = {
+        cell for cell in range(len(screen._places)) if session.game.owner(session.state, cell) == 0
+    }
+    line, column = screen._places[cells.pop()]
+    assert render_text(session.game, session.state).splitlines()[line][column] == "X"
+
+
+def test_completion_offers_legal_moves_and_commands():
+    session = session_of("gomoku-swap2", "c3 d4 d3", player=1)
+
+    def offered(text):
+        completer = terminal.MoveCompleter(session)
+        return [found.text for found in completer.get_completions(Document(text), None)]
+
+    assert offered("") == []
+    assert offered("d") == ["d6", "d5", "d2", "d1"]
+    assert offered("s") == ["swap"]
+    assert offered("p") == ["place_two"]
+    assert offered("h") == ["hint", "help"]
+    assert offered("quit") == []
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_is_played_to_its_end(name):
+    def steps(screen):
+        session = screen.live.session
+        taken_back = False
+        while not session.is_over:
+            yield session.text(legal_actions(session.game, session.state)[-1]) + ENTER
+            if not taken_back:
+                taken_back = True
+                yield UNDO
+                assert session.moves == ""
+        yield UNDO
+        assert not session.is_over
+        yield session.text(legal_actions(session.game, session.state)[-1]) + ENTER
+
+    session = Typist(session_of(name)).run(steps)
+    assert session.is_over
+    assert session.result in ("you have won", "the agent has won", "a draw")
+
+
+def test_quitting_does_not_wait_for_the_agent():
+    agent = Lowest()
+    agent.gate.clear()
+    with create_pipe_input() as pipe:
+        pipe.send_text(ENTER + QUIT)
+        session = session_of(agent=agent)
+        terminal.run(session, pipe, DummyOutput())
+    assert (session.moves, session.result) == ("5", "stopped")
+    agent.gate.set()
+
+
+def test_an_error_of_the_agent_ends_the_screen():
+    with create_pipe_input() as pipe:
+        pipe.send_text(ENTER)
+        with pytest.raises(RuntimeError, match="no idea"):
+            terminal.run(session_of(agent=Broken()), pipe, DummyOutput())
+
+
+# ---- which face it is ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def terminals(monkeypatch):
+    """As if there were a terminal; what is shown on it is named."""
+    shown = []
+    monkeypatch.setattr(command, "is_terminal", lambda: True)
+    monkeypatch.setattr(terminal, "run", lambda session: shown.append("cursor"))
+    monkeypatch.setattr(command.plain, "run", lambda session: shown.append("plain"))
+    return shown
+
+
+def test_on_a_terminal_there_is_a_cursor(terminals):
+    result = CliRunner().invoke(main, ["play", "tictactoe", "random"])
+    assert terminals == ["cursor"]
+    assert result.stdout == "stopped\nmoves: \n"
+
+
+def test_plain_is_asked_for(terminals):
+    assert CliRunner().invoke(main, ["play", "tictactoe", "random", "--plain"]).exit_code == 0
+    assert terminals == ["plain"]
+
+
+def test_without_the_extra_it_is_plain_with_a_word_of_advice(terminals, monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["play", "tictactoe", "random"])
+    assert terminals == ["plain"]
+    assert result.stderr == 'for cursor keys: pip install "hexenv[human]"\n'
+
+
+def test_a_window_needs_the_extra(terminals, monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["play", "tictactoe", "random", "--window"])
+    assert result.exit_code == 2
+    assert '--window needs pygame: pip install "hexenv[human]"' in result.stderr
+
+
+def test_one_face_at_a_time():
+    result = CliRunner().invoke(main, ["play", "tictactoe", "random", "--plain", "--window"])
+    assert result.exit_code == 2
+    assert "expected one of --window and --plain, got both" in result.stderr
