@@ -960,7 +960,7 @@ def test_render_without_a_mode_warns():
 
 
 def test_an_unknown_option_is_refused_with_those_there_are():
-    known = "expected an option of render_mode, planes, .*, opponent, side, .*, got 'oponent'"
+    known = "expected an option of render_mode, theme, .*, opponent, side, .*, got 'oponent'"
     with pytest.raises(TypeError, match=known):
         single(oponent="random")
 
