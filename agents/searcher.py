@@ -21,6 +21,7 @@ from agents.search.tree import (
     keep_subtree,
     new_tree,
 )
+from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 
 
@@ -121,6 +122,24 @@ class Run(NamedTuple):
     search: Callable[[int], int]
     """Runs so many simulations; returns how many it ran."""
     tree: Tree
+
+
+class MachineCode:
+    """The compiled search of an agent. Looking all types up takes longer than a short search."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[type, ...], Callable[..., int]] = {}
+
+    def of(self, kernel: CompiledFunction, arguments: tuple[Any, ...]) -> Callable[..., int]:
+        """What a kernel is compiled to for some arguments, of which the first is the game."""
+        game = cast("tuple[Any, ...]", arguments[0])
+        kinds = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
+        if kinds not in self._known:
+            code = kernel.specialise(*arguments)
+            if not {bool, int, float, str}.issuperset(kinds[1:]):
+                return code
+            self._known[kinds] = code
+        return self._known[kinds]
 
 
 def played_since(view: View, last: Position | None, tree: Tree | None) -> tuple[int, ...] | None:

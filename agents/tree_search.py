@@ -14,20 +14,14 @@ from agents.budget import shares, spend
 from agents.gomoku.opening_play import after_opening, opening_action
 from agents.gomoku.view import pattern_view, with_patterns
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.root import (
-    FINAL_MOVES,
-    choose,
-    is_decided,
-    line_statistics,
-    root_statistics,
-)
+from agents.root import FINAL_MOVES, choose, is_decided, line_statistics, root_statistics
 from agents.saved import expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.mcts import Variant, compiled_search, with_memory
 from agents.search.solver import SOLVERS
 from agents.search.tree import Tree
-from agents.searcher import LoadedTrees, Position, Run, Searcher, played_since
+from agents.searcher import LoadedTrees, MachineCode, Position, Run, Searcher, played_since
 from agents.threats import ThreatSolver
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
@@ -150,7 +144,7 @@ class TreeSearchAgent:
         self.route = route
         self.statistics: Statistics | None = None
         self._loaded: LoadedTrees | None = None
-        self._known_code: dict[tuple[type, ...], Callable[..., int]] = {}
+        self._code = MachineCode()
         self._solver: ThreatSolver | None = None
         self._start_anew(seed)
 
@@ -350,7 +344,7 @@ class TreeSearchAgent:
         arguments = (view.game, view.root, new_state_of(view), *trees, searcher.variant)
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(searcher.variant):
-            run = self._machine_code((*arguments, 0, searcher.rng))
+            run = self._code.of(self._kernel(), (*arguments, 0, searcher.rng))
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
 
@@ -363,19 +357,8 @@ class TreeSearchAgent:
         """The search."""
         return graph.compiled_search_graph if self.transpositions else compiled_search
 
-    def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., int]:
-        """The compiled search. Looking all types up takes longer than a short search."""
-        game = cast("tuple[Any, ...]", arguments[0])
-        kinds = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
-        if kinds not in self._known_code:
-            run = self._kernel().specialise(*arguments)
-            if not {bool, int, float, str}.issuperset(kinds[1:]):
-                return run
-            self._known_code[kinds] = run
-        return self._known_code[kinds]
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known_code": {}, "_solver": None}
+        return {**self.__dict__, "_code": MachineCode(), "_solver": None}
 
     def _search(self, runs: Sequence[Run], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""
