@@ -1,11 +1,7 @@
 """A game of your own in one file: TicTacToe on a tube, checked, as an environment, played by UCT.
 
-The left and the right edge of the board meet, so that a line may run around the tube. Where Python
-finds this file, as here or on its path, all else has the game, too, and compiles it once (in
-`__main__`, in every process):
-
-    hexenv match own_game:env uct greedy
-    hexenv.vector.BoardVectorEnv("own_game:raw_env", num_envs=1024)
+The left and the right edge of the board meet, so that a line may run around the tube. In a module
+of its own the game would be compiled once; here, in `__main__`, it is in every process.
 """
 
 from collections.abc import Iterator
@@ -144,19 +140,20 @@ def images(cells: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
         yield from (turned, turned[::-1], turned[:, ::-1], turned[::-1, ::-1])
 
 
-def raw_env(columns: int = 5, **view: Unpack[ViewOptions]) -> BoardEnv:
-    """TicTacToe on a tube of so many columns, 3 to 10."""
-    if not 3 <= columns <= 10:
-        raise ValueError(f"expected 3 to 10 columns, got {columns}")
-    return BoardEnv(Tube(columns=columns), "tube_v0", **view)
+def raw_env(rows: int = 3, columns: int = 5, **view: Unpack[ViewOptions]) -> BoardEnv:
+    """TicTacToe on a tube: two rows and three columns or more, and at most 31 cells."""
+    if rows < 2 or columns < 3 or rows * columns > 31:
+        raise ValueError(f"expected 2 x 3 cells or more, at most 31, got {rows} x {columns}")
+    return BoardEnv(Tube(rows, columns), "tube_v0", **view)
 
 
 env = with_standard_wrapper(raw_env)
 
+
 if __name__ == "__main__":
     check_game(Tube())
-    board = env(render_mode="ansi")
-    board.reset()
-    play_game(board, [UCT(simulations=2_000, seed=1), GreedyAgent(seed=2)])
-    print(board.render())
-    print("moves:", board.unwrapped.moves)
+    tube = env(render_mode="ansi")
+    tube.reset()
+    play_game(tube, [UCT(simulations=2_000, seed=1), GreedyAgent(seed=2)])
+    print(tube.render())
+    print("moves:", tube.unwrapped.moves)

@@ -1,14 +1,9 @@
-"""A variant of the search in ten lines: another selection rule, compiled with all the rest.
-
-Where Python finds this file, commands have it by its name:
-
-    hexenv match connect4 own_selection.agent:simulations=500 uct
-"""
+"""A variant of the search in ten lines: another selection rule, compiled with all the rest."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
-from agents import UCT, TreeSearchAgent
+from agents import UCT
 from agents.arena import play_match, summarise
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
@@ -16,6 +11,7 @@ from agents.search.reward import WinLoss
 from agents.search.selection import all_first, no_extras, no_initialise
 from agents.search.simulation import no_memory, no_moves, no_update
 from agents.search.tree import Tree
+from agents.tree_search import SearchOptions, TreeSearchAgent
 from hexenv import connect4_v0
 from hexenv.compiled import compiled
 
@@ -41,13 +37,21 @@ class SqrtVisits(NamedTuple):
         return tree.value[child] + prepared / (1 + tree.visits[child])
 
 
-def agent(simulations: int = 500, seed: int | None = None) -> TreeSearchAgent:
-    """The search with this rule."""
-    variant = Variant(SqrtVisits(), Uniform(), WinLoss())
-    return TreeSearchAgent(variant, simulations=simulations, seed=seed)
+class SqrtAgent(TreeSearchAgent):
+    """The agent: `own_selection.SqrtAgent:simulations=500,c=0.3` on the command line."""
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 0.2,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        variant = Variant(SqrtVisits(c), Uniform(), WinLoss())
+        super().__init__(variant, simulations, seconds, **options)
 
 
 if __name__ == "__main__":
-    agents = [agent(), UCT(simulations=500)]
-    summary = summarise(list(play_match(connect4_v0.env(), agents, games=20)))
+    players = [SqrtAgent(simulations=500), UCT(simulations=500)]
+    summary = summarise(list(play_match(connect4_v0.env(), players, games=20)))
     print(f"against UCT: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost")

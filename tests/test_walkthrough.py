@@ -28,7 +28,7 @@ with warnings.catch_warnings():  # it imports one of its own games in a way that
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 GAME = "own_game:env"
-VARIANT = "own_selection.agent"
+VARIANT = "own_selection.SqrtAgent"
 COLUMNS = 5
 MOVES_TO_A_WIN = "7 1 6 2"
 """After these player 0 wins with 8 along the row, with 10 around the tube."""
@@ -74,9 +74,9 @@ def test_nothing_in_the_packages_knows_them():
 # ---- the game ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [3, 4, 5])
-def test_the_game_fulfils_the_contract(own_game, columns):
-    check_game(own_game.Tube(columns=columns), games=6)
+@pytest.mark.parametrize(("rows", "columns"), [(3, 5), (2, 3), (4, 4)])
+def test_the_game_fulfils_the_contract(own_game, rows, columns):
+    check_game(own_game.Tube(rows, columns), games=6)
 
 
 def test_its_moves_are_counted(own_game):
@@ -98,10 +98,10 @@ def test_it_wins_around_the_tube():
 
 
 def test_it_refuses_what_it_does_not_know():
-    with pytest.raises(ValueError, match="3 to 10 columns, got 2"):
+    with pytest.raises(ValueError, match="at most 31, got 3 x 2"):
         make_environment(GAME, ["columns=2"])
-    with pytest.raises(TypeError, match="got 'rows'"):
-        SingleEnv("own_game:raw_env", rows=4)
+    with pytest.raises(TypeError, match="got 'swap'"):
+        SingleEnv("own_game:raw_env", swap=True)
     with pytest.raises(ValueError, match="illegal action 6: 7 is taken"):
         before_a_win().unwrapped.step(6)
 
@@ -179,7 +179,7 @@ def test_the_variant_searches_it():
 @pytest.mark.parametrize("game", ["tictactoe", "connect4"])
 def test_the_variant_plays_other_games(game, own_selection):
     env = make_environment(game)
-    agents = [own_selection.agent(40), make_agent("random")]
+    agents = [own_selection.SqrtAgent(40), make_agent("random")]
     results = list(play_match(env, agents, 4, seed=2))
     assert sum(result.outcome for result in results) > 0
     assert all(result.illegal is None for result in results)
@@ -187,7 +187,7 @@ def test_the_variant_plays_other_games(game, own_selection):
 
 def test_the_variant_searches_as_its_formula_says(own_selection):
     """Of two children with equal means, the less visited one has the higher score."""
-    agent = own_selection.agent(60, seed=3)
+    agent = own_selection.SqrtAgent(60, seed=3)
     env = make_environment("tictactoe")
     env.reset()
     agent.act(env)
