@@ -207,7 +207,7 @@ class ForeignGame:
         )
 
     def legal_actions(self, state: ForeignState, out: NDArray[np.int32]) -> int:
-        actions = self._legal(state)
+        actions = self.legal(state)
         out[: len(actions)] = actions
         return len(actions)
 
@@ -223,9 +223,9 @@ class ForeignGame:
         return self._num_actions
 
     def is_terminal(self, state: ForeignState) -> bool:
-        return len(self._legal(state)) == 0
+        return len(self.legal(state)) == 0
 
-    def _legal(self, state: ForeignState) -> NDArray[Any]:
+    def legal(self, state: ForeignState) -> NDArray[Any]:
         if state.legal is None:
             state.legal = legal_actions(state.env)
         return state.legal
