@@ -32,6 +32,8 @@ class Statistics:
         seconds: Time it took, without compilation.
         proven: The outcome of the position with perfect play for the player to move, -1, 0 or 1,
             where the search has proven it; then it has ended early. Else None.
+        priors: ``(num_actions,) float64``: how likely the evaluator found each action, where the
+            search has one; they add up to 1, and hold the noise if there was any. Else None.
     """
 
     visits: NDArray[np.int64]
@@ -40,6 +42,7 @@ class Statistics:
     simulations: int
     seconds: float
     proven: int | None = None
+    priors: NDArray[np.float64] | None = None
 
 
 class ForfeitError(Exception):

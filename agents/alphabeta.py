@@ -288,7 +288,9 @@ class AlphaBeta:
         check_in_play(env)
         plain = planner_view(env, self.route)
         if self.patterns and is_opening(plain.game, plain.root):
-            return opening_action(plain, self._judge, self._rng)
+            chosen = opening_action(plain, self._judge, self._rng)
+            self.statistics = None  # what there was is of other positions than this one
+            return chosen
         return self._think(plain)
 
     def _judge(self, view: View) -> tuple[int, float]:

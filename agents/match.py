@@ -28,6 +28,7 @@ class GameResult:
         seconds: Time each agent spent choosing.
         moves: Moves each agent made.
         forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
+        clock: Time that each of the actions took to choose.
     """
 
     first: int
@@ -37,6 +38,7 @@ class GameResult:
     seconds: tuple[float, float]
     moves: tuple[int, int]
     forfeit: str | None = None
+    clock: tuple[float, ...] = ()
 
     @property
     def forfeited_by(self) -> int | None:
@@ -59,23 +61,25 @@ def play_game(
     """
     game = ForeignGame(env)
     played = ForeignState(env)
-    seconds, moves, actions = [0.0, 0.0], [0, 0], list[int]()
+    seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
     while not is_over(env):
         number = game.to_play(played) ^ first
         started = time.perf_counter()
         action, forfeit = _ask(agents[number], env)
-        seconds[number] += time.perf_counter() - started
+        taken = time.perf_counter() - started
+        seconds[number] += taken
         moves[number] += 1
         if forfeit is not None or not is_legal(env, action):
             illegal = number if forfeit is None else None
             outcome = 1 if number else -1
-            return _result(first, outcome, actions, illegal, seconds, moves, forfeit)
+            return _result(first, outcome, actions, illegal, seconds, moves, clock, forfeit)
         action = operator.index(action)  # a callable's may be NumPy's, or True
         actions.append(action)
+        clock.append(taken)
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
-    return _result(first, game.outcome(played, first), actions, None, seconds, moves)
+    return _result(first, game.outcome(played, first), actions, None, seconds, moves, clock)
 
 
 def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
@@ -126,10 +130,11 @@ def _result(
     illegal: int | None,
     seconds: list[float],
     moves: list[int],
+    clock: list[float],
     forfeit: str | None = None,
 ) -> GameResult:
     both = (seconds[0], seconds[1]), (moves[0], moves[1])
-    return GameResult(first, outcome, tuple(actions), illegal, *both, forfeit)
+    return GameResult(first, outcome, tuple(actions), illegal, *both, forfeit, tuple(clock))
 
 
 def play_match(

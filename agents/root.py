@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from agents.agent import Statistics
 from agents.search import graph
+from agents.search.puct import EvaluatedExtras
 from agents.search.tree import ROOT, UNPROVEN, Tree, children
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
@@ -70,7 +71,19 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    return Statistics(visits, values, line, simulations, seconds, proven)
+    priors = root_priors(trees, num_actions)
+    return Statistics(visits, values, line, simulations, seconds, proven, priors)
+
+
+def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64] | None:
+    """The evaluator's priors of the root's actions, as `Statistics` has them."""
+    if not isinstance(trees[0].extras, EvaluatedExtras):
+        return None
+    priors = np.zeros(num_actions, np.float64)
+    for tree in trees:
+        below = children(tree, ROOT)
+        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
+    return priors
 
 
 def line_statistics(line: list[int], num_actions: int, seconds: float) -> Statistics:

@@ -179,7 +179,9 @@ class TreeSearchAgent:
         check_in_play(env)
         plain = planner_view(env, self.route)
         if self._sees_patterns and is_opening(plain.game, plain.root):
-            return opening_action(plain, self._judge, self._searchers[0].rng)
+            chosen = opening_action(plain, self._judge, self._searchers[0].rng)
+            self.statistics = None  # what there was is of other positions than this one
+            return chosen
         return self._think(plain)
 
     def _judge(self, view: View) -> tuple[int, float]:

@@ -10,5 +10,6 @@
 
 from agents.records.files import load_record, save_record
 from agents.records.record import GameRecord, Search
+from agents.records.recorder import Recorder
 
-__all__ = ["GameRecord", "Search", "load_record", "save_record"]
+__all__ = ["GameRecord", "Recorder", "Search", "load_record", "save_record"]

@@ -192,7 +192,10 @@ class GameRecord:
         for ply, action in enumerate(self.actions):
             search = self.searches[ply] if self.searches else None
             if search is not None:
-                _check_search(game, state, search, ply)
+                try:
+                    check_search(game, state, search)
+                except ValueError as error:
+                    raise ValueError(f"searches[{ply}]: {error}") from None
             game.step(state, notation.check_action(game, state, action))
         self._check_end(game.is_terminal(state), game.outcome(state, 0))
 
@@ -214,7 +217,7 @@ class GameRecord:
             )
 
 
-def _check_search(game: Game, state: State, search: Search, ply: int) -> None:
+def check_search(game: Game, state: State, search: Search) -> None:
     """Refuse a search that tells of actions which are not legal where it was made.
 
     Raises:
@@ -224,16 +227,24 @@ def _check_search(game: Game, state: State, search: Search, ply: int) -> None:
     for name in ("visits", "values", "priors"):
         for action in getattr(search, name):
             if action not in legal:
-                raise ValueError(
-                    f"expected {name} of legal actions in searches[{ply}], got {action}"
-                )
-    if search.principal_variation:
-        line = base.clone(game, state)
-        try:
-            for action in search.principal_variation:
-                game.step(line, notation.check_action(game, line, action))
-        except ValueError as error:
-            raise ValueError(f"principal_variation in searches[{ply}]: {error}") from None
+                raise ValueError(f"expected {name} of legal actions, got {action}")
+    if not search.principal_variation:
+        return
+    line = base.clone(game, state)
+    try:
+        for action in search.principal_variation:
+            game.step(line, notation.check_action(game, line, action))
+    except ValueError as error:
+        raise ValueError(f"expected a principal_variation of legal actions: {error}") from None
+
+
+def fits(game: Game, state: State, search: Search) -> bool:
+    """Whether a search may have been made in this position; see `check_search`."""
+    try:
+        check_search(game, state, search)
+    except ValueError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=32)

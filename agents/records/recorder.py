@@ -1,0 +1,186 @@
+"""Collecting the record of a game while it is played."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Statistics
+from agents.match import GameResult
+from agents.records.record import GameRecord, Search, fits, rules_of
+from hexenv.games import base
+
+
+def rounded(number: float) -> float:
+    """A number to six significant digits."""
+    return float(f"{number:.6g}")
+
+
+def search_of(statistics: Statistics) -> Search:
+    """What is kept of a search.
+
+    The value of the position is the proven outcome, or else the value of the action that the
+    principal variation begins with.
+    """
+    visited = np.flatnonzero(statistics.visits).tolist()
+    values = _by_action(statistics.values, visited, -1.0)
+    line = tuple(int(action) for action in statistics.principal_variation)
+    value = values.get(line[0]) if line else None
+    if statistics.proven is not None:
+        value = float(statistics.proven)
+    priors = {}
+    if statistics.priors is not None:
+        priors = _by_action(statistics.priors, np.flatnonzero(statistics.priors).tolist(), 0.0)
+    return Search(
+        seconds=rounded(max(0.0, statistics.seconds)),
+        simulations=int(statistics.simulations),
+        value=value,
+        visits={action: int(statistics.visits[action]) for action in visited},
+        values=values,
+        priors=priors,
+        principal_variation=line,
+        proven=statistics.proven,
+    )
+
+
+def _by_action(
+    numbers: NDArray[np.float64], actions: Sequence[int], least: float
+) -> dict[int, float]:
+    """Numbers of actions, from `least` to 1; what is no number is left out."""
+    found = {action: float(numbers[action]) for action in actions}
+    return {
+        action: rounded(min(1.0, max(least, number)))
+        for action, number in found.items()
+        if not math.isnan(number)
+    }
+
+
+class Recorder:
+    """Makes records of the games that agents play.
+
+    >>> from agents import RandomAgent
+    >>> from agents.match import play_match
+    >>> from hexenv import tictactoe_v0
+    >>> agents = [RandomAgent(), RandomAgent()]
+    >>> recorder = Recorder("tictactoe", (), ("left", "right"), agents)
+    >>> match = play_match(tictactoe_v0.env(), agents, games=2, on_move=recorder.on_move)
+    >>> records = [recorder.record(result) for result in match]
+    >>> [record.agents for record in records]
+    [('left', 'right'), ('right', 'left')]
+
+    Args:
+        game: The game, as in `GameRecord`.
+        options: Its options.
+        names: What the two agents are called.
+        agents: The two agents, whose `statistics` are kept; one that has none may be None.
+    """
+
+    def __init__(
+        self, game: str, options: Sequence[str], names: Sequence[str], agents: Sequence[Any]
+    ) -> None:
+        self._game, self._options = game, tuple(options)
+        self._names = names
+        self._agents = agents
+        self._searches: list[Search | None] = []
+        self._seconds: list[float | None] = []
+        self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
+
+    def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
+        """Note a move: the `on_move` of `agents.match.play_game` and `play_match`.
+
+        Args:
+            env: The environment after the move.
+            number: Of the agent that made it.
+            action: The move.
+            seconds: Time it took, for whoever plays without `play_game`.
+        """
+        statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
+        is_old = statistics is self._known[number]
+        self._known[number] = statistics
+        self._searches.append(None if statistics is None or is_old else search_of(statistics))
+        self._seconds.append(None if seconds is None else rounded(seconds))
+
+    def take_back(self, moves: int = 1) -> None:
+        """Forget the last moves."""
+        kept = max(0, len(self._searches) - moves)
+        del self._searches[kept:], self._seconds[kept:]
+
+    def record(
+        self, result: GameResult, *, seed: int | None = None, opening: Sequence[int] = ()
+    ) -> GameRecord:
+        """The record of a game that `play_game` has played; the next one begins afresh.
+
+        Args:
+            result: What it returned.
+            seed: What the environment was reset with.
+            opening: The actions that had been played before.
+        """
+        self._seconds = [rounded(seconds) for seconds in result.clock]
+        return self._finish(
+            (*opening, *result.actions),
+            result.first,
+            outcome=result.outcome * (-1 if result.first else 1),
+            reason=reason_of(result),
+            seed=seed,
+        )
+
+    def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
+        """The record of a game in an environment of `hexenv` that somebody else has played.
+
+        It may go on: nothing is forgotten.
+
+        Args:
+            env: The environment, begun from its starting position and a list of moves.
+            first: Which of the agents plays for player 0.
+            **about: `outcome` and `reason` of a game that the rules have not ended, and `seed`.
+        """
+        searches, seconds = self._searches.copy(), self._seconds.copy()
+        try:
+            return self._finish(tuple(env.unwrapped.actions), first, **about)
+        finally:
+            self._searches, self._seconds = searches, seconds
+
+    def _finish(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
+        count = min(len(self._searches), len(actions))
+        searches, seconds = self._searches[:count], self._seconds[:count]
+        self._searches, self._seconds = [], []
+        opening = len(actions) - count
+        return GameRecord.of(
+            self._game,
+            self._options,
+            actions,
+            agents=(self._names[first], self._names[1 - first]),
+            opening=opening,
+            seconds=(None,) * opening + tuple(seconds) if any(seconds) else (),
+            searches=self._fitting(actions, [None] * opening + searches),
+            **about,
+        )
+
+    def _fitting(
+        self, actions: Sequence[int], searches: Sequence[Search | None]
+    ) -> tuple[Search | None, ...]:
+        """The searches, but for those that some agent has made of another position."""
+        if not any(searches):
+            return ()
+        if ":" in self._game:
+            return tuple(searches)
+        rules = rules_of(self._game, self._options)
+        state = base.new_state(rules)
+        found: list[Search | None] = []
+        for action, search in zip(actions, searches, strict=True):
+            found.append(search if search is not None and fits(rules, state, search) else None)
+            rules.step(state, action)
+        return tuple(found)
+
+
+def reason_of(result: GameResult | Any) -> str | None:
+    """Why a game ended otherwise than by its rules, if it did.
+
+    Args:
+        result: Of a game, or anything with its `illegal` and `forfeit`.
+    """
+    if result.forfeit is not None:
+        return f"forfeit: {result.forfeit}"
+    return None if result.illegal is None else "illegal action"
