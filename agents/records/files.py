@@ -54,7 +54,12 @@ def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
 
 def as_text(record: GameRecord) -> str:
     """A record as JSON: a line for each key, and for each search."""
-    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **_as_object(record), "searches": []}
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        **_as_object(record),
+        "searches": [],
+    }
     lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in about.items()]
     entries = [_dump(None if each is None else _as_object(each)) for each in record.searches]
     if entries:

@@ -1,0 +1,60 @@
+"""Records of Connect4 as strings of columns: ``4453``, one game a line.
+
+This is the notation of Pascal Pons' solver and its test sets
+(http://blog.gamesolver.org/solving-connect-four/02-test-protocol/), whose lines have the position's
+score as a second word: it is passed over. From ten columns on, spaces are between the moves.
+
+The strings tell nothing but the moves: a game on another board than 6 x 7 has to be read again with
+its options.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from agents.records.record import GameRecord, rules_of
+from agents.records.sgf_syntax import error_at
+from hexenv.games import notation
+
+SCORE: Final = re.compile(r"[+-]?\d{1,2}", re.ASCII)
+
+
+def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]:
+    """The records of the lines of a file; empty lines are passed over.
+
+    Args:
+        text: The file.
+        options: ``key=value`` texts for the game.
+
+    Raises:
+        ValueError: With the line of what is wrong.
+    """
+    rules = rules_of("connect4", tuple(options))
+    has_games = False
+    for number, line in enumerate(text.splitlines(), 1):
+        moves = line.strip()
+        if not moves:
+            continue
+        has_games = True
+        if notation.has_short_moves(rules):
+            moves, *score = moves.split()
+            if len(score) > 1 or (score and not SCORE.fullmatch(score[0])):
+                raise error_at(number, f"expected columns such as 4453, got {line.strip()[:40]!r}")
+        try:
+            yield GameRecord.of("connect4", options, notation.parse_moves(rules, moves))
+        except ValueError as error:
+            raise error_at(number, error) from None
+    if not has_games:
+        raise error_at(1, "expected columns such as 4453, got an empty file")
+
+
+def write_columns(records: Sequence[GameRecord]) -> str:
+    """Games as strings of columns.
+
+    Raises:
+        ValueError: If one is not of Connect4, or has no move.
+    """
+    for record in records:
+        if record.game != "connect4" or not record.moves:
+            raise ValueError(f"expected moves of connect4, got {record.moves!r} of {record.game}")
+    return "".join(f"{record.moves}\n" for record in records)

@@ -1,0 +1,145 @@
+"""Files of games in the formats of the field, told apart by their suffix.
+
+| Suffix | |
+|---|---|
+| `.json` | a record, see `agents.records.files` |
+| `.sgf` | Hex and Gomoku, see `agents.records.sgf`; one game or more |
+| `.psq` | Gomoku, see `agents.records.psq` |
+| `.txt` | Connect4 as strings of columns, see `agents.records.columns`; one game or more |
+| `.npz` | the games of an iteration of `hexenv train`; only read |
+| none | a directory of records; what is written is `000001.json`, `000002.json`, ... |
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from agents.files import replacing
+from agents.records.columns import read_columns, write_columns
+from agents.records.files import as_text, load_record, read_text
+from agents.records.psq import read_psq, write_psq
+from agents.records.record import GameRecord
+from agents.records.sgf import read_sgf, write_sgf
+from agents.records.training import read_training_games
+
+MOST_FILES: Final = 999_999
+"""Of a directory; their names have six digits."""
+
+
+def load_games(
+    path: str | os.PathLike[str], game: str | None = None, options: Sequence[str] = ()
+) -> Iterator[GameRecord]:
+    """The records of a file or a directory.
+
+    Args:
+        path: See the module for the suffixes.
+        game: The game, for files that do not say.
+        options: ``key=value`` texts for the game, where a file does not say.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no such file; with the line, or the key, and the reason.
+    """
+    source = Path(path)
+    if source.is_dir():
+        paths = sorted(source.glob("*.json"))
+        if not paths:
+            raise ValueError(f"{path}: expected a directory with records, got none there")
+        return map(load_record, paths)
+    suffix = source.suffix.lower()
+    if suffix == ".json":
+        return iter([load_record(source)])
+    if suffix == ".npz":
+        return read_training_games(source, game, options)
+    if suffix not in READERS:
+        known = ", ".join((".json", *READERS, ".npz"))
+        raise ValueError(f"{path}: expected a file of {known}, got {suffix or 'none'}")
+    return _named(source, READERS[suffix](read_text(source), game, options))
+
+
+def _named(path: Path, records: Iterator[GameRecord]) -> Iterator[GameRecord]:
+    """Records, with the file's name before what is wrong with it."""
+    try:
+        yield from records
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _expect(wanted: str, game: str | None) -> None:
+    if game not in (None, wanted):
+        raise ValueError(f"expected the game {wanted}, got {game}")
+
+
+def _read_psq(text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
+    _expect("gomoku", game)
+    yield read_psq(text, options)
+
+
+def _read_columns(text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
+    _expect("connect4", game)
+    return read_columns(text, options)
+
+
+READERS: Final[dict[str, Callable[[str, str | None, Sequence[str]], Iterator[GameRecord]]]] = {
+    ".sgf": read_sgf,
+    ".psq": _read_psq,
+    ".txt": _read_columns,
+}
+"""What reads a format of the field, by suffix."""
+
+
+def _the_one(records: Sequence[GameRecord]) -> GameRecord:
+    if len(records) != 1:
+        raise ValueError(f"expected one game, got {len(records)}: name a directory for them")
+    return records[0]
+
+
+WRITERS: Final[dict[str, Callable[[Sequence[GameRecord]], str]]] = {
+    ".json": lambda records: as_text(_the_one(records)),
+    ".sgf": write_sgf,
+    ".psq": lambda records: write_psq(_the_one(records)),
+    ".txt": write_columns,
+}
+"""What writes a format, by suffix."""
+
+
+def save_games(
+    records: Iterable[GameRecord], path: str | os.PathLike[str], force: bool = False
+) -> int:
+    """Write games, and return how many.
+
+    Args:
+        records: The games.
+        path: A file with a suffix of the module's table, or a directory, which is made.
+        force: Whether what is there may be replaced.
+
+    Raises:
+        FileExistsError: If something is there; nothing is written.
+        OSError: If it cannot be written; what was there is as it was.
+        ValueError: If the format has no form for a game; nothing is written.
+    """
+    target, games = Path(path), list(records)
+    if target.is_dir() or not target.suffix:
+        texts = {record_path(target, n): as_text(r) for n, r in enumerate(games, 1)}
+    elif target.suffix.lower() in WRITERS:
+        texts = {target: WRITERS[target.suffix.lower()](games)}
+    else:
+        known = ", ".join(WRITERS)
+        raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
+    for found in texts:
+        if found.exists() and not force:
+            raise FileExistsError(17, "is there already", str(found))
+    if target not in texts:
+        target.mkdir(exist_ok=True)
+    for found, text in texts.items():
+        with replacing(found) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+    return len(games)
+
+
+def record_path(directory: str | os.PathLike[str], number: int) -> Path:
+    """The file of a game by its number, from 1."""
+    if not 1 <= number <= MOST_FILES:
+        raise ValueError(f"expected at most {MOST_FILES} games in a directory, got {number}")
+    return Path(directory) / f"{number:06}.json"

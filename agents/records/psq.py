@@ -1,0 +1,127 @@
+"""Records of Gomoku as ``.psq``, the files of Piskvork, the manager of Gomocup.
+
+The first line is ``Piskvorky 15x15, 11:11, 0``: columns and rows, the levels of the two players (0
+for a person), and which of them begins. A line ``x,y,milliseconds`` for each move follows, from 1
+at the top left; then, in tournaments, a line with the name of each player; then a number, which
+says how the game ended (its meaning is Piskvork's own and not read), and in Gomocup's archives
+sometimes one more with the rule: ``1,Freestyle``. See https://github.com/plastovicka/Piskvork.
+
+What the rules do not tell of the outcome is lost, as are seed, searches and openings; times are
+kept to the millisecond. The rule must be told again where a game is read that is not freestyle.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agents.records.options import options_text
+from agents.records.record import GameRecord, rules_of
+from agents.records.sgf import check_plain
+from agents.records.sgf_syntax import error_at
+from hexenv.games import base, notation
+from hexenv.games.gomoku import RULES
+
+HEADER: Final = re.compile(r"Piskvorky\s+(\d{1,3})x(\d{1,3}),\s*-?\d+:-?\d+,\s*([01])", re.ASCII)
+MOVE: Final = re.compile(r"(\d{1,3}),(\d{1,3})(?:,(\d{1,12}))?", re.ASCII)
+NO_CODE: Final = "-1"
+
+
+def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
+    """The record of a file.
+
+    Args:
+        text: The file.
+        options: ``key=value`` texts for the game, before what the file says.
+
+    Raises:
+        ValueError: With the line of what is wrong.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    while lines and not lines[-1]:
+        lines.pop()
+    header = HEADER.fullmatch(lines[0]) if lines else None
+    if header is None:
+        got = lines[0][:40] if lines else ""
+        raise error_at(1, f"expected a header Piskvorky 15x15, 11:11, 0, got {got!r}")
+    moves = _leading_moves(lines)
+    names, rule = _footer(lines, len(moves) + 1)
+    said: dict[str, Any] = {"board_size": (int(header[2]), int(header[1])), "rule": rule}
+    given = {option.partition("=")[0] for option in options}
+    told = {key: value for key, value in said.items() if key not in given}
+    options = (*options_text("gomoku", told), *options)
+    first = int(header[3])
+    seconds = tuple(int(move[3] or 0) / 1000 for move in moves)
+    return GameRecord.of(
+        "gomoku",
+        options,
+        _actions(moves, options),
+        agents=(names[first], names[1 - first]),
+        seconds=seconds if any(seconds) else (),
+    )
+
+
+def _leading_moves(lines: Sequence[str]) -> list[re.Match[str]]:
+    """The moves, which follow the header."""
+    moves: list[re.Match[str]] = []
+    for line in lines[1:]:
+        move = MOVE.fullmatch(line)
+        if move is None:
+            break
+        moves.append(move)
+    return moves
+
+
+def _actions(moves: Sequence[re.Match[str]], options: Sequence[str]) -> list[int]:
+    """The actions of the moves, checked against the rules."""
+    try:
+        rules = rules_of("gomoku", tuple(options))
+    except ValueError as error:
+        raise error_at(1, error) from None
+    state = base.new_state(rules)
+    actions: list[int] = []
+    for number, move in enumerate(moves, 2):
+        column, row = int(move[1]) - 1, int(move[2]) - 1
+        try:
+            if not (0 <= row < rules.rows and 0 <= column < rules.columns):
+                raise ValueError(f"expected a cell from 1,1 to {rules.columns},{rules.rows}")
+            action = row * rules.columns + column
+            actions.append(notation.check_action(rules, state, action))
+        except ValueError as error:
+            raise error_at(number, f"{error}, got {move[0]}") from None
+        rules.step(state, action)
+    return actions
+
+
+def _footer(lines: Sequence[str], begin: int) -> tuple[tuple[str, str], str]:
+    """The names of the players, and the rule."""
+    rest, rule = list(lines[begin:]), RULES[0]
+    last = re.fullmatch(r"-?\d+,(\w+)", rest[-1]) if len(rest) > 1 else None
+    if last is not None and last[1].lower() in RULES:
+        rule = last[1].lower()
+        rest.pop()
+    if len(rest) not in (1, 3) or not re.fullmatch(r"-?\d{1,9}", rest[-1]):
+        got = repr(rest[0][:40]) if rest else "the end of the file"
+        raise error_at(
+            begin + 1, f"expected a move x,y,milliseconds, or two names and a number, got {got}"
+        )
+    return ("", "") if len(rest) == 1 else (rest[0], rest[1]), rule
+
+
+def write_psq(record: GameRecord) -> str:
+    """A game as ``.psq``.
+
+    Raises:
+        ValueError: If it is of a game that the format has no form for.
+    """
+    rules: Any = record.rules()
+    if rules.name != "gomoku":
+        raise ValueError(f"expected a game of gomoku for psq, got {rules.name}")
+    check_plain(rules)
+    lines = [f"Piskvorky {rules.columns}x{rules.rows}, 0:0, 0"]
+    seconds = record.seconds or [None] * len(record.actions)
+    for action, taken in zip(record.actions, seconds, strict=True):
+        row, column = divmod(action, rules.columns)
+        lines.append(f"{column + 1},{row + 1},{round(1000 * (taken or 0))}")
+    if any(record.agents):
+        lines += [" ".join(name.split()) or "?" for name in record.agents]
+    return "\n".join([*lines, NO_CODE, ""])

@@ -1,0 +1,281 @@
+"""Records as SGF: Hex as HexGui writes it (GM[11]), Gomoku (GM[4]).
+
+Hex: https://www.red-bean.com/sgf/hex.html and https://www.hexwiki.net/index.php/Smart_Game_Format.
+Cells are a letter and a number; black joins top and bottom. The swap is ``W[swap-pieces]``, after
+which the stone is white's and stands mirrored, as in `hexenv.games.hex`. ``swap-sides``, which
+leaves the stone and swaps the colours of the players, is read as the same game mirrored; so is a
+game that white begins, as black begins here. HexGui up to 0.9 wrote swap-pieces where it meant
+swap-sides, so the colour of the next move decides. Cells of two letters (Little Golem) are read.
+
+Gomoku: cells are two letters, the column from the left and the row from the top.
+
+A file tells neither seed nor times nor openings, and searches only as comments. Of the options it
+tells the size, in Hex the swap, in Gomoku the rule (RU); with others the game has to be read again
+with them. Setup stones are refused, and of variations the first is read.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import hexenv
+from agents.records.options import options_text
+from agents.records.record import GameRecord, Search, rules_of
+from agents.records.sgf_syntax import Node, error_at, game_text, main_lines
+from hexenv.games import base, notation
+from hexenv.games.base import Game
+from hexenv.games.gomoku import RULES, Gomoku, rule_name
+
+NUMBERS: Final = {"hex": "11", "gomoku": "4"}
+"""What GM says of a game."""
+DEFAULT_SIZES: Final = {"hex": "11", "gomoku": "15"}
+SWAPS: Final = ("swap-pieces", "swap-sides", "swap")
+ENDS: Final = {"resign": "resigned", "forfeit": "forfeit"}
+"""Moves that end a game, and the reasons they are."""
+REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "not played out": ""}
+"""Reasons of a record, and how RE says them; all others are a forfeit there."""
+
+
+class Play(NamedTuple):
+    """A move in a file."""
+
+    colour: int
+    """0 for black, 1 for white."""
+    text: str
+    line: int
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def read_sgf(
+    text: str, game: str | None = None, options: Sequence[str] = ()
+) -> Iterator[GameRecord]:
+    """The records of the games in a file.
+
+    Args:
+        text: The file.
+        game: ``"hex"`` or ``"gomoku"``, for files that do not say.
+        options: ``key=value`` texts for the game, before what the file says.
+
+    Raises:
+        ValueError: With the line of what is wrong.
+    """
+    for nodes in main_lines(text):
+        yield _Reader(nodes, game, options).record()
+
+
+class _Reader:
+    """One game of a file, on its way to a record."""
+
+    def __init__(self, nodes: Sequence[Node], game: str | None, options: Sequence[str]) -> None:
+        self._root = nodes[0]
+        self._plays = [play for node in nodes for play in _plays(node)]
+        self._game = self._name_game(game)
+        self._mirrored = int(bool(self._plays) and self._plays[0].colour == 1)
+        self._names = ("PW", "PB") if self._mirrored else ("PB", "PW")
+        self._rules = self._make_rules(options)
+        self._ending: tuple[int, str] | None = None  # outcome for player 0, and why
+
+    def _value(self, name: str, otherwise: str = "") -> tuple[str, int]:
+        """A property of the root, and its line."""
+        found = self._root.get(name)
+        return (otherwise, 1) if found is None else (found.values[0].strip(), found.line)
+
+    def _name_game(self, wanted: str | None) -> str:
+        number, line = self._value("GM", NUMBERS.get(wanted or "", ""))
+        found = next((name for name, known in NUMBERS.items() if known == number), None)
+        if found is None or wanted not in (None, found):
+            of = NUMBERS if wanted is None else [wanted]
+            raise error_at(line, f"expected a game of {', '.join(of)}, got GM[{number[:20]}]")
+        return found
+
+    def _make_rules(self, options: Sequence[str]) -> Game:
+        size, line = self._value("SZ", DEFAULT_SIZES[self._game])
+        match = re.fullmatch(r"(\d{1,2})(?::(\d{1,2}))?", size)
+        if match is None:
+            raise error_at(line, f"expected SZ[size] or SZ[columns:rows], got SZ[{size[:20]}]")
+        columns, rows = int(match[1]), int(match[2] or match[1])
+        rule = self._value("RU")[0].lower()
+        said: dict[str, Any] = {"board_size": (rows, columns)}
+        if self._game == "gomoku":
+            said["rule"] = rule if rule in RULES else RULES[0]
+        else:
+            said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
+            said["swap"] = "swap" in rule or any(play.text in SWAPS for play in self._plays)
+        given = {option.partition("=")[0] for option in options}
+        said = {key: value for key, value in said.items() if key not in given}
+        self._options = (*options_text(self._game, said), *options)
+        try:
+            return rules_of(self._game, self._options)
+        except ValueError as error:
+            raise error_at(line, error) from None
+
+    def record(self) -> GameRecord:
+        """The record.
+
+        Raises:
+            ValueError: With the line of what is wrong.
+        """
+        rules, state = self._rules, base.new_state(self._rules)
+        actions: list[int] = []
+        for number, play in enumerate(self._plays):
+            try:
+                action = self._action(play, number, int(rules.to_play(state)))
+                if action is None:
+                    break
+                actions.append(notation.check_action(rules, state, action))
+            except ValueError as error:
+                raise error_at(play.line, error) from None
+            rules.step(state, action)
+        outcome = rules.outcome(state, 0) if rules.is_terminal(state) else None
+        if outcome is not None and self._ending is not None:
+            raise error_at(self._plays[-1].line, "expected no move after the end of the game")
+        outcome, reason = self._result(outcome)
+        agents = self._value(self._names[0])[0], self._value(self._names[1])[0]
+        return GameRecord.of(
+            self._game, self._options, actions, outcome=outcome, reason=reason, agents=agents
+        )
+
+    def _action(self, play: Play, number: int, player: int) -> int | None:
+        """The action of a move; None for one that ends the game."""
+        text, last = play.text, number == len(self._plays) - 1
+        if self._game == "hex" and text in ENDS:
+            if not last:
+                raise ValueError(f"expected no move after {text}")
+            self._ending = (-1 if play.colour == self._mirrored else 1), ENDS[text]
+            return None
+        if play.colour != player ^ self._mirrored:
+            raise ValueError(f"expected a move of {'BW'[1 - play.colour]}, got one of "
+                             f"{'BW'[play.colour]}")  # fmt: skip
+        if self._game == "hex" and text in SWAPS:
+            follows = self._plays[number + 1].colour if not last else None
+            if follows == play.colour or (text == "swap-sides" and follows is None):
+                self._mirrored ^= 1
+            return self._rules.rows * self._rules.columns
+        row, column = self._cell(text)
+        return row * self._rules.columns + column
+
+    def _cell(self, text: str) -> tuple[int, int]:
+        """Row and column of a cell, from the top left."""
+        is_mirrored = self._game == "hex" and self._mirrored
+        rows, columns = self._rules.rows, self._rules.columns
+        if is_mirrored:
+            rows, columns = columns, rows
+        if re.fullmatch("[a-z]{2}", text):
+            column, row = (ord(letter) - 97 for letter in text)
+            if row >= rows or column >= columns:
+                raise ValueError(
+                    f"expected a cell of {columns} columns and {rows} rows, got {text}"
+                )
+        elif self._game == "hex" and len(text) <= 3:
+            row, column = base.parse_cell(text, rows, columns)
+        else:
+            raise ValueError(f"expected a cell, got {text[:20]!r}")
+        return (column, row) if is_mirrored else (row, column)
+
+    def _result(self, by_rules: int | None) -> tuple[int | None, str | None]:
+        """The outcome for player 0, and the reason if the rules are none."""
+        text, line = self._value("RE")
+        match = re.fullmatch(r"([BW])(?:\+(.*))?", text, re.IGNORECASE | re.DOTALL)
+        said = None
+        if match is not None:
+            said = 1 if "BW".index(match[1].upper()) == self._mirrored else -1
+        elif text.lower() in ("0", "draw"):
+            said = 0
+        known = by_rules if self._ending is None else self._ending[0]
+        if None not in (said, known) and said != known:
+            raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
+        if by_rules is not None or self._ending is not None:
+            return known, self._ending[1] if self._ending else None
+        if said is None:
+            return None, None
+        letter = (match[2] or "")[:1].upper() if match is not None else ""
+        return said, {"R": "resigned", "T": "time", "F": "forfeit"}.get(letter, "not played out")
+
+
+def _plays(node: Node) -> Iterator[Play]:
+    """The move of a node, if there is one."""
+    for name in ("AB", "AW", "AE"):
+        if name in node:
+            raise error_at(node[name].line, f"expected moves from the start, got stones by {name}")
+    moves = [name for name in ("B", "W") if name in node]
+    for name in moves:
+        values, line = node[name]
+        if len(values) > 1 or len(moves) > 1:
+            raise error_at(line, "expected one move in a node, got more")
+        yield Play("BW".index(name), values[0].strip().lower(), line)
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def write_sgf(records: Sequence[GameRecord]) -> str:
+    """Games as SGF.
+
+    Raises:
+        ValueError: If one of them is of a game that SGF has no form for.
+    """
+    return "".join(game_text(list(_nodes(record))) for record in records)
+
+
+def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
+    rules: Any = record.rules()
+    if rules.name not in NUMBERS:
+        raise ValueError(f"expected a game of {', '.join(NUMBERS)} for SGF, got {rules.name}")
+    if rules.name == "gomoku":
+        check_plain(rules)
+    yield _root(record, rules)
+    for ply, action in enumerate(record.actions):
+        colour, search = "BW"[ply % 2], record.searches[ply] if record.searches else None
+        node = {colour: _move(rules, action)}
+        if search is not None:
+            node["C"] = comment(rules, search)
+        yield node
+
+
+def _root(record: GameRecord, rules: Any) -> dict[str, str]:
+    root = {"FF": "4", "CA": "UTF-8", "AP": f"hexenv:{hexenv.__version__}"}
+    is_square = rules.rows == rules.columns
+    root |= {"GM": NUMBERS[rules.name]}
+    root |= {"SZ": str(rules.rows) if is_square else f"{rules.columns}:{rules.rows}"}
+    root |= dict(zip(("PB", "PW"), record.agents, strict=True))
+    if rules.name == "gomoku":
+        root["RU"] = rule_name(rules.rule)
+    elif rules.swap:
+        root["RU"] = "swap-pieces"
+    if record.outcome is not None:
+        root["RE"] = "0"
+        if record.outcome:
+            how = "" if record.reason is None else REASONS.get(record.reason, "Forfeit")
+            root["RE"] = f"{'B' if record.outcome > 0 else 'W'}+{how}"
+    return root
+
+
+def _move(rules: Any, action: int) -> str:
+    if rules.name == "hex":
+        return "swap-pieces" if action == rules.rows * rules.columns else rules.action_text(action)
+    row, column = divmod(action, rules.columns)
+    return chr(97 + column) + chr(97 + row)
+
+
+def check_plain(rules: Any) -> None:
+    """Refuse Gomoku that the field's formats cannot tell from plain five in a row.
+
+    Raises:
+        ValueError: Saying what it is.
+    """
+    if not isinstance(rules, Gomoku):
+        raise ValueError("expected Gomoku without an opening, got one with an opening")
+    if rules.connect != 5:
+        raise ValueError(f"expected Gomoku with five in a row, got connect={rules.connect}")
+
+
+def comment(rules: Game, search: Search) -> str:
+    """A search in a few words."""
+    words = [f"{search.simulations} simulations"]
+    if search.value is not None:
+        words.append(f"value {search.value:+.3f}")
+    if search.principal_variation:
+        words.append(" ".join(map(rules.action_text, search.principal_variation)))
+    return ", ".join(words)

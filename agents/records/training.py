@@ -1,0 +1,83 @@
+"""Records of the games of `hexenv train`: ``runs/hex/games/000042.npz``."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.alphahex.configuration import make
+from agents.alphahex.replay import Games, load_games
+from agents.files import read_object
+from agents.records.options import options_text
+from agents.records.record import GameRecord, Search, rules_of
+from agents.records.recorder import rounded
+
+PERCENT = 100
+"""Simulations of a search, where no configuration tells."""
+
+
+def read_training_games(
+    path: str | os.PathLike[str], game: str | None = None, options: Sequence[str] = ()
+) -> Iterator[GameRecord]:
+    """The records of the games of an iteration.
+
+    The file holds the policy that is learnt from and the value that each search found. The policy
+    is given as visits: its share of the simulations that the run's configuration tells, rounded.
+
+    Args:
+        path: The file; the run's ``config.json``, two directories up, tells game and options.
+        game: The game, for a file that has been moved from there.
+        options: ``key=value`` texts for it.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or of another game.
+    """
+    simulations = PERCENT
+    if game is None:
+        about = Path(path).absolute().parent.parent / "config.json"
+        if not about.is_file():
+            raise ValueError(f"{path}: expected the game's name, as {about} is not there")
+        configuration = make(read_object(about))
+        game, simulations = configuration.game, configuration.search.simulations
+        options = options_text(game, configuration.options)
+    yield from _records(
+        load_games(path, rules_of(game, tuple(options))), game, options, simulations
+    )
+
+
+def _records(
+    games: Games, game: str, options: Sequence[str], simulations: int
+) -> Iterator[GameRecord]:
+    ends = np.cumsum(games.lengths)
+    for begin, end in zip((ends - games.lengths).tolist(), ends.tolist(), strict=True):
+        plies = range(begin, end)
+        searches = [
+            _search(games.policies[ply], float(games.values[ply]), simulations) for ply in plies
+        ]
+        opening = next((n for n, search in enumerate(searches) if search is not None), len(plies))
+        actions = games.actions[begin:end].tolist()
+        yield GameRecord.of(
+            game,
+            options,
+            actions,
+            agents=("self-play", "self-play"),
+            opening=opening,
+            searches=tuple(searches) if any(searches) else (),
+        )
+
+
+def _search(policy: NDArray[np.float32], value: float, simulations: int) -> Search | None:
+    """What a position was learnt from; None where it was not searched."""
+    if not policy.any():
+        return None
+    visits = {int(a): round(float(policy[a]) * simulations) for a in np.flatnonzero(policy)}
+    return Search(
+        seconds=0.0,
+        simulations=simulations,
+        value=rounded(value),
+        visits={action: count for action, count in visits.items() if count},
+        principal_variation=(int(policy.argmax()),),
+    )
