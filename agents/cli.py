@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from agents.agent import Agent
 from agents.alphahex.command import train
 from agents.alphahex.network_command import network
 from agents.alphahex.topp_command import topp
-from agents.arena import GameResult, MatchSummary, close, play_match, prepare, summarise
+from agents.arena import GameResult, MatchSummary, OnMove, close, play_match, prepare, summarise
 from agents.doors import INTERRUPTED, clear_errors, wide_console
 from agents.gomocup_command import gomocup
 from agents.htp_command import htp
@@ -31,6 +30,9 @@ from agents.naming import (
     make_environment,
     parameters,
 )
+from agents.records.command import convert
+from agents.records.directory import MatchRecords
+from agents.records.recorder import Recorder
 from agents.tournament.command import tournament
 
 option_of_game = click.option(
@@ -59,6 +61,9 @@ def main() -> None:
 @click.option("--games", default=10, show_default=True, type=click.IntRange(1), help="How many.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
 @click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
+@click.option(
+    "--records", type=click.Path(file_okay=False), help="Directory for a record of every game."
+)
 @option_of_game
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def match(
@@ -67,6 +72,7 @@ def match(
     games: int,
     seed: int,
     render: str | None,
+    records: str | None,
     options: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -80,16 +86,23 @@ def match(
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
         env.reset(seed=seed)
+        kept = None
+        if records is not None:
+            recorder = Recorder(game, options, agents, players)
+            kept = MatchRecords(records, recorder, games, seed)
         prepare(env, players)
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
     show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
+    hooks = [hook for hook in (show, kept and kept.on_move) if hook is not None]
     try:
         with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
-            for result in play_match(env, players, games, seed, show):
+            for result in play_match(env, players, games, seed, _all_of(hooks)):
                 results.append(result)
+                if kept is not None:
+                    kept.add(result)
                 bar.advance(task)
     except KeyboardInterrupt:
         interrupted = True
@@ -114,7 +127,17 @@ def match(
         sys.exit(INTERRUPTED)
 
 
-def _shower(names: tuple[str, str], to_stderr: bool) -> Callable[[Any, int, int], None]:
+def _all_of(hooks: list[OnMove]) -> OnMove:
+    """One function for several that are called after each move."""
+
+    def call(env: Any, number: int, action: int) -> None:
+        for hook in hooks:
+            hook(env, number, action)
+
+    return call
+
+
+def _shower(names: tuple[str, str], to_stderr: bool) -> OnMove:
     """A function that prints every move and the board after it."""
 
     def show(env: Any, number: int, action: int) -> None:
@@ -226,6 +249,7 @@ def list_all(as_json: bool) -> None:
 
 
 main.add_command(accuracy)
+main.add_command(convert)
 main.add_command(gomocup)
 main.add_command(htp)
 main.add_command(network)

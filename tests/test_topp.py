@@ -339,7 +339,7 @@ def test_the_last_network_is_looked_at(learnt):
     playing = TournamentRun(topp.tournament, workers=0)
     for _ in playing:
         pass
-    chosen = chosen_games(topp, playing.records, 4)
+    chosen = chosen_games(topp, playing.results, 4)
     against = [
         (record.game.pair, {topp.participants[n].iteration for n in record.game.agents})
         for record in chosen
@@ -347,7 +347,7 @@ def test_the_last_network_is_looked_at(learnt):
     assert against == [(0, {0, 10}), (0, {5, 10}), (0, {0, 10}), (0, {5, 10})]
     begun = [topp.participants[r.game.agents[r.game.first]].iteration for r in chosen]
     assert begun == [10, 5, 0, 10]
-    assert len(chosen_games(topp, playing.records, 100)) == 8
+    assert len(chosen_games(topp, playing.results, 100)) == 8
 
 
 def test_games_become_gifs(learnt):

@@ -29,7 +29,7 @@ from agents.arena import (
     run_tournament,
 )
 from agents.cli import INTERRUPTED, main
-from agents.tournament.records import FailedGame, PlayedGame
+from agents.tournament.games import FailedGame, PlayedGame
 from agents.tournament.schedule import Game, Schedule, new_environment
 from agents.tournament.standings import SprtMonitor, repeated_games
 from hexenv import tictactoe_v0

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, cast
 from agents.alphahex.configuration import Configuration, SearchOptions, make
 from agents.arena import Entrant, Standings, Tournament
 from agents.files import read_object
-from agents.tournament.records import PlayedGame, Record
+from agents.tournament.games import PlayedGame, Result
 
 Plays = Literal["policy", "search"]
 
@@ -277,14 +277,14 @@ def ratings(topp: Topp, table: Standings) -> list[Rating]:
     return found
 
 
-def chosen_games(topp: Topp, records: Mapping[int, Record], count: int) -> list[PlayedGame]:
+def chosen_games(topp: Topp, results: Mapping[int, Result], count: int) -> list[PlayedGame]:
     """Games to look at: of the last network against the first, the middle one, and the others.
 
     Where there are searches, they play. The sides change from game to game.
 
     Args:
         topp: The tournament.
-        records: What came of its games, by number.
+        results: What came of its games, by number.
         count: How many at most.
     """
     plays = topp.participants[-1].plays
@@ -293,23 +293,23 @@ def chosen_games(topp: Topp, records: Mapping[int, Record], count: int) -> list[
     order = list(dict.fromkeys([others[0], middle, *reversed(others)]))
     rank = {number: place for place, number in enumerate(order)}
 
-    def key(record: PlayedGame) -> tuple[int, int, int]:
-        game = record.game
+    def key(result: PlayedGame) -> tuple[int, int, int]:
+        game = result.game
         side = game.agents[game.first] != last
         (place,) = (rank[number] for number in game.agents if number != last)
         return game.pair, (place + side) % 2, place
 
     fitting = [
-        record
-        for record in records.values()
-        if isinstance(record, PlayedGame) and {last} < set(record.game.agents) <= {last, *rank}
+        result
+        for result in results.values()
+        if isinstance(result, PlayedGame) and {last} < set(result.game.agents) <= {last, *rank}
     ]
     return sorted(fitting, key=key)[:count]
 
 
-def file_name(topp: Topp, record: PlayedGame) -> str:
+def file_name(topp: Topp, result: PlayedGame) -> str:
     """A name for a game's file: who moves first, the other, and the game's number."""
-    game = record.game
+    game = result.game
     order = game.agents[game.first], game.agents[1 - game.first]
     first, second = (topp.participants[number] for number in order)
     return f"{first.plays}-{first.iteration:06}-{second.iteration:06}-game-{game.number}"

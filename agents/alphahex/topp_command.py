@@ -63,6 +63,7 @@ from agents.tournament.command import play_missing
     help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
     "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
+@click.option("--records", type=click.Path(file_okay=False), help="Directory for their records.")
 @plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
 @click.option(
     "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
@@ -72,6 +73,7 @@ def topp(
     run: str,
     workers: int | None,
     results: str | None,
+    records: str | None,
     plot: str | None,
     gifs: int,
     as_json: bool,
@@ -96,7 +98,7 @@ def topp(
             check_plot(plot)
         elif importlib.util.find_spec("matplotlib") is not None:
             plot = str(Path(run) / "topp.png")
-        playing = TournamentRun(found.tournament, results, workers=workers)
+        playing = TournamentRun(found.tournament, results, workers=workers, records=records)
     interrupted = play_missing(playing, show_progress=not as_json)
     table = playing.standings()
     rows = ratings(found, table)
@@ -126,10 +128,10 @@ def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> 
     """
     written: list[str] = []
     about = found.tournament
-    for record in chosen_games(found, run.records, count):
+    for result in chosen_games(found, run.results, count):
         directory.mkdir(exist_ok=True)
-        path = directory / f"{file_name(found, record)}.gif"
-        write_gif(path, frames_of(str(about.game), about.options, record.actions))
+        path = directory / f"{file_name(found, result)}.gif"
+        write_gif(path, frames_of(str(about.game), about.options, result.actions))
         written.append(str(path))
     return written
 

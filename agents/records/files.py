@@ -88,9 +88,24 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
         OSError: If the file cannot be read.
         ValueError: If it is no such record; with the line, or the key, and the reason.
     """
+    record = load_fields(path)
+    try:
+        record.check()
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return record
+
+
+def load_fields(path: str | os.PathLike[str]) -> GameRecord:
+    """Read a record as `load_record` does, but for the rules of its game, which take time.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it has not the keys of a record, and values of their kinds.
+    """
     text = read_text(path)
     try:
-        return from_text(text)
+        return fields_from(text)
     except json.JSONDecodeError as error:
         where = f"{path}:{error.lineno}:{error.colno}"
         raise ValueError(f"{where}: expected JSON: {error.msg}") from None
@@ -100,8 +115,8 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
         raise ValueError(f"{path}: {error}") from None
 
 
-def from_text(text: str) -> GameRecord:
-    """The record that `as_text` wrote.
+def fields_from(text: str) -> GameRecord:
+    """The record in a text, not compared with the rules of its game.
 
     Raises:
         ValueError: If it is no such text.
@@ -115,9 +130,7 @@ def from_text(text: str) -> GameRecord:
     if given.get("version") != VERSION or given["version"] is True:
         raise ValueError(f"expected version {VERSION}, got {_short(given.get('version'))}")
     del given["format"], given["version"]
-    record = GameRecord(**_checked(given, RECORD, ""))
-    record.check()
-    return record
+    return GameRecord(**_checked(given, RECORD, ""))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,14 +17,12 @@ from typing import Final
 
 from agents.files import replacing
 from agents.records.columns import read_columns, write_columns
+from agents.records.directory import RecordDirectory
 from agents.records.files import as_text, load_record, read_text
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
 from agents.records.sgf import read_sgf, write_sgf
 from agents.records.training import read_training_games
-
-MOST_FILES: Final = 999_999
-"""Of a directory; their names have six digits."""
 
 
 def load_games(
@@ -121,7 +119,8 @@ def save_games(
     """
     target, games = Path(path), list(records)
     if target.is_dir() or not target.suffix:
-        texts = {record_path(target, n): as_text(r) for n, r in enumerate(games, 1)}
+        directory = RecordDirectory(target, len(games))
+        texts = {directory.file(number): as_text(game) for number, game in enumerate(games, 1)}
     elif target.suffix.lower() in WRITERS:
         texts = {target: WRITERS[target.suffix.lower()](games)}
     else:
@@ -130,16 +129,7 @@ def save_games(
     for found in texts:
         if found.exists() and not force:
             raise FileExistsError(17, "is there already", str(found))
-    if target not in texts:
-        target.mkdir(exist_ok=True)
     for found, text in texts.items():
         with replacing(found) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
     return len(games)
-
-
-def record_path(directory: str | os.PathLike[str], number: int) -> Path:
-    """The file of a game by its number, from 1."""
-    if not 1 <= number <= MOST_FILES:
-        raise ValueError(f"expected at most {MOST_FILES} games in a directory, got {number}")
-    return Path(directory) / f"{number:06}.json"

@@ -30,6 +30,7 @@ class Settings:
         workers: Games at a time.
         timeout: `game_seconds` there; 0 for no limit.
         results: The JSON-lines file.
+        records: Directory for the records of the games.
         csv: File for the table.
         plot: File for the plot.
     """
@@ -38,6 +39,7 @@ class Settings:
     workers: int | None = None
     timeout: float = GAME_SECONDS
     results: str | None = None
+    records: str | None = None
     csv: str | None = None
     plot: str | None = None
 
@@ -52,6 +54,12 @@ class Settings:
             if not isinstance(path, str) or not path:
                 raise ValueError(f"expected {key} as the name of a file, got {path!r}")
             expect_writable(key, path)
+        if self.records is not None:
+            check_name("records", self.records)
+            if Path(self.records).is_file() or not Path(self.records).parent.is_dir():
+                raise ValueError(
+                    f"expected records to be a directory, in one that exists, got {self.records}"
+                )
         self.check_distinct(self.results, self.csv, self.plot)
         if self.plot is not None:
             check_plot(self.plot)
@@ -105,6 +113,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     help="Seconds until a game's agents count as hung; 0: never.  [default: 3600]",
 )
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
+@click.option("--records", type=click.Path(), help="Directory for the records of the games.")
 @click.option("--csv", type=click.Path(), help="File for the table.")
 @plot_option("the ratings")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
@@ -132,6 +141,7 @@ def tournament(
             cast("Any", settings.engine),
             settings.workers,
             settings.timeout or None,
+            settings.records,
         )
     interrupted = play_missing(run, show_progress=not as_json)
     table = run.standings()

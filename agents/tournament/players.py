@@ -12,14 +12,9 @@ from agents.agent import Agent, ForfeitError, Statistics
 from agents.match import close, play_game, prepare
 from agents.naming import make_agent
 from agents.search.foreign import action_mask
-from agents.tournament.records import FailedGame, PlayedGame, Record, played
-from agents.tournament.schedule import (
-    OF_AGENTS,
-    OF_ENVIRONMENTS,
-    Game,
-    new_environment,
-    stream_seed,
-)
+from agents.tournament.game_records import environment_seed, new_recorder
+from agents.tournament.games import FailedGame, PlayedGame, Result, played
+from agents.tournament.schedule import OF_AGENTS, Game, new_environment, stream_seed
 from agents.tournament.specification import Entrant, Tournament
 
 PREPARE_SECONDS: Final = 600.0
@@ -135,10 +130,12 @@ class AgentError(Exception):
 class _Seat:
     """An agent in a game, with its label for what it raises."""
 
-    statistics: Statistics | None = None
-
     def __init__(self, agent: Agent, label: str) -> None:
         self._agent, self._label = agent, label
+
+    @property
+    def statistics(self) -> Statistics | None:
+        return getattr(self._agent, "statistics", None)
 
     def act(self, env: Any) -> int:
         return self._guarded(self._agent.act, env)
@@ -171,14 +168,16 @@ class Players:
 
     Args:
         tournament: What is played.
+        keeps_records: Whether the games' records are made.
     """
 
-    def __init__(self, tournament: Tournament) -> None:
+    def __init__(self, tournament: Tournament, keeps_records: bool = False) -> None:
         self._tournament = tournament
+        self._keeps_records = keeps_records
         self._env: Any = None
         self._seats: dict[int, _Seat] = {}
 
-    def play(self, game: Game, on_start: Callable[[], None] = lambda: None) -> Record:
+    def play(self, game: Game, on_start: Callable[[], None] = lambda: None) -> Result:
         """Play a game; one in which an agent or the environment raises something has failed.
 
         Args:
@@ -203,18 +202,22 @@ class Players:
             env.close()
 
     def _play(self, game: Game, on_start: Callable[[], None]) -> PlayedGame:
-        seed = self._tournament.seed
+        tournament = self._tournament
         if self._env is None:
-            self._env = new_environment(self._tournament)
-        # Both games of a pair meet the same chance of the environment.
-        self._env.reset(seed=stream_seed(seed, OF_ENVIRONMENTS, game.pairing, game.pair))
+            self._env = new_environment(tournament)
+        seed = environment_seed(tournament, game)
+        self._env.reset(seed=seed)
         for action in game.opening:
             self._env.step(action)
         seats = [self._seat(number) for number in game.agents]
         for place, seat in enumerate(seats):
-            seat.reset(stream_seed(seed, OF_AGENTS, game.number, place))
+            seat.reset(stream_seed(tournament.seed, OF_AGENTS, game.number, place))
         on_start()
-        return played(game, play_game(self._env, seats, game.first))
+        if not self._keeps_records:
+            return played(game, play_game(self._env, seats, game.first))
+        recorder = new_recorder(tournament, game, seats)
+        result = play_game(self._env, seats, game.first, recorder.on_move)
+        return played(game, result, recorder.record(result, seed=seed, opening=game.opening))
 
     def _seat(self, number: int) -> _Seat:
         if number not in self._seats:

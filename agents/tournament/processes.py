@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from agents.tournament.games import FailedGame, Result
 from agents.tournament.players import PREPARE_SECONDS, Players
-from agents.tournament.records import FailedGame, Record
 from agents.tournament.schedule import Game
 from agents.tournament.specification import Tournament
 
@@ -27,7 +27,7 @@ READY: Final = "ready"
 """What a process says when it waits for its first game."""
 STARTED: Final = "started"
 """What it says when its agents are prepared and the game's clock starts."""
-Message: TypeAlias = Literal["ready", "started"] | Record
+Message: TypeAlias = Literal["ready", "started"] | Result
 
 THREADS: Final = (
     "OMP_NUM_THREADS",
@@ -46,12 +46,14 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def play_here(tournament: Tournament, games: Iterable[Game]) -> Iterator[Record]:
+def play_here(
+    tournament: Tournament, games: Iterable[Game], keeps_records: bool = False
+) -> Iterator[Result]:
     """Play games in this process, one after the other: for a debugger.
 
     Nothing protects it from agents that crash or hang.
     """
-    players = Players(tournament)
+    players = Players(tournament, keeps_records)
     try:
         for game in games:
             yield players.play(game)
@@ -60,8 +62,12 @@ def play_here(tournament: Tournament, games: Iterable[Game]) -> Iterator[Record]
 
 
 def play_in_processes(
-    tournament: Tournament, games: Iterable[Game], workers: int, game_seconds: float | None
-) -> Iterator[Record]:
+    tournament: Tournament,
+    games: Iterable[Game],
+    workers: int,
+    game_seconds: float | None,
+    keeps_records: bool = False,
+) -> Iterator[Result]:
     """Play games in processes of their own, and hand over each as it ends.
 
     Args:
@@ -69,11 +75,12 @@ def play_in_processes(
         games: Its games that are wanted.
         workers: How many processes.
         game_seconds: How long a game may take, without compilation; None for as long as it likes.
+        keeps_records: Whether the games' records are made.
 
     Raises:
         RuntimeError: If a process cannot be started.
     """
-    pool = _Pool(tournament, iter(games), workers, game_seconds)
+    pool = _Pool(tournament, iter(games), workers, game_seconds, keeps_records)
     try:
         yield from pool.play()
     finally:
@@ -83,13 +90,13 @@ def play_in_processes(
 # ---- in the process ------------------------------------------------------------------------------
 
 
-def _serve(pipe: Any, tournament: Tournament) -> None:
+def _serve(pipe: Any, tournament: Tournament, keeps_records: bool) -> None:
     """Play the games that come through the pipe until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     end_with_parent()
     with suppress(OSError, ValueError):
         os.dup2(sys.stderr.fileno(), 1)  # what agents print is no part of the result
-    players = Players(tournament)
+    players = Players(tournament, keeps_records)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         pipe.send(READY)
         while True:
@@ -146,10 +153,11 @@ class _Worker:
         deadline: When these are over, on the clock of `time.monotonic`.
     """
 
-    def __init__(self, tournament: Tournament) -> None:
+    def __init__(self, tournament: Tournament, keeps_records: bool) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, tournament), daemon=True)
+        arguments = theirs, tournament, keeps_records
+        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with quiet_start():
             self.process.start()
         theirs.close()  # so that its end is seen
@@ -196,23 +204,29 @@ class _Pool:
     """Processes that play the games of one tournament."""
 
     def __init__(
-        self, tournament: Tournament, games: Iterator[Game], workers: int, limit: float | None
+        self,
+        tournament: Tournament,
+        games: Iterator[Game],
+        workers: int,
+        limit: float | None,
+        keeps_records: bool,
     ) -> None:
         self._tournament, self._games, self._limit = tournament, games, limit
+        self._keeps_records = keeps_records
         self._count = workers
         self._workers: list[_Worker] = []
         self._next = next(games, None)
 
-    def play(self) -> Iterator[Record]:
+    def play(self) -> Iterator[Result]:
         while True:
             self._hand_out()
             busy = [worker for worker in self._workers if worker.game is not None]
             if self._next is None and not busy:
                 return
             for worker in self._heard_from():
-                record = self._listen_to(worker)
-                if record is not None:
-                    yield record
+                result = self._listen_to(worker)
+                if result is not None:
+                    yield result
 
     def close(self) -> None:
         """End all processes, whatever they do."""
@@ -226,7 +240,7 @@ class _Pool:
                 worker.start(self._next)
                 self._next = next(self._games, None)
         while self._next is not None and len(self._workers) < self._count:
-            self._workers.append(_Worker(self._tournament))
+            self._workers.append(_Worker(self._tournament, self._keeps_records))
 
     def _heard_from(self) -> list[_Worker]:
         """The processes that have something to say, have ended, or took too long."""
@@ -240,7 +254,7 @@ class _Pool:
         late = [worker for worker in live if worker.deadline <= now]
         return list(dict.fromkeys([*(by_source[source] for source in spoke), *late]))
 
-    def _listen_to(self, worker: _Worker) -> Record | None:
+    def _listen_to(self, worker: _Worker) -> Result | None:
         """What came of a process's game, if that is known now."""
         if worker.pipe.poll():
             message = worker.message()

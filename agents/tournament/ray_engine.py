@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agents.tournament.games import FailedGame, Result
 from agents.tournament.players import PREPARE_SECONDS, Players
-from agents.tournament.records import FailedGame, Record
 from agents.tournament.schedule import Game
 from agents.tournament.specification import Tournament
 
@@ -31,14 +31,14 @@ _players: Final[dict[str, Players]] = {}
 """In a process of Ray's: the agents of the tournament that it plays, by the tournament's key."""
 
 
-def _play_one(job: "_Job", game: Game, game_seconds: float | None) -> Record:
+def _play_one(job: "_Job", game: Game, game_seconds: float | None) -> Result:
     """Play a game, with the agents of the game before if this process had one."""
     if job.key not in _players:
         for players in _players.values():
             players.close()
         _players.clear()
         sys.path.extend(path for path in job.paths if path not in sys.path)
-        _players[job.key] = Players(pickle.loads(job.tournament))
+        _players[job.key] = Players(pickle.loads(job.tournament), job.keeps_records)
 
     def start_the_clock() -> None:
         faulthandler.cancel_dump_traceback_later()
@@ -60,11 +60,13 @@ class _Job:
         key: Tells it from all others.
         paths: Where this process finds modules: on one machine the others find them there too.
         tournament: Pickled, as it may need these paths.
+        keeps_records: Whether the games' records are made.
     """
 
     key: str
     paths: tuple[str, ...]
     tournament: bytes
+    keeps_records: bool
 
 
 def import_ray() -> Any:
@@ -86,7 +88,8 @@ def play_with_ray(
     games: Iterable[Game],
     workers: int | None,
     game_seconds: float | None,
-) -> Iterator[Record]:
+    keeps_records: bool = False,
+) -> Iterator[Result]:
     """Play games as tasks of Ray, and hand over each as it ends.
 
     Where the program is connected to Ray, that is used; else the cluster that the variable
@@ -97,6 +100,7 @@ def play_with_ray(
         games: Its games that are wanted.
         workers: How many games at a time; None, or more than Ray has processors, for one on each.
         game_seconds: How long a game may take, without compilation; None for as long as it likes.
+        keeps_records: Whether the games' records are made.
     """
     ray = import_ray()
     is_ours = not ray.is_initialized()
@@ -105,7 +109,8 @@ def play_with_ray(
     try:
         processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
         count = min(workers or processors, processors)  # tasks that wait would seem to hang
-        yield from _Tasks(ray, tournament, game_seconds).play(iter(games), count)
+        tasks = _Tasks(ray, tournament, game_seconds, keeps_records)
+        yield from tasks.play(iter(games), count)
     finally:
         if is_ours:
             ray.shutdown()
@@ -114,24 +119,26 @@ def play_with_ray(
 class _Tasks:
     """The games that Ray plays at the moment."""
 
-    def __init__(self, ray: Any, tournament: Tournament, game_seconds: float | None) -> None:
+    def __init__(
+        self, ray: Any, tournament: Tournament, game_seconds: float | None, keeps_records: bool
+    ) -> None:
         self._ray = ray
         self._task = ray.remote(num_cpus=1, max_retries=0)(_play_one)
         pickled = ray.cloudpickle.dumps(tournament)
-        self._job = ray.put(_Job(uuid.uuid4().hex, tuple(sys.path), pickled))
+        self._job = ray.put(_Job(uuid.uuid4().hex, tuple(sys.path), pickled, keeps_records))
         self._limit = game_seconds
         self._running: dict[Any, tuple[Game, float]] = {}
 
-    def play(self, games: Iterator[Game], count: int) -> Iterator[Record]:
+    def play(self, games: Iterator[Game], count: int) -> Iterator[Result]:
         try:
             for game in itertools.islice(games, count):
                 self._start(game)
             while self._running:
                 for reference in self._ended():
-                    record = self._record(reference)
+                    result = self._result(reference)
                     for game in itertools.islice(games, 1):
                         self._start(game)
-                    yield record
+                    yield result
         finally:
             for reference in self._running:
                 self._ray.cancel(reference, force=True)
@@ -152,7 +159,7 @@ class _Tasks:
         ]
         return found + late
 
-    def _record(self, reference: Any) -> Record:
+    def _result(self, reference: Any) -> Result:
         game, started = self._running.pop(reference)
         ready, _ = self._ray.wait([reference], timeout=0)
         if not ready:

@@ -1,7 +1,7 @@
 """The file of a tournament's results: one line a game, only ever added to.
 
 The first line is a header: the format, its version, the tournament's description and a hash of it.
-Every further line is the record of a game (see `agents.tournament.records`). A line is written as
+Every further line is the result of a game (see `agents.tournament.games`). A line is written as
 a whole and forced to the disk, so that a killed tournament loses the games in flight alone. Where a
 kill or a full disk left half a line at the end, the next run leaves it there, says which line it
 is, and adds a line ``{"torn": number}`` that tells readers to pass over it. Any other line that
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import hexenv
-from agents.tournament.records import Record, as_line, from_line
+from agents.tournament.games import Result, as_line, from_line
 from agents.tournament.schedule import Schedule
 from agents.tournament.specification import Tournament, digest
 
@@ -34,7 +34,7 @@ class ResultsError(ValueError):
 class Contents(NamedTuple):
     """What a file of results holds."""
 
-    records: list[Record]
+    results: list[Result]
     torn: int | None
     """The number of a last line that was not written to its end."""
     lacks_newline: bool
@@ -42,14 +42,14 @@ class Contents(NamedTuple):
     is_empty: bool
 
 
-def read_results(path: str | os.PathLike[str], tournament: Tournament) -> list[Record]:
-    """The records in a file of a tournament.
+def read_results(path: str | os.PathLike[str], tournament: Tournament) -> list[Result]:
+    """The results in a file of a tournament.
 
     Raises:
         ResultsError: If the file is of another tournament, or a line cannot be read.
         OSError: If the file cannot be read.
     """
-    return _read(Path(path), tournament, Schedule(tournament)).records
+    return _read(Path(path), tournament, Schedule(tournament)).results
 
 
 def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
@@ -58,8 +58,8 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
     last_is_whole = lines[-1] == b""
     if last_is_whole:
         lines.pop()
-    records: dict[int, Record] = {}
-    failed: list[Record] = []
+    results: dict[int, Result] = {}
+    failed: list[Result] = []
     for number, line in enumerate(lines, 1):
         is_last = number == len(lines)
         try:
@@ -67,7 +67,7 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
             if number == 1:
                 _check_header(fields, tournament)
             elif set(fields) != {"torn"}:
-                _add(fields, tournament, schedule, records, failed)
+                _add(fields, tournament, schedule, results, failed)
         except ValueError as error:
             if number == 1 and is_last and not last_is_whole:
                 raise ResultsError(
@@ -75,11 +75,11 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
                     "you delete the file"
                 ) from None
             if number > 1 and is_last and not last_is_whole:
-                return Contents([*failed, *records.values()], number, False, False)
+                return Contents([*failed, *results.values()], number, False, False)
             if number > 1 and not is_last and _marks_torn(lines[number], number):
                 continue
             raise ResultsError(f"{path}:{number}: {error}") from None
-    found = [*failed, *records.values()]
+    found = [*failed, *results.values()]
     return Contents(found, None, bool(lines) and not last_is_whole, not lines)
 
 
@@ -103,19 +103,19 @@ def _add(
     line: Mapping[str, Any],
     tournament: Tournament,
     schedule: Schedule,
-    records: dict[int, Record],
-    failed: list[Record],
+    results: dict[int, Result],
+    failed: list[Result],
 ) -> None:
     number = line.get("game")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(schedule):
         raise ValueError(f"expected a game from 0 to {len(schedule) - 1}, got {number!r}")
-    if number in records:
+    if number in results:
         raise ValueError(f"expected each game once, got game {number} again")
-    record = from_line(line, schedule[number], tournament.labels)
+    result = from_line(line, schedule[number], tournament.labels)
     if "failed" in line:
-        failed.append(record)
+        failed.append(result)
     else:
-        records[number] = record
+        results[number] = result
 
 
 def _header(tournament: Tournament) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class ResultsFile:
         schedule: Its games.
 
     Attributes:
-        records: What was there.
+        results: What was there.
         notes: What to tell the user about it.
 
     Raises:
@@ -170,7 +170,7 @@ class ResultsFile:
         self, path: str | os.PathLike[str], tournament: Tournament, schedule: Schedule
     ) -> None:
         self.path = Path(path)
-        self.records: list[Record] = []
+        self.results: list[Result] = []
         self.notes: list[str] = []
         self._added = 0
         self._labels = tournament.labels
@@ -203,8 +203,8 @@ class ResultsFile:
         contents = Contents([], None, False, True)
         if self._is_regular:
             contents = _read(self.path, tournament, schedule)
-        self.records = contents.records
-        self._added = len(self.records)
+        self.results = contents.results
+        self._added = len(self.results)
         if contents.is_empty:
             self._write(json.dumps(_header(tournament)) + "\n")
         elif contents.torn is not None:
@@ -215,13 +215,13 @@ class ResultsFile:
         elif contents.lacks_newline:
             self._write("\n")
 
-    def add(self, record: Record) -> None:
+    def add(self, result: Result) -> None:
         """Write the line of a game.
 
         Raises:
             OSError: If it cannot be written. What was there before still is.
         """
-        self._write(json.dumps(as_line(record, self._labels)) + "\n")
+        self._write(json.dumps(as_line(result, self._labels)) + "\n")
         self._added += 1
 
     def _write(self, text: str) -> None:

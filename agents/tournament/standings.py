@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from agents.tournament.games import FailedGame, PlayedGame, Result
 from agents.tournament.ratings import (
     Floats,
     PairScores,
@@ -15,7 +16,6 @@ from agents.tournament.ratings import (
     superiority,
     tables,
 )
-from agents.tournament.records import FailedGame, PlayedGame, Record
 from agents.tournament.schedule import stream_seed
 from agents.tournament.specification import Sprt, Tournament
 from agents.tournament.sprt import PAIR_SCORES, SprtState, state_of_test
@@ -189,21 +189,21 @@ class SprtMonitor:
         self.pairs = 0
 
     def follow(
-        self, records: Mapping[int, Record], without: Container[int] = frozenset()
+        self, results: Mapping[int, Result], without: Container[int] = frozenset()
     ) -> SprtState:
         """Look at the pairs that are complete by now; after a decision nothing changes.
 
         Args:
-            records: What came of the games, by number. A pair with a failed game is passed over.
-            without: Games that are played again: their records are no more.
+            results: What came of the games, by number. A pair with a failed game is passed over.
+            without: Games that are played again: their results are no more.
         """
         while self.state.accepted is None and self.pairs < self._all:
             numbers = (2 * self.pairs, 2 * self.pairs + 1)
-            if any(number in without or number not in records for number in numbers):
+            if any(number in without or number not in results for number in numbers):
                 break
             self.pairs += 1
-            played = [records[number] for number in numbers]
-            games = [record for record in played if isinstance(record, PlayedGame)]
+            played = [results[number] for number in numbers]
+            games = [result for result in played if isinstance(result, PlayedGame)]
             if len(games) == len(numbers):
                 self._count(games)
         return self.state
@@ -228,21 +228,21 @@ class SprtMonitor:
 
 
 def standings(
-    tournament: Tournament, records: Mapping[int, Record], monitor: SprtMonitor | None = None
+    tournament: Tournament, results: Mapping[int, Result], monitor: SprtMonitor | None = None
 ) -> Standings:
     """The table.
 
     Args:
         tournament: What was played.
-        records: What came of the games, by number.
+        results: What came of the games, by number.
         monitor: What followed them, in a match with a test.
     """
-    ordered = [record for _, record in sorted(records.items())]
+    ordered = [result for _, result in sorted(results.items())]
     has_stopped = monitor is not None and monitor.state.accepted is not None
     pairs = monitor.pairs if monitor is not None and has_stopped else tournament.pairs
-    games = [record for record in ordered if isinstance(record, PlayedGame)]
+    games = [result for result in ordered if isinstance(result, PlayedGame)]
     within = [game for game in games if game.game.pair < pairs]
-    failed = [record for record in ordered if isinstance(record, FailedGame)]
+    failed = [result for result in ordered if isinstance(result, FailedGame)]
     repeated = repeated_games(within)
     counted = [game for game in within if game.game.number not in repeated]
     pairings = [pair_scores(tournament, number, counted) for number in _numbers(tournament)]
@@ -267,7 +267,7 @@ def standings(
             for i in range(size)
         ),
         superiority=tuple(tuple(map(float, row)) for row in superiority(drawn)),
-        failed=tuple(_failure(tournament, record) for record in failed if record.game.pair < pairs),
+        failed=tuple(_failure(tournament, result) for result in failed if result.game.pair < pairs),
         repeated=len(repeated),
         beyond_stop=len(games) - len(within),
         sprt=None if monitor is None else monitor.state,
@@ -284,13 +284,13 @@ def _numbers(tournament: Tournament) -> range:
     return range(len(tournament.pairings))
 
 
-def _about(tournament: Tournament, record: Record) -> dict[str, Any]:
-    labels = [tournament.labels[number] for number in record.game.agents]
-    return {"game": record.game.number, "agents": labels}
+def _about(tournament: Tournament, result: Result) -> dict[str, Any]:
+    labels = [tournament.labels[number] for number in result.game.agents]
+    return {"game": result.game.number, "agents": labels}
 
 
-def _failure(tournament: Tournament, record: FailedGame) -> dict[str, Any]:
-    return {**_about(tournament, record), "reason": record.reason}
+def _failure(tournament: Tournament, result: FailedGame) -> dict[str, Any]:
+    return {**_about(tournament, result), "reason": result.reason}
 
 
 def _forfeit(tournament: Tournament, game: PlayedGame, by: int) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """What comes of the games of a tournament, and how a line of its file says it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
 from agents.match import GameResult
+from agents.records.record import GameRecord
 from agents.tournament.schedule import Game
 
 
@@ -20,6 +21,7 @@ class PlayedGame:
         seconds: Time each of the two spent choosing.
         moves: Moves each of them chose.
         forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
+        record: Its record, until that is written, where records are kept.
     """
 
     game: Game
@@ -29,6 +31,7 @@ class PlayedGame:
     seconds: tuple[float, float]
     moves: tuple[int, int]
     forfeit: str | None = None
+    record: GameRecord | None = field(default=None, compare=False, repr=False)
 
     @property
     def forfeited_by(self) -> int | None:
@@ -54,11 +57,11 @@ class FailedGame:
     reason: str
 
 
-Record: TypeAlias = PlayedGame | FailedGame
+Result: TypeAlias = PlayedGame | FailedGame
 
 
-def played(game: Game, result: GameResult) -> PlayedGame:
-    """The record of a game whose opening was played before `result` began."""
+def played(game: Game, result: GameResult, record: GameRecord | None = None) -> PlayedGame:
+    """What came of a game whose opening was played before `result` began."""
     return PlayedGame(
         game,
         result.outcome,
@@ -67,12 +70,13 @@ def played(game: Game, result: GameResult) -> PlayedGame:
         result.seconds,
         result.moves,
         result.forfeit,
+        record,
     )
 
 
-def as_line(record: Record, labels: tuple[str, ...]) -> dict[str, Any]:
-    """A record as what JSON knows."""
-    game = record.game
+def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
+    """A result as what JSON knows."""
+    game = result.game
     line: dict[str, Any] = {
         "game": game.number,
         "pair": game.pair,
@@ -80,18 +84,18 @@ def as_line(record: Record, labels: tuple[str, ...]) -> dict[str, Any]:
         "first": game.first,
         "opening": list(game.opening),
     }
-    if isinstance(record, FailedGame):
-        return {**line, "failed": record.reason}
+    if isinstance(result, FailedGame):
+        return {**line, "failed": result.reason}
     line = {
         **line,
-        "outcome": record.outcome,
-        "illegal": record.illegal,
-        "plies": len(record.actions),
-        "actions": list(record.actions),
-        "moves": list(record.moves),
-        "seconds": list(record.seconds),
+        "outcome": result.outcome,
+        "illegal": result.illegal,
+        "plies": len(result.actions),
+        "actions": list(result.actions),
+        "moves": list(result.moves),
+        "seconds": list(result.seconds),
     }
-    return line if record.forfeit is None else {**line, "forfeit": record.forfeit}
+    return line if result.forfeit is None else {**line, "forfeit": result.forfeit}
 
 
 def _is_count(value: Any) -> bool:
@@ -125,8 +129,8 @@ EXPECTED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
 """What a line has beyond the description of its game."""
 
 
-def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> Record:
-    """The record that a line holds.
+def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> Result:
+    """The result that a line holds.
 
     Args:
         line: As `as_line` wrote it.
@@ -137,7 +141,7 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
         ValueError: If it is no such line, or of another game.
     """
     if isinstance(line.get("failed"), str):
-        record: Record = FailedGame(game, line["failed"])
+        result: Result = FailedGame(game, line["failed"])
     else:
         for key, (words, check) in EXPECTED.items():
             if key not in line:
@@ -147,7 +151,7 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
         forfeit = line.get("forfeit")
         if forfeit is not None and (not isinstance(forfeit, str) or line["outcome"] == 0):
             raise ValueError(f"expected forfeit as the reason of a loss, got {forfeit!r}")
-        record = PlayedGame(
+        result = PlayedGame(
             game,
             line["outcome"],
             tuple(line["actions"]),
@@ -156,11 +160,11 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
             tuple(line["moves"]),
             forfeit,
         )
-    expected = as_line(record, labels)
+    expected = as_line(result, labels)
     for key, value in expected.items():
         if line.get(key) != value:
             raise ValueError(f"expected {key} {value!r} in game {game.number}, got {line.get(key)}")
     for key in line:
         if key not in expected:
             raise ValueError(f"expected no {key!r}")
-    return record
+    return result
