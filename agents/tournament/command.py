@@ -51,8 +51,7 @@ class Settings:
             path = getattr(self, key)
             if path is None:
                 continue
-            if not isinstance(path, str) or not path:
-                raise ValueError(f"expected {key} as the name of a file, got {path!r}")
+            check_name(key, path)
             expect_writable(key, path)
         if self.records is not None:
             check_name("records", self.records)
@@ -76,6 +75,16 @@ class Settings:
             if path.resolve() in seen:
                 raise ValueError(f"expected {path} for one of spec, results, csv and plot, got two")
             seen.add(path.resolve())
+
+
+def check_name(key: str, path: Any) -> None:
+    """Refuse what is no name of a file or a directory.
+
+    Raises:
+        ValueError: Naming it.
+    """
+    if not isinstance(path, str) or not path:
+        raise ValueError(f"expected {key} as the name of a file, got {path!r}")
 
 
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
