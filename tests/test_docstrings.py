@@ -16,6 +16,8 @@ EXAMPLES = {
     "agents.arena": 4,
     "agents.plots": 4,
     "agents.policy": 2,
+    "agents.records": 4,
+    "agents.records.recorder": 8,
     "agents.threats": 5,
     "agents.tournament.running": 3,
     "hexenv": 4,

@@ -56,5 +56,5 @@ def write_columns(records: Sequence[GameRecord]) -> str:
     """
     for record in records:
         if record.game != "connect4" or not record.moves:
-            raise ValueError(f"expected moves of connect4, got {record.moves!r} of {record.game}")
+            raise ValueError(f"expected games of connect4 with moves, got one of {record.game}")
     return "".join(f"{record.moves}\n" for record in records)

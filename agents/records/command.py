@@ -41,9 +41,9 @@ def convert(
 def _checked(records: Iterator[GameRecord], game: str | None) -> Iterator[GameRecord]:
     """Records; those of the game ``module:function`` that the user named are played in it."""
     for record in records:
-        if record.is_foreign and record.game == game:
+        if game is not None and record.game != game:
+            raise ValueError(f"expected games of {game}, got one of {record.game}")
+        if game is not None and record.is_foreign:
             for _ in record.replay(make_environment(game, record.options)):
                 pass
-        elif record.game != (game or record.game):
-            raise ValueError(f"expected games of {game}, got one of {record.game}")
         yield record

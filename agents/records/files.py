@@ -134,11 +134,11 @@ def fields_from(text: str) -> GameRecord:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"expected every key once, got {_short(twice)} twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"expected every key once, got {_short(key)} twice")
+        found[key] = value
     return found
 
 

@@ -10,6 +10,7 @@
 | none | a directory of records; what is written is `000001.json`, `000002.json`, ... |
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -128,7 +129,7 @@ def save_games(
         raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
     for found in texts:
         if found.exists() and not force:
-            raise FileExistsError(17, "is there already", str(found))
+            raise FileExistsError(errno.EEXIST, "is there already", str(found))
     for found, text in texts.items():
         with replacing(found) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -183,11 +183,12 @@ class _Reader:
             said = 1 if "BW".index(match[1].upper()) == self._mirrored else -1
         elif text.lower() in ("0", "draw"):
             said = 0
-        known = by_rules if self._ending is None else self._ending[0]
-        if None not in (said, known) and said != known:
+        if None not in (said, by_rules) and said != by_rules:
             raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
-        if by_rules is not None or self._ending is not None:
-            return known, self._ending[1] if self._ending else None
+        if by_rules is not None:
+            return by_rules, None
+        if self._ending is not None:  # a move that says more than RE, which some servers get wrong
+            return self._ending
         if said is None:
             return None, None
         letter = (match[2] or "")[:1].upper() if match is not None else ""

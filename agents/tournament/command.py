@@ -51,16 +51,14 @@ class Settings:
             path = getattr(self, key)
             if path is None:
                 continue
-            if not isinstance(path, str) or not path:
-                raise ValueError(f"expected {key} as the name of a file, got {path!r}")
+            check_name(key, path)
             expect_writable(key, path)
-        records: Any = self.records  # of a file, it may be anything
-        if records is not None and not (
-            isinstance(records, str)
-            and Path(records).parent.is_dir()
-            and not Path(records).is_file()
-        ):
-            raise ValueError(f"expected records as a directory in one that exists, got {records!r}")
+        if self.records is not None:
+            check_name("records", self.records)
+            if Path(self.records).is_file() or not Path(self.records).parent.is_dir():
+                raise ValueError(
+                    f"expected records to be a directory, in one that exists, got {self.records}"
+                )
         self.check_distinct(self.results, self.csv, self.plot)
         if self.plot is not None:
             check_plot(self.plot)
@@ -77,6 +75,16 @@ class Settings:
             if path.resolve() in seen:
                 raise ValueError(f"expected {path} for one of spec, results, csv and plot, got two")
             seen.add(path.resolve())
+
+
+def check_name(key: str, path: Any) -> None:
+    """Refuse what is no name of a file or a directory.
+
+    Raises:
+        ValueError: Naming it.
+    """
+    if not isinstance(path, str) or not path:
+        raise ValueError(f"expected {key} as the name of a file, got {path!r}")
 
 
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:

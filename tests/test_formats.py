@@ -1,0 +1,498 @@
+"""Games in the formats of the field: SGF, psq and strings of columns."""
+
+import re
+from contextlib import suppress
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from recorded import random_record, with_searches
+
+from agents.cli import main
+from agents.records import GameRecord, load_record, save_record
+from agents.records.columns import read_columns
+from agents.records.formats import load_games, save_games
+from agents.records.psq import read_psq
+from agents.records.sgf import read_sgf
+from agents.records.sgf_syntax import main_lines
+from hexenv.games.base import cell_owners
+
+CASES = [
+    ("connect4", (), ".txt"),
+    ("connect4", ("rows=4", "columns=11"), ".txt"),
+    ("hex", ("board_size=5", "swap=true"), ".sgf"),
+    ("hex", ("board_size=4x7",), ".sgf"),
+    ("gomoku", ("board_size=7",), ".sgf"),
+    ("gomoku", ("board_size=7", "rule=renju"), ".sgf"),
+    ("gomoku", ("board_size=6x8", "rule=standard"), ".sgf"),
+    ("gomoku", ("board_size=8x6",), ".psq"),
+]
+IDS = [f"{game}{suffix}-{'-'.join(options)}" for game, options, suffix in CASES]
+
+
+def written(records, path):
+    save_games(records, path, force=True)
+    return path.read_text(encoding="utf-8")
+
+
+def check_round_trips(game, options, suffix, count, path):
+    """Record -> file of the format -> record, and the same file again."""
+    path = path.with_suffix(suffix)
+    agents = ("", "") if suffix == ".txt" else ("a [b] \\ c:d", "zwei \u2665")
+    records = [random_record(game, options, chance, agents=agents) for chance in range(count)]
+    records = [record for record in records if record.actions]
+    for several in [records] if suffix != ".psq" else [[record] for record in records]:
+        text = written(several, path)
+        found = list(load_games(path, options=options if suffix == ".txt" else ()))
+        assert found == several
+        assert written(found, path) == text
+
+
+@pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
+def test_games_come_back_as_they_were(game, options, suffix, tmp_path):
+    check_round_trips(game, options, suffix, 50, tmp_path / "games")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
+def test_a_thousand_games_come_back_as_they_were(game, options, suffix, tmp_path):
+    check_round_trips(game, options, suffix, 1000, tmp_path / "games")
+
+
+# ---- SGF -----------------------------------------------------------------------------------------
+
+
+def only(records):
+    (record,) = records
+    return record
+
+
+def stones(record):
+    """The last position as text: X, O and dots, row by row."""
+    symbols = {-1: ".", 0: "X", 1: "O"}
+    board = cell_owners(record.rules(), record.states()[-1])
+    return [" ".join(symbols[int(owner)] for owner in row) for row in board]
+
+
+HEXGUI = r"""(;AP[HexGui:0.10.GIT]FF[4]GM[11]SZ[3]PB[Ann \] B.]PW[Bob]C[two: \] and \\
+lines (;B[a1\])]
+;B[a3];W[swap-pieces]C[taken];B[b2]
+;W[b1];B[a2])
+"""
+"""As HexGui writes: properties in no order, comments with anything in them, lines anywhere."""
+
+
+def test_a_file_of_hexgui():
+    record = only(read_sgf(HEXGUI))
+    assert record.moves == "a3 swap b2 b1 a2"
+    assert record.agents == ("Ann ] B.", "Bob")
+    assert record.options == ("board_size=3", "swap=true")
+    assert (record.outcome, record.reason) == (None, None)
+    assert stones(record) == [". O O", "X X .", ". . ."]
+
+
+def mirrored(move):
+    return f"{chr(96 + int(move[1:]))}{ord(move[0]) - 96}"
+
+
+def as_plays(colours, moves, head="GM[11]SZ[5]"):
+    played = "".join(f";{colour}[{move}]" for colour, move in zip(colours, moves, strict=False))
+    return f"(;{head}{played})"
+
+
+@pytest.mark.parametrize("word", ["swap-sides", "swap-pieces", "swap"])
+def test_swapped_sides_are_the_mirrored_game(word):
+    """After swap-sides white is next; HexGui up to 0.9 called that swap-pieces."""
+    for chance in range(30):
+        rest = random_record("hex", ("board_size=5", "swap=true"), chance).moves.split()[2:]
+        first = "c4"
+        rest = [move for move in rest if move not in ("swap", mirrored(first))]
+        pieces = as_plays("BW" * 20, [first, "swap-pieces", *rest])
+        sides = as_plays("BW" + "WB" * 20, [first, word, *map(mirrored, rest)])
+        with suppress(ValueError):  # a game that goes on after its end
+            expected = only(read_sgf(pieces))
+            assert only(read_sgf(sides)) == expected
+            assert expected.actions[1] == 25
+    assert expected.moves.startswith("c4 swap ")
+
+
+def test_a_game_that_white_begins_is_mirrored():
+    for chance in range(20):
+        record = random_record("hex", ("board_size=3x5",), chance, agents=("a", "b"))
+        moves = [mirrored(move) for move in record.moves.split()]
+        text = as_plays("WB" * 20, moves, "GM[11]SZ[3:5]PW[a]PB[b]")
+        if record.outcome is not None:
+            text = text.replace("PW", f"RE[{'W' if record.outcome > 0 else 'B'}+]PW")
+        if record.actions:
+            assert only(read_sgf(text)) == record
+
+
+def test_a_file_without_the_game_needs_its_name():
+    """Little Golem names no game, begins with white, and writes cells as in Go."""
+    text = "(;FF[4]EV[hex.ch]PB[Bill]PW[Ben]SZ[13]RE[B]SO[x];W[am];B[ii];W[de];B[resign])"
+    with pytest.raises(ValueError, match=r"line 1: expected a game of hex, gomoku, got GM\[\]"):
+        list(read_sgf(text))
+    record = only(read_sgf(text, game="hex"))
+    assert record.moves == "m1 i9 e4"
+    assert (record.outcome, record.reason, record.agents) == (1, "resigned", ("Ben", "Bill"))
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "reason"),
+    [
+        ("B+R", 1, "resigned"),
+        ("W+Resign", -1, "resigned"),
+        ("w+", -1, "not played out"),
+        ("B+T", 1, "time"),
+        ("W+F", -1, "forfeit"),
+        ("B", 1, "not played out"),
+        ("0", 0, "not played out"),
+        ("Draw", 0, "not played out"),
+        ("?", None, None),
+        ("Void", None, None),
+    ],
+)
+def test_results_of_games_without_an_end(result, outcome, reason):
+    record = only(read_sgf(f"(;GM[4]SZ[15]RE[{result}];B[hh];W[hi])"))
+    assert (record.outcome, record.reason) == (outcome, reason)
+    assert record.moves == "h8 h7"
+
+
+def test_a_resignation_ends_a_game():
+    record = only(read_sgf("(;GM[11]SZ[5];B[a1];W[b2];B[resign])"))
+    assert (record.moves, record.outcome, record.reason) == ("a1 b2", -1, "resigned")
+    record = only(read_sgf("(;GM[11]SZ[5];B[a1];W[forfeit])"))
+    assert (record.moves, record.outcome, record.reason) == ("a1", 1, "forfeit")
+
+
+def test_the_main_line_is_taken():
+    text = "(;GM[4]SZ[7](;B[aa](;W[bb];B[cc](;W[dd])(;W[ee]))(;W[ff]))(;B[gg]))"
+    assert only(read_sgf(text)).moves == "a7 b6 c5 d4"
+
+
+def test_gomoku_of_a_renju_program():
+    text = (
+        "(;GM[4]FF[4]CA[UTF-8]AP[Some Editor:1.0]ST[0]SZ[15]RU[Renju]PB[Hanako]PW[Taro]\r\n"
+        ";B[hh]C[tengen];W[ig]TR[ig];B[ii];W[gg])\r\n"
+    )
+    record = only(read_sgf(text))
+    assert record.moves == "h8 i9 i7 g9"
+    assert record.options == ("rule=renju",)
+    assert record.agents == ("Hanako", "Taro")
+
+
+def test_searches_are_written_as_comments(tmp_path):
+    record = with_searches(random_record("hex", ("board_size=3",), 3), 3)
+    text = written([record], tmp_path / "game.sgf")
+    search = record.searches[0]
+    said = f"{search.simulations} simulations, value {search.value:+.3f}, {record.moves[:2]}"
+    assert f"C[{said}]" in text
+    assert only(read_sgf(text)).actions == record.actions
+
+
+def test_properties_are_read_as_the_format_says():
+    (nodes,) = main_lines("junk (;A[1]\n[2\\]]bBc[x\\\ny];C[a\\:b]) ")
+    assert [{key: kept.values for key, kept in node.items()} for node in nodes] == [
+        {"A": ["1", "2]"], "B": ["xy"]},
+        {"C": ["a:b"]},
+    ]
+    assert nodes[0]["B"].line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"line 1: expected \(;, got the end of the file"),
+        ("nothing", r"line 1: expected \(;, got the end"),
+        ("(;GM[11]\n;B[a1]", r"line 2: expected \), got the end of the file"),
+        ("(;GM[11]\n;B[a1", "line 2: expected SGF, got '"),
+        ("(;GM[11]\n;B;W[a1])", "line 2: expected a value of the property, got ';'"),
+        ("(;GM[11]\n;[a1])", "line 2: expected a property before its value"),
+        ("(;GM[11]);", r"line 1: expected \(, got ;"),
+        ("(;GM[11](B[a1]))", "line 1: expected ; before a property, got 'B'"),
+        ("(;GM[11])\n()", "line 2: expected a node in every game"),
+        ("(;GM[1])", r"line 1: expected a game of hex, gomoku, got GM\[1\]"),
+        ("(;GM[11]\nSZ[11:x])", r"line 2: expected SZ\[size\] or SZ\[columns:rows\]"),
+        ("(;GM[11]\nSZ[99])", "line 2: hex: expected a board size from 2 to 19"),
+        ("(;GM[11]SZ[3:5]\n;B[a1];W[swap])", "line 1: hex: expected a square board"),
+        ("(;GM[11]\nAB[a1])", "line 2: expected moves from the start, got stones by AB"),
+        ("(;GM[11]\n;B[a1][a2])", "line 2: expected one move in a node"),
+        ("(;GM[11]\n;B[a1]W[a2])", "line 2: expected one move in a node"),
+        ("(;GM[11];B[a1]\n;B[a2])", "line 2: expected a move of W, got one of B"),
+        ("(;GM[11];B[a1]\n;W[a1])", "line 2: illegal action 0: a1 is taken"),
+        ("(;GM[11];B[a1]\n;W[a12])", "line 2: expected a cell from a1 to k11, got 'a12'"),
+        ("(;GM[11];B[a1]\n;W[zz])", "line 2: expected a cell of 11 columns and 11 rows"),
+        ("(;GM[11];B[a1]\n;W[])", "line 2: expected a cell from a1 to k11, got ''"),
+        ("(;GM[11];B[resign]\n;W[a1])", "line 1: expected no move after resign"),
+        ("(;GM[11]SZ[2];B[a1];W[a2];B[b1];W[b2]\n;B[a2])", "line 2: illegal action 2: the"),
+        ("(;GM[11]SZ[2]\nRE[W+];B[b1];W[a1];B[b2])", r"line 2: expected RE as the game ended"),
+        ("(;GM[11]SZ[2];B[b1];W[a1];B[b2]\n;W[resign])", "line 2: expected no move after the end"),
+        ("(;GM[4]\n;B[h8])", "line 2: expected a cell, got 'h8'"),
+        ("(;GM[4]\n;B[])", "line 2: expected a cell, got ''"),
+        ("(;GM[4]SZ[15]\n;B[pp])", "line 2: expected a cell of 15 columns and 15 rows"),
+    ],
+)
+def test_a_wrong_sgf_is_refused_with_its_line(text, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        list(read_sgf(text))
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "suffix", "message"),
+    [
+        ("gomoku", ("opening=swap2",), ".sgf", "expected Gomoku without an opening"),
+        ("gomoku", ("opening=pro",), ".psq", "expected Gomoku without an opening"),
+        ("gomoku", ("connect=4",), ".psq", "expected Gomoku with five in a row, got connect=4"),
+        ("tictactoe", (), ".sgf", "expected a game of hex, gomoku for SGF, got tictactoe"),
+        ("hex", (), ".psq", "expected a game of gomoku for psq, got hex"),
+        ("hex", (), ".txt", "expected games of connect4 with moves, got one of hex"),
+        ("hex", (), ".mp3", "expected a file of .json, .sgf, .psq, .txt, got .mp3"),
+    ],
+)
+def test_what_a_format_cannot_say_is_refused(game, options, suffix, message, tmp_path):
+    record = random_record(game, options, 2)
+    path = tmp_path / f"game{suffix}"
+    with pytest.raises(ValueError, match=message):
+        save_games([record], path)
+    assert not list(tmp_path.iterdir())
+
+
+# ---- psq -----------------------------------------------------------------------------------------
+
+PISKVORK = """Piskvorky 20x15, 11:11, 1
+10,8,0
+11,8,1234
+20,15,3
+pbrain-one.exe
+pbrain two.zip
+-1
+1,Standard
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_of_piskvork(end):
+    record = read_psq(PISKVORK.replace("\n", end))
+    assert record.options == ("board_size=15x20", "rule=standard")
+    assert record.actions == (7 * 20 + 9, 7 * 20 + 10, 14 * 20 + 19)
+    assert record.moves == "j8 k8 t1"
+    assert record.agents == ("pbrain two.zip", "pbrain-one.exe")  # the second player begins
+    assert record.seconds == (0, 1.234, 0.003)
+    assert record.outcome is None
+
+
+def test_psq_of_a_game_by_hand_has_no_names():
+    record = read_psq("Piskvorky 15x15, 0:0, 0\n8,8\n9,9,5\n0\n", ("rule=renju",))
+    assert (record.moves, record.agents) == ("h8 i7", ("", ""))
+    assert record.options == ("rule=renju",)
+
+
+def test_times_are_kept_to_the_millisecond(tmp_path):
+    record = with_searches(random_record("gomoku", ("board_size=7",), 1), 1)
+    save_games([record], tmp_path / "game.psq")
+    loaded = only(load_games(tmp_path / "game.psq"))
+    assert loaded.seconds == record.seconds
+    assert (loaded.agents, loaded.moves) == (record.agents, record.moves)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: expected a header Piskvorky 15x15, 11:11, 0, got ''"),
+        ("Gomoku 15x15\n", "line 1: expected a header .* got 'Gomoku 15x15'"),
+        ("Piskvorky 15x15, 11:11, 2\n-1\n", "line 1: expected a header"),
+        ("Piskvorky 99x99, 0:0, 0\n-1\n", "line 1: gomoku: expected a board size from 5 to 20"),
+        ("Piskvorky 15x15, 0:0, 0\n16,1,0\n-1\n", "line 2: expected a cell from 1,1 to 15,15"),
+        ("Piskvorky 15x15, 0:0, 0\n0,1,0\n-1\n", "line 2: expected a cell from 1,1 to 15,15"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n1,1,0\n-1\n", "line 3: illegal action 0: a15 is taken"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n", "line 3: expected a move .* got the end of the file"),
+        ("Piskvorky 15x15, 0:0, 0\n1;1;0\n-1\n", "line 2: expected a move .* got '1;1;0'"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\na\nb\nc\nd\n", "line 3: expected a move .* got 'a'"),
+    ],
+)
+def test_a_wrong_psq_is_refused_with_its_line(text, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        read_psq(text)
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def test_test_sets_of_pons_are_read():
+    text = "2252576253462244111563365343671351441 -1\n\n7422341735647741166133573473242566 1\n44\n"
+    records = list(read_columns(text))
+    assert [len(record.actions) for record in records] == [37, 34, 2]
+    assert records[0].moves == "2252576253462244111563365343671351441"
+    assert all(record.outcome is None for record in records)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", (), "line 1: expected columns such as 4453, got an empty file"),
+        ("44\n4x\n", (), "line 2: move 2 of 2: expected a column from 1 to 7, got 'x'"),
+        ("48\n", (), "line 1: move 2 of 2: expected a column from 1 to 7, got '8'"),
+        ("4444444\n", (), "line 1: move 7 of 7: illegal action 3: column 4 is full"),
+        ("1122334455\n", (), "line 1: move 8 of 10: illegal action 3: the game is over"),
+        ("44 3 3\n", (), "line 1: expected columns such as 4453, got '44 3 3'"),
+        ("44 x\n", (), "line 1: expected columns such as 4453, got '44 x'"),
+        ("1 2 12\n", ("rows=4", "columns=11"), "line 1: move 3 of 3: expected a column from 1 to"),
+    ],
+)
+def test_wrong_columns_are_refused_with_their_line(text, options, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        list(read_columns(text, options))
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+
+def a_game(suffix):
+    game, options = {
+        ".sgf": ("hex", ("board_size=4", "swap=true")),
+        ".psq": ("gomoku", ("board_size=6",)),
+        ".txt": ("connect4", ()),
+    }[suffix]
+    return random_record(game, options, 4, agents=("", "") if suffix == ".txt" else ("a", "b"))
+
+
+def loaded(path):
+    """What a file holds, or nothing if it is refused with its name."""
+    try:
+        return list(load_games(path))
+    except ValueError as error:
+        assert str(error).startswith(f"{path}:"), error  # noqa: PT017
+        return None
+
+
+@pytest.mark.parametrize("suffix", [".sgf", ".psq", ".txt"])
+def test_a_file_cut_off_is_refused_or_read_as_far_as_it_goes(suffix, tmp_path):
+    path, record = tmp_path / f"game{suffix}", a_game(suffix)
+    save_games([record], path)
+    data = path.read_bytes()
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        found = loaded(path)
+        if suffix == ".sgf" and size < len(data) - 1:  # the last is a line's end
+            assert found is None
+        for each in found or ():
+            assert each.actions == record.actions[: len(each.actions)]
+
+
+@pytest.mark.parametrize("suffix", [".sgf", ".psq", ".txt"])
+def test_damaged_files_are_refused_or_read(suffix, tmp_path):
+    path = tmp_path / f"game{suffix}"
+    save_games([a_game(suffix)], path)
+    data = np.frombuffer(path.read_bytes(), np.uint8)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = data.copy()
+        damaged[rng.integers(len(data), size=2)] = rng.integers(256, size=2)
+        path.write_bytes(damaged.tobytes())
+        for each in loaded(path) or ():
+            each.check()
+
+
+@pytest.mark.parametrize("suffix", [".sgf", ".psq", ".txt", ".json"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00" * 1000,
+        b"\xff\xfe" + "(;GM[11])".encode("utf-16-le"),
+        b"(;" * 200_000,
+        b"(;GM[11]" + b"(;B[a1]" * 100_000,
+        b"(;GM[11]C[" + b"\\" * 500_001 + b"])",
+        b"[" * 500_000,
+        b"9" * 500_000,
+        b"Piskvorky 15x15, 0:0, 0\n" + b"9" * 500_000 + b",1,0\n-1\n",
+        b"Piskvorky " + b"9" * 500_000 + b"x15, 0:0, 0\n-1\n",
+        b"(;GM[11]SZ[" + b"9" * 500_000 + b"])",
+        b"\n" * 500_000,
+    ],
+    ids=range(12),
+)
+def test_what_is_no_game_at_all_is_refused(suffix, data, tmp_path):
+    path = tmp_path / f"game{suffix}"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=re.escape(str(path))) as error:
+        list(load_games(path))
+    assert len(str(error.value)) < 500
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def convert(*words):
+    return CliRunner().invoke(main, ["convert", *map(str, words)])
+
+
+def test_convert_goes_by_the_suffixes(tmp_path):
+    record = random_record("gomoku", ("board_size=7",), 1)
+    save_record(record, tmp_path / "a.json")
+    steps = ["a.json", "b.sgf", "c.psq", "games", "d.sgf", "e.json"]
+    for source, target in pairwise(steps):
+        result = convert(tmp_path / source, tmp_path / target)
+        assert result.exit_code == 0, result.output
+        assert result.stderr == f"{tmp_path / target}: 1 game\n"
+    assert load_record(tmp_path / "e.json") == record
+    assert load_record(tmp_path / "games" / "000001.json") == record
+
+
+def test_convert_replaces_nothing_unasked(tmp_path):
+    source, target = tmp_path / "game.json", tmp_path / "game.sgf"
+    save_record(random_record("hex", ("board_size=3",), 1), source)
+    target.write_text("mine")
+    result = convert(source, target)
+    assert result.exit_code == 1
+    assert "is there already" in result.output
+    assert target.read_text() == "mine"
+    source.write_text("{")
+    assert convert(source, target, "--force").exit_code == 2
+    assert target.read_text() == "mine"
+    save_record(random_record("tictactoe", (), 1), source)
+    assert convert(source, target, "--force").exit_code == 2
+    assert target.read_text() == "mine"
+    save_record(random_record("hex", ("board_size=3",), 1), source)
+    assert convert(source, target, "--force").exit_code == 0
+    assert target.read_text().startswith("(;FF[4]")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["game.json", "game.sgf"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.json", "x.sgf"], "none.json: No such file or directory"),
+        (["two.txt", "x.json"], "expected one game, got 2: name a directory for them"),
+        (["two.txt", "x.sgf"], "expected a game of hex, gomoku for SGF, got connect4"),
+        (["two.txt", "x.png"], "expected a file of .json, .sgf, .psq, .txt, got .png"),
+        (["two.mp3", "x.json"], "expected a file of .json, .sgf, .psq, .txt, .npz, got .mp3"),
+        (["two.txt", "x.json", "--game", "hex"], "expected the game connect4, got hex"),
+        (["two.txt", "x", "--option", "columns=1"], "two.txt: line 1: move 1 of 2: expected a col"),
+        ([".", "x.json"], "expected a directory with records, got none there"),
+        (["bad.sgf", "x.json"], "bad.sgf: line 1: expected"),
+    ],
+)
+def test_convert_says_what_is_wrong(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.txt").write_text("44\n45\n")
+    (tmp_path / "two.mp3").write_text("44\n45\n")
+    (tmp_path / "bad.sgf").write_text("(;GM[11]")
+    before = sorted(tmp_path.iterdir())
+    result = convert(*words)
+    assert result.exit_code != 0
+    assert message in result.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_many_games_go_into_a_directory(tmp_path):
+    (tmp_path / "two.txt").write_text("44\n45\n")
+    assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 0
+    assert [record.moves for record in load_games(tmp_path / "games")] == ["44", "45"]
+    assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 1
+    assert convert(tmp_path / "two.txt", tmp_path / "games", "--force").exit_code == 0
+
+
+def test_records_made_by_hand_need_no_searches():
+    assert GameRecord.of("connect4", (), (3, 3)).searches == ()
