@@ -3,10 +3,8 @@
 import copy
 import operator
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from typing import Any, ClassVar, Final, Literal, TypedDict
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
@@ -16,10 +14,10 @@ from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
 from hexenv.observation import extra_codes, plane_names
 from hexenv.position import Position
+from hexenv.render.display import Display, check_render_mode
 from hexenv.render.look import Look, Theme
-from hexenv.render.picture import PICTURE_MODES, render_picture
+from hexenv.render.picture import PICTURE_MODES
 from hexenv.render.svg import svg_image
-from hexenv.render.window import Window
 from hexenv.starts import Start, opening_starts, told_start
 
 AGENTS: Final = ("player_0", "player_1")
@@ -137,8 +135,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
         self._spaces = self._make_spaces()
         self._owns_spaces = True
-        self._window: Window | None = None
-        self._frames: list[NDArray[np.uint8]] = []  # of "rgb_array_list", since the last `render`
+        fps = self.metadata["render_fps"]
+        self._display = Display(game, self.look, name, fps)
 
     # ---- spaces --------------------------------------------------------------------------------
 
@@ -202,7 +200,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: Start) -> None:
-        self._frames = []
+        self._display.begin()
         self._position.start(start)
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
@@ -217,7 +215,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._position.bind()
         self._settle(winner, to_play)
-        self._show_position()
+        self._display.update(self.state, self.render_mode)
 
     def starting_positions(self, options: dict[str, Any]) -> list[Start]:
         """Where to start: the position that the options tell, or else all openings."""
@@ -242,7 +240,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.actions.append(number)
         # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
         self._settle(winner, to_play)
-        self._show_position()
+        self._display.update(self.state, self.render_mode)
 
     def is_legal(self, action: object) -> bool:
         """Whether the agent to move may play `action`."""
@@ -317,11 +315,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin.__dict__ = self.__dict__.copy()
         twin._position = self._position.copy()
         twin.actions = self.actions.copy()
-        twin._frames = self._frames.copy()
+        twin._display = self._display.copy()
         twin._owns_spaces = False
         if self._rng is not None:
             twin._rng = copy.deepcopy(self._rng)
-        twin._window = None
         if hasattr(self, "agents"):
             twin.agents = self.agents.copy()
             twin.rewards = self.rewards.copy()
@@ -330,9 +327,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             twin._cumulative_rewards = self._cumulative_rewards.copy()
             twin._refresh_infos()
         return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -366,34 +360,11 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         Returns:
             A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
         """
-        match self.render_mode:
-            case None:
-                gymnasium.logger.warn("render was called without a render_mode: nothing is shown")
-                return None
-            case "rgb_array_list":
-                frames, self._frames = self._frames, []
-                return frames
-            case "human":
-                if self._window is None:
-                    self._window = Window(self.metadata["name"], self.metadata["render_fps"])
-                self._window.show(self._picture_as("rgb_array"))
-                return None
-            case mode:
-                return self._picture_as(mode)
-
-    def _picture_as(self, mode: str) -> Any:
-        return render_picture(self.game, self.state, mode, self.look)
-
-    def _show_position(self) -> None:
-        """Show or keep a new position, where `render_mode` says so."""
-        if self.render_mode == "human":
-            self.render()
-        elif self.render_mode == "rgb_array_list":
-            self._frames.append(self._picture_as("rgb_array"))
+        return self._display.render(self.state, self.render_mode)
 
     def _repr_svg_(self) -> str:
         """The board, for notebooks."""
-        return self._picture_as("svg")
+        return self._display.picture(self.state, "svg")
 
     def _repr_html_(self) -> str:
         """The board as an image of its own: documents in one page would share their names."""
@@ -401,26 +372,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        self._display.close()
 
 
 def planes_of(observation: Observation) -> NDArray[Any]:
     """The planes of an observation of one board or of many: all of it, or what it holds."""
     return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
-
-
-def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
-    """Refuse a render mode that is not among the known ones, or cannot be had.
-
-    Raises:
-        ValueError: If it is not known.
-        ImportError: If it needs a library that is not installed.
-    """
-    if render_mode is not None and render_mode not in known:
-        raise ValueError(
-            f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"
-        )
-    if render_mode == "human" and find_spec("pygame") is None:
-        raise ImportError('render_mode "human" needs pygame: pip install "hexenv[human]"')

@@ -14,11 +14,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation, check_render_mode
+from hexenv.aec import AGENTS, BoardEnv, Observation
 from hexenv.boards import Boards
 from hexenv.games.base import State
 from hexenv.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.opponents import entry, resolve_opponents, with_mask
+from hexenv.render.display import check_render_mode
 from hexenv.render.picture import PICTURE_MODES
 from hexenv.render.svg import svg_image
 

@@ -17,12 +17,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.aec import AGENTS, BoardEnv, Observation, check_render_mode
+from hexenv.aec import AGENTS, BoardEnv, Observation
 from hexenv.boards import Outcome
 from hexenv.games.base import whole_number
 from hexenv.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.opponents import resolve_opponents, with_mask
 from hexenv.parts import Part, Parts
+from hexenv.render.display import check_render_mode
 from hexenv.render.picture import PICTURE_MODES, render_picture
 
 Infos = dict[str, Any]
