@@ -7,13 +7,17 @@ No network and no threads: what a page sends goes in, messages for all its pages
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Any, Final, Literal, cast
 
 from agents.agent import Agent, ForfeitError, Statistics
 from agents.match import is_legal, prepare
 from agents.records import GameRecord, Search
+from agents.records.record import fits
+from agents.records.recorder import search_of
 from agents.web.choices import Setup
+from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
 from agents.web.view import Values, choices_view, frame_view, move_view, result_text, search_view
 from hexenv.games import base, notation
@@ -71,7 +75,10 @@ class Task:
         action = self.agent.act(self.env)
         seconds = time.perf_counter() - started
         found = self.agent.statistics if is_shown else None
-        return Answer(action, seconds, None if found is None else Search.of(found))
+        search = None if found is None else search_of(found)
+        if search is not None and not fits(raw.game, raw.state, search):
+            search = None
+        return Answer(action, seconds, search)
 
     def _watch(self, report: Callable[[Search], None] | None) -> Callable[[Any], None]:
         """What is called between the slices of the search."""
@@ -82,7 +89,7 @@ class Task:
             if self.abandoned.is_set():
                 raise AbandonedError
             if report is not None and time.perf_counter() - shown >= LOOK_SECONDS:
-                report(Search.of(found()))
+                report(search_of(found()))
                 shown = time.perf_counter()
 
         return look
@@ -148,7 +155,8 @@ class ServedGame:
 
     def greeting(self) -> Messages:
         """All there is, for a page that has just come."""
-        return [self._state(0)]
+        title = title_of(self.setup.game, self.setup.options)
+        return [{"type": "board", "title": title, "board": board_data(self.game)}, self._state(0)]
 
     def _state(self, since: int) -> Values:
         """The state of the game with the frames from one on."""
@@ -177,21 +185,19 @@ class ServedGame:
 
     def _choices(self) -> Values:
         mask = self._env.infos[self._env.agent_selection]["action_mask"]
-        return choices_view(self.game, [int(action) for action in mask.nonzero()[0]])
+        return choices_view(self.game, self._env.unwrapped.state, mask.nonzero()[0].tolist())
 
     def _question(self) -> str:
         """What is asked of the person, in an opening."""
         ask = getattr(self.game, "question", None)
         return "" if ask is None else ask(self._env.unwrapped.state)
 
-    def record(self) -> GameRecord:
-        """The game so far.
-
-        The agent is written as it was asked for.
-        """
+    def record(self) -> Callable[[], GameRecord]:
+        """What makes a record of the game so far, on any thread: it checks all moves anew."""
         moves = [frame["move"] for frame in self._frames[1:]]
         agents = tuple(PERSON if name == "you" else name for name in self.names)
-        return GameRecord.of(
+        return partial(
+            GameRecord.of,
             self.setup.game,
             self.setup.options,
             [move["action"] for move in moves],

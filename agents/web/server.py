@@ -20,6 +20,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from agents.records import GameRecord
 from agents.records.files import as_text
 from agents.web.choices import choices
 from agents.web.games import FullError, Games, Page, Table, UnknownGameError
@@ -163,26 +164,25 @@ class Server:
     async def record(self, request: Request) -> Response:
         """The record of a game, to keep."""
         name = request.path_params["name"]
+        headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
 
-        def answer(table: Table) -> Response:
-            headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
-            text = as_text(table.game.record())
-            return Response(text, media_type="application/json", headers=headers)
+        def answer(record: GameRecord) -> Response:
+            return Response(as_text(record), media_type="application/json", headers=headers)
 
-        return self._of_game(name, answer)
+        return await self._of_game(name, answer)
 
     async def replay(self, request: Request) -> Response:
         """The replay page of a game."""
-        return self._of_game(
-            request.path_params["name"],
-            lambda table: HTMLResponse(replay_page(table.game.record())),
-        )
+        name = request.path_params["name"]
+        return await self._of_game(name, lambda record: HTMLResponse(replay_page(record)))
 
-    def _of_game(self, name: str, answer: Callable[[Table], Response]) -> Response:
+    async def _of_game(self, name: str, answer: Callable[[GameRecord], Response]) -> Response:
+        """What is made, on a thread, of the record of a game."""
         try:
-            return answer(self.games.table(name))
+            record = self.games.table(name).game.record()
         except UnknownGameError as error:
             return JSONResponse({"error": str(error)}, 404)
+        return await asyncio.to_thread(lambda: answer(record()))
 
     async def socket(self, socket: WebSocket) -> None:
         """Messages of one page, until it leaves."""

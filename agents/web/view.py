@@ -115,26 +115,29 @@ def is_by_column(game: Game) -> bool:
     return game.style == COLUMN_STYLE
 
 
-def choices_view(game: Game, legal: list[int]) -> Values:
+def choices_view(game: Game, state: State, legal: list[int]) -> Values:
     """What a player may click.
 
     Args:
         game: The game.
+        state: The position.
         legal: The legal actions.
 
     Returns:
-        ``cells``: the action of each cell that chooses one, by cell; ``others``: ``action`` and
-        ``text`` of those that no cell chooses.
+        ``cells``: for each cell that chooses an action the ``action``, its ``text`` and the
+        ``cell`` that it fills; ``others``: ``action`` and ``text`` of those that no cell chooses.
     """
-    cells = game.rows * game.columns
-    if is_by_column(game):
-        chosen = {cell: cell % game.columns for cell in range(cells) if cell % game.columns in legal}
-        return {"cells": chosen, "others": []}
-    others = [action for action in legal if action >= cells]
-    return {
-        "cells": {action: action for action in legal if action < cells},
-        "others": [{"action": action, "text": game.action_text(action)} for action in others],
-    }
+    found: Values = {"cells": {}, "others": []}
+    for action in legal:
+        text, cell = game.action_text(action), cell_of(game, state, action)
+        choice = {"action": action, "text": text, "cell": cell}
+        if cell is None:
+            found["others"].append({"action": action, "text": text})
+        elif is_by_column(game):
+            found["cells"] |= {row * game.columns + action: choice for row in range(game.rows)}
+        else:
+            found["cells"][cell] = choice
+    return found
 
 
 def result_text(outcome: int | None, reason: str | None, names: tuple[str, str]) -> str:

@@ -1,0 +1,171 @@
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A new SVG element. */
+function svgElement(name, attributes = {}, text = "") {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
+
+/** The element with an id. */
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/** How a search's numbers become discs: a strength from -1 to 1, and what is written on it. */
+const OVERLAYS = {
+  none: () => [],
+  visits: (actions) => shares(actions, "visits"),
+  values: (actions) => actions.filter(known("value")).map((action) => ({
+    ...action, strength: action.value, label: signed(action.value),
+  })),
+  priors: (actions) => shares(actions, "prior"),
+};
+
+function known(key) {
+  return (action) => action[key] !== null;
+}
+
+/** A value from -1 to 1 in hundredths. */
+function signed(value) {
+  const hundredths = Math.round(100 * value);
+  return (hundredths > 0 ? "+" : "") + hundredths;
+}
+
+/** Numbers from 0 as shares of their sum, in per cent; the colour is strongest at the greatest. */
+function shares(actions, key) {
+  const told = actions.filter((action) => action[key] > 0);
+  const sum = told.reduce((total, action) => total + action[key], 0);
+  const most = Math.max(...told.map((action) => action[key]));
+  return told.map((action) => {
+    const share = action[key] / sum;
+    const label = share >= 0.005 ? String(Math.round(100 * share)) : "";
+    return { ...action, strength: action[key] / most, label };
+  });
+}
+
+/** The board: an SVG made by `hexenv.render.svg`, whose stones and marks are placed here. */
+class Board {
+  constructor(holder, settings) {
+    this.settings = settings;
+    holder.innerHTML = settings.svg; // made by the server alone; no text of players is in it
+    this.svg = holder.querySelector("svg");
+    this.svg.removeAttribute("width");
+    this.svg.removeAttribute("height");
+    this.size = Number(this.svg.dataset.size);
+    this.centers = [...this.svg.querySelectorAll(".cells use")].map((use) => ({
+      x: Number(use.getAttribute("x")), y: Number(use.getAttribute("y")),
+    }));
+    this.addStyle(settings.css);
+    for (const name of ["ghosts", "marks"]) this.svg.append(svgElement("g", { class: name }));
+    this.listen();
+  }
+
+  /** The colours of all themes, beside those that the SVG brings. */
+  addStyle(css) {
+    this.svg.append(svgElement("style", {}, css));
+  }
+
+  setTheme(theme) {
+    this.svg.classList.remove(...this.settings.themes);
+    this.svg.classList.add(theme);
+  }
+
+  layer(name) {
+    return this.svg.querySelector(`g.${name}`);
+  }
+
+  fill(layer, elements) {
+    this.layer(layer).replaceChildren(...elements);
+  }
+
+  use(name, cell, attributes = {}) {
+    const { x, y } = this.centers[cell];
+    return svgElement("use", { href: `#${name}`, x, y, "data-cell": cell, ...attributes });
+  }
+
+  circle(cell, radius, attributes) {
+    const { x, y } = this.centers[cell];
+    return svgElement("circle", { cx: x, cy: y, r: radius * this.size, ...attributes });
+  }
+
+  text(cell, text, className) {
+    const { x, y } = this.centers[cell];
+    const size = this.settings.figure * this.size;
+    return svgElement("text", { x, y, class: className, "font-size": size }, text);
+  }
+
+  /** Show the stones of a frame, the last one and those that have won. */
+  showFrame(frame) {
+    const owner = (cell) => "XO".indexOf(frame.owners[cell]);
+    const stones = [];
+    for (let cell = 0; cell < frame.owners.length; cell += 1) {
+      if (owner(cell) >= 0) stones.push(this.use(`stone-${owner(cell)}`, cell));
+    }
+    this.fill("stones", stones);
+    const { last, winning } = frame;
+    const hasLast = last !== null && owner(last) >= 0;
+    this.fill("last", hasLast ? [this.use(`last-${owner(last)}`, last)] : []);
+    this.fill("win", this.isPath() ? this.path(winning)
+      : winning.map((cell) => this.use(`win-${owner(cell)}`, cell)));
+  }
+
+  isPath() {
+    return this.svg.classList.contains("hexagons");
+  }
+
+  path(cells) {
+    if (cells.length === 0) return [];
+    const points = cells.map((cell) => `${this.centers[cell].x},${this.centers[cell].y}`).join(" ");
+    return this.settings.path.map(([paint, width]) => svgElement("polyline", {
+      points, class: `line-${paint}`, fill: "none", "stroke-width": width * this.size,
+    }));
+  }
+
+  /** Show discs: `cell`, `strength` (-1 to 1) and `label` of each. */
+  showDiscs(discs) {
+    const shown = discs.filter((disc) => disc.cell !== null);
+    this.fill("overlay", shown.flatMap((disc) => this.disc(disc)));
+  }
+
+  disc({ cell, strength, label }) {
+    const opacity = this.settings.opacity * Math.max(0.1, Math.abs(strength));
+    const circle = this.circle(cell, this.settings.disc, {
+      class: strength < 0 ? "fill-low" : "fill-high", opacity,
+    });
+    const isStrong = Math.abs(strength) > 0.55;
+    return [circle, this.text(cell, label, isStrong ? "on-disc" : "fill-figure")];
+  }
+
+  /** Show moves to come as faint stones with their numbers. */
+  showGhosts(line) {
+    const placed = line.map((move, index) => ({ ...move, number: index + 1 }))
+      .filter((move) => move.cell !== null);
+    this.fill("ghosts", placed.flatMap((move) => [
+      this.use(`stone-${move.player}`, move.cell, { opacity: 0.7 }),
+      this.text(move.cell, move.number, `fill-mark-${move.player}`),
+    ]));
+  }
+
+  /** Draw a ring around a cell; null: none. */
+  showMark(cell, className = "mark") {
+    this.fill("marks", cell === null ? [] : [this.circle(cell, 0.46, { class: className })]);
+  }
+
+  /** Call `onCell` with a cell that is clicked, and `onHover` with the one below the pointer. */
+  listen() {
+    const cellOf = (event) => {
+      const use = event.target.closest("use[data-cell]");
+      return use === null ? null : Number(use.dataset.cell);
+    };
+    this.onCell = () => {};
+    this.onHover = () => {};
+    const cells = this.layer("cells");
+    cells.addEventListener("click", (event) => this.onCell(cellOf(event)));
+    cells.addEventListener("pointerover", (event) => this.onHover(cellOf(event)));
+    cells.addEventListener("pointerleave", () => this.onHover(null));
+  }
+}
