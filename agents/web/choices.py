@@ -9,7 +9,13 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from agents.agent import Agent
-from agents.naming import agent_classes, environment_makers, make_agent, make_environment, parameters
+from agents.naming import (
+    agent_classes,
+    environment_makers,
+    make_agent,
+    make_environment,
+    parameters,
+)
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.openings import OPENINGS
 
@@ -112,7 +118,9 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
         ValueError: If there is no such game, option or agent, or it is not for pages.
     """
     if setup.game not in environment_makers():  # a module:function would be imported
-        raise ValueError(f"expected a game of {', '.join(environment_makers())}, got {setup.game!r}")
+        raise ValueError(
+            f"expected a game of {', '.join(environment_makers())}, got {setup.game!r}"
+        )
     env = make_environment(setup.game, setup.options)
     text = setup.agent if setup.agent in extra else bounded(setup.agent)
     return env, make_agent(text, setup.seed)

@@ -227,9 +227,12 @@ class ServedGame:
         kind = message["type"]
         if kind == "play":
             return self._play_own(message["action"])
-        return {"undo": self._undo, "hint": self._ask, "resign": self._resign, "retry": self._retry}[
-            kind
-        ]()
+        return {
+            "undo": self._undo,
+            "hint": self._ask,
+            "resign": self._resign,
+            "retry": self._retry,
+        }[kind]()
 
     def _play_own(self, action: int) -> Messages:
         self._expect_turn()

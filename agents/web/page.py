@@ -12,12 +12,13 @@ import re
 from importlib.resources import files
 from typing import Any, Final
 
-from agents.records import GameRecord
-from agents.web.view import Values, frame_view, move_view, result_text, search_view
-from hexenv.games.base import Game
 from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, FIGURE_SIZE, PATH
 from hexenv.render.look import THEMES, Look
 from hexenv.render.svg import board_svg, theme_css
+
+from agents.records import GameRecord
+from agents.web.view import Values, frame_view, move_view, result_text, search_view
+from hexenv.games.base import Game
 
 PAGE_THEMES: Final = ("auto", *THEMES)
 SHARED_SCRIPTS: Final = ("board.js", "curve.js", "viewer.js")
@@ -119,7 +120,9 @@ def board_data(game: Game) -> Values:
 # ---- the file ------------------------------------------------------------------------------------
 
 
-def _page(template: str, script: str, title: str, data: Values, policy: str = "") -> tuple[str, str]:
+def _page(
+    template: str, script: str, title: str, data: Values, policy: str = ""
+) -> tuple[str, str]:
     """A page and its Content-Security-Policy, which lets nothing run but its own script."""
     code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, script))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
