@@ -1,5 +1,6 @@
-"""What a page may ask for: games with their options, and agents that neither read files nor run
-commands. What goes beyond, whoever starts the server offers by name.
+"""What a page may ask for: games, and agents that neither read files nor run commands.
+
+What goes beyond, whoever starts the server offers by name.
 """
 
 import math
@@ -95,10 +96,7 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _option(key: str, default: Any) -> dict[str, Any]:
-    if isinstance(default, bool):
-        words = ["false", "true"]
-    else:
-        words = list(OPTION_WORDS.get(key, ()))
+    words = ["false", "true"] if isinstance(default, bool) else list(OPTION_WORDS.get(key, ()))
     return {"default": str(default).lower(), "words": words}
 
 
@@ -117,10 +115,9 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
     """
-    if setup.game not in environment_makers():  # a module:function would be imported
-        raise ValueError(
-            f"expected a game of {', '.join(environment_makers())}, got {setup.game!r}"
-        )
+    known = environment_makers()
+    if setup.game not in known:  # a module:function would be imported
+        raise ValueError(f"expected a game of {', '.join(known)}, got {setup.game!r}")
     env = make_environment(setup.game, setup.options)
     text = setup.agent if setup.agent in extra else bounded(setup.agent)
     return env, make_agent(text, setup.seed)

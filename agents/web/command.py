@@ -3,6 +3,7 @@
 import importlib
 import ipaddress
 import socket
+from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -84,10 +85,8 @@ def _run(app: Any, listening: socket.socket) -> None:
         ws_max_size=MOST_BYTES,
         timeout_graceful_shutdown=2,
     )
-    try:
+    with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
 
 
 def _expect_library(name: str) -> None:

@@ -224,15 +224,15 @@ class ServedGame:
                 f"the game has gone on: expected a message about ply {self.ply}, "
                 f"got one about {message['ply']}"
             )
-        kind = message["type"]
-        if kind == "play":
+        if message["type"] == "play":
             return self._play_own(message["action"])
-        return {
+        others = {
             "undo": self._undo,
             "hint": self._ask,
             "resign": self._resign,
             "retry": self._retry,
-        }[kind]()
+        }
+        return others[message["type"]]()
 
     def _play_own(self, action: int) -> Messages:
         self._expect_turn()

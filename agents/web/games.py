@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from agents.match import close
@@ -147,10 +148,8 @@ async def on_thread(work: Callable[[], Any]) -> Any:
             value = work()
         except BaseException as raised:
             error = raised
-        try:
+        with suppress(RuntimeError):  # where the server has ended meanwhile
             loop.call_soon_threadsafe(settle, value, error)
-        except RuntimeError:
-            pass  # the server has ended meanwhile
 
     threading.Thread(target=run, daemon=True).start()
     return await result
