@@ -12,13 +12,13 @@ import re
 from importlib.resources import files
 from typing import Any, Final
 
-from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, FIGURE_SIZE, PATH
-from hexenv.render.look import THEMES, Look
-from hexenv.render.svg import board_svg, theme_css
-
 from agents.records import GameRecord
 from agents.web.view import Values, frame_view, move_view, result_text, search_view
 from hexenv.games.base import Game
+from hexenv.render.board import board_of
+from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, PATH, figure_size
+from hexenv.render.look import DEFAULT_LOOK, THEMES
+from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 
 PAGE_THEMES: Final = ("auto", *THEMES)
 SHARED_SCRIPTS: Final = ("board.js", "curve.js", "viewer.js")
@@ -102,18 +102,20 @@ def board_data(game: Game) -> Values:
     """The empty board and how things are drawn on it.
 
     Returns:
-        ``svg``: see `hexenv.render.svg`; ``css``: its colours in all themes; ``names``: of the
-        cells, where an action is a cell; ``path``, ``disc``, ``opacity``, ``figure``: see
+        ``svg``, ``css`` (its colours in all themes), ``fill`` and ``line`` (how classes begin): see
+        `hexenv.render.svg`; ``path``, ``disc``, ``opacity`` and ``figure``: see
         `hexenv.render.drawing`.
     """
     return {
-        "svg": board_svg(game, Look()),
+        "svg": board_svg(game, DEFAULT_LOOK),
         "css": "\n".join(theme_css(game.style, theme) for theme in THEMES),
         "themes": THEMES,
+        "fill": FILL,
+        "line": LINE,
         "path": PATH,
         "disc": DISC_RADIUS,
         "opacity": DISC_OPACITY,
-        "figure": FIGURE_SIZE,
+        "figure": figure_size(board_of(game, DEFAULT_LOOK)),
     }
 
 

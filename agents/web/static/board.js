@@ -92,10 +92,15 @@ class Board {
     return svgElement("circle", { cx: x, cy: y, r: radius * this.size, ...attributes });
   }
 
-  text(cell, text, className) {
+  text(cell, text, paint) {
     const { x, y } = this.centers[cell];
-    const size = this.settings.figure * this.size;
-    return svgElement("text", { x, y, class: className, "font-size": size }, text);
+    const attributes = { x, y, class: this.filled(paint), "font-size": this.settings.figure };
+    return svgElement("text", attributes, text);
+  }
+
+  /** The class of what is filled with a paint. */
+  filled(paint) {
+    return `${this.settings.fill}${paint}`;
   }
 
   /** Show the stones of a frame, the last one and those that have won. */
@@ -109,19 +114,20 @@ class Board {
     const { last, winning } = frame;
     const hasLast = last !== null && owner(last) >= 0;
     this.fill("last", hasLast ? [this.use(`last-${owner(last)}`, last)] : []);
-    this.fill("win", this.isPath() ? this.path(winning)
+    this.fill("win", this.hasStyle("hexagons") ? this.path(winning)
       : winning.map((cell) => this.use(`win-${owner(cell)}`, cell)));
   }
 
-  isPath() {
-    return this.svg.classList.contains("hexagons");
+  /** Whether the board is drawn in a style of `hexenv.games.base.Style`. */
+  hasStyle(style) {
+    return this.svg.classList.contains(style);
   }
 
   path(cells) {
     if (cells.length === 0) return [];
     const points = cells.map((cell) => `${this.centers[cell].x},${this.centers[cell].y}`).join(" ");
     return this.settings.path.map(([paint, width]) => svgElement("polyline", {
-      points, class: `line-${paint}`, fill: "none", "stroke-width": width * this.size,
+      points, class: `${this.settings.line}${paint}`, fill: "none", "stroke-width": width * this.size,
     }));
   }
 
@@ -132,12 +138,13 @@ class Board {
   }
 
   disc({ cell, strength, label }) {
-    const opacity = this.settings.opacity * Math.max(0.1, Math.abs(strength));
-    const circle = this.circle(cell, this.settings.disc, {
-      class: strength < 0 ? "fill-low" : "fill-high", opacity,
-    });
-    const isStrong = Math.abs(strength) > 0.55;
-    return [circle, this.text(cell, label, isStrong ? "on-disc" : "fill-figure")];
+    const strong = Math.abs(strength);
+    const layers = [[strength < 0 ? "low" : "high", this.settings.opacity * strong]];
+    if (this.hasStyle("points")) layers.unshift(["board", 0.85]); // over lines that cross there
+    const circles = layers.map(([paint, opacity]) => this.circle(cell, this.settings.disc, {
+      class: this.filled(paint), "fill-opacity": opacity,
+    }));
+    return [...circles, this.text(cell, label, strong > 0.5 ? "figure-on-disc" : "figure")];
   }
 
   /** Show moves to come as faint stones with their numbers. */
@@ -146,7 +153,7 @@ class Board {
       .filter((move) => move.cell !== null);
     this.fill("ghosts", placed.flatMap((move) => [
       this.use(`stone-${move.player}`, move.cell, { opacity: 0.7 }),
-      this.text(move.cell, move.number, `fill-mark-${move.player}`),
+      this.text(move.cell, move.number, `mark-${move.player}`),
     ]));
   }
 
