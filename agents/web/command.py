@@ -55,7 +55,7 @@ def serve(
             _expect_library(library)
         for text in agents:
             make_agent(text)  # so that a mistake in it is told now
-        listening = _listen(host, port)
+        listening = listen(host, port)
     if not _is_loopback(host):
         click.echo(
             f"warning: {host} is reached by other machines too; whoever finds it can play here",
@@ -76,17 +76,10 @@ def _run(app: Any, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
     import uvicorn
 
-    from agents.web.server import MOST_BYTES
+    from agents.web.server import config
 
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        ws="websockets-sansio",
-        ws_max_size=MOST_BYTES,
-        timeout_graceful_shutdown=2,
-    )
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(config(app)).run(sockets=[listening])
 
 
 def _expect_library(name: str) -> None:
@@ -97,7 +90,7 @@ def _expect_library(name: str) -> None:
         raise ImportError(message) from error
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens at the address.
 
     Raises:

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -63,6 +64,17 @@ def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
     app = Starlette(routes=routes, lifespan=lifespan)
     app.add_middleware(OwnHostOnly, hosts=hosts)  # type: ignore[arg-type]
     return app
+
+
+def config(app: Starlette) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        ws="websockets-sansio",
+        ws_max_size=MOST_BYTES,
+        timeout_graceful_shutdown=2,
+    )
 
 
 class OwnHostOnly:

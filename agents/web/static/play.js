@@ -48,7 +48,6 @@ class Play {
     this.link = "connecting";
     this.note = "";
     this.cursor = null;
-    byId("page-controls").append(byId("controls"));
     byId("replay").href = `${path}/replay`;
     byId("record").href = `${path}/record.json`;
     this.listen();

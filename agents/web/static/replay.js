@@ -55,8 +55,7 @@ class Player {
   }
 
   show() {
-    this.button.textContent = this.isOn ? "❚❚" : "▶";
-    this.button.setAttribute("aria-label", this.isOn ? "pause" : "play");
+    this.button.textContent = this.isOn ? "❚❚ Pause" : "▶ Play";
   }
 }
 

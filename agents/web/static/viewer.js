@@ -7,6 +7,11 @@ function clockText(seconds) {
   return `${minutes}:${rest}`;
 }
 
+/** A short time with its unit. */
+function durationText(seconds) {
+  return seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+}
+
 /** An HTML element with a text; never HTML, as texts come from records. */
 function textElement(name, text, className = "") {
   const element = document.createElement(name);
@@ -25,6 +30,7 @@ class Viewer {
     this.hasLine = false;
     this.board = null;
     this.onChange = () => {};
+    byId("page-controls").append(byId("controls"));
     this.curve = new Curve(byId("curve"), (ply) => this.go(ply));
     this.listen();
     this.theme = new Theme((shade) => this.board?.setTheme(shade));
@@ -128,11 +134,14 @@ class Viewer {
   summary(search) {
     const who = this.frame.player === null ? "" : this.names[this.frame.player];
     if (search === null) return who ? `No thoughts of ${who} are known here.` : "The game is over.";
-    const value = search.value === null ? "" : `, value ${signed(search.value)}`;
-    const proven = search.proven === null ? ""
-      : `, proven ${{ 1: "win", 0: "draw", "-1": "loss" }[search.proven]}`;
-    const count = search.simulations.toLocaleString("en");
-    return `${who}: ${count} simulations in ${search.seconds.toFixed(2)} s${value}${proven}`;
+    const words = { 1: "a win", 0: "a draw", "-1": "a loss" };
+    const parts = [
+      search.proven === null ? "" : `proven ${words[search.proven]}`,
+      search.value === null ? "" : `value ${signed(search.value)}`,
+      `${search.simulations.toLocaleString("en")} simulations`,
+      durationText(search.seconds),
+    ];
+    return `${who} found: ${parts.filter((part) => part !== "").join(", ")}`;
   }
 
   showLine(line) {
@@ -157,6 +166,8 @@ class Viewer {
     });
     byId("actions").replaceChildren(...rows);
     byId("actions-box").hidden = rows.length === 0;
+    const hasPriors = actions.some((action) => action.prior !== null);
+    byId("actions-box").classList.toggle("without-priors", !hasPriors);
   }
 
   showMoves() {
