@@ -332,6 +332,8 @@ def test_of_every_agent_it_is_decided_whether_pages_may_start_it():
         "uct:workers=1000",
         "uct:route=environment",
         "uct:simulations",
+        "uct:final_move=visits",
+        "uct:seed=1",
         "solver:book=/etc/passwd",
         "alphazero:net=/etc/passwd",
         "network:net=../hex5",

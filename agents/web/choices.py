@@ -34,10 +34,9 @@ LIMITS: Final = {
     "seconds": (0.01, 30.0),
     "depth": (1, 30),
     "c": (0.0, 100.0),
-    "seed": (0, 2**31),
 }
 """The numbers that a page may give an agent, and their bounds."""
-WORDS: Final = {"net": NETWORKS, "final_move": ("visits", "value", "lcb")}
+WORDS: Final = {"net": NETWORKS}
 """The words that it may give."""
 DEFAULT_SECONDS: Final = 1.0
 """A move's time where no budget is given."""
@@ -86,7 +85,7 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
         game: {key: _option(key, option.default) for key, option in parameters(maker).items()}
         for game, maker in environment_makers().items()
     }
-    agents = [{"name": text, "parameters": []} for text in extra]
+    agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
     classes = agent_classes()
     for name in allowed_agents():
         known = parameters(classes[name])

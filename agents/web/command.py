@@ -64,7 +64,7 @@ def serve(
     from agents.web.games import Games
     from agents.web.server import make_app, own_names
 
-    names = frozenset() if _is_loopback(host) else own_names() | {host.lower()}
+    names = frozenset[str]() if _is_loopback(host) else own_names() | {host.lower()}
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     click.echo(f"hexenv serve: http://{shown}:{address[1]} (Ctrl-C ends it)")

@@ -149,7 +149,7 @@ class Play {
 
   turnText() {
     const { state } = this;
-    const agent = state.names[1 - state.side];
+    const agent = this.viewer.nameOf(1 - state.side);
     if (!this.viewer.isLast()) return "You are looking back; → or ⏭ leads on.";
     if (state.is_asked) return `${agent} thinks about a hint ...`;
     if (state.hint) return `${agent} would play ${state.hint.text}.`;

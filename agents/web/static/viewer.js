@@ -12,6 +12,11 @@ function durationText(seconds) {
   return seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
 }
 
+/** Whether a search tells of priors. */
+function hasPriors(search) {
+  return search !== null && search.actions.some((action) => action.prior !== null);
+}
+
 /** An HTML element with a text; never HTML, as texts come from records. */
 function textElement(name, text, className = "") {
   const element = document.createElement(name);
@@ -44,7 +49,18 @@ class Viewer {
 
   setNames(names) {
     this.names = names;
-    for (const player of [0, 1]) byId(`name-${player}`).textContent = names[player];
+    for (const player of [0, 1]) {
+      const [name, ...parameters] = names[player].split(":");
+      byId(`name-${player}`).title = names[player];
+      byId(`name-${player}`).replaceChildren(
+        textElement("b", name, `of-player-${player}`), textElement("small", parameters.join(":")),
+      );
+    }
+  }
+
+  /** The name of a player without the parameters. */
+  nameOf(player) {
+    return this.names[player].split(":")[0];
   }
 
   /** A stone beside the player's name. */
@@ -103,7 +119,7 @@ class Viewer {
 
   moveText() {
     const { move } = this.frame;
-    return move === null ? "the start" : `move ${this.ply}, ${move.text} of ${this.names[move.player]}`;
+    return move === null ? "the start" : `move ${this.ply}, ${move.text} of ${this.nameOf(move.player)}`;
   }
 
   /** Whose turn it is, and the players' clocks up to here. */
@@ -127,13 +143,15 @@ class Viewer {
     byId("summary").textContent = this.summary(search);
     this.showTable(actions);
     const hasCurve = this.frames.some((frame) => frame.search !== null);
+    byId("priors").disabled = !this.frames.some((frame) => hasPriors(frame.search));
     byId("curve-box").hidden = !hasCurve;
     if (hasCurve) this.curve.show(this.frames, this.ply);
   }
 
   summary(search) {
-    const who = this.frame.player === null ? "" : this.names[this.frame.player];
-    if (search === null) return who ? `No thoughts of ${who} are known here.` : "The game is over.";
+    if (this.frame.player === null) return "The game is over.";
+    const who = this.nameOf(this.frame.player);
+    if (search === null) return `What ${who} thought here is not known.`;
     const words = { 1: "a win", 0: "a draw", "-1": "a loss" };
     const parts = [
       search.proven === null ? "" : `proven ${words[search.proven]}`,
@@ -141,7 +159,8 @@ class Viewer {
       `${search.simulations.toLocaleString("en")} simulations`,
       durationText(search.seconds),
     ];
-    return `${who} found: ${parts.filter((part) => part !== "").join(", ")}`;
+    const found = who === "you" ? "For you" : `${who} found`;
+    return `${found}: ${parts.filter((part) => part !== "").join(", ")}`;
   }
 
   showLine(line) {
@@ -166,8 +185,7 @@ class Viewer {
     });
     byId("actions").replaceChildren(...rows);
     byId("actions-box").hidden = rows.length === 0;
-    const hasPriors = actions.some((action) => action.prior !== null);
-    byId("actions-box").classList.toggle("without-priors", !hasPriors);
+    byId("actions-box").classList.toggle("without-priors", !hasPriors(this.frame.search));
   }
 
   showMoves() {
