@@ -35,7 +35,7 @@ class Viewer {
     this.hasLine = false;
     this.board = null;
     this.onChange = () => {};
-    byId("page-controls").append(byId("controls"));
+    byId("page-controls").prepend(byId("controls"));
     this.curve = new Curve(byId("curve"), (ply) => this.go(ply));
     this.listen();
     this.theme = new Theme((shade) => this.board?.setTheme(shade));
