@@ -9,6 +9,7 @@ import pytest
 from test_page import HOSTILE, recorded
 from web_games import serving
 
+from agents.records import GameRecord, Search
 from agents.records.files import from_text
 from agents.web.page import replay_page
 
@@ -179,6 +180,18 @@ def test_the_expected_line_is_text_and_ghosts(replay, record):
     replay.keyboard.press("l")
     replay.hover("#line")
     assert ghosts.count() == len(line)
+
+
+def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
+    search = Search(0.1, 5, 1.0, {4: 5}, {4: 1.0}, {0: 0.25, 4: 0.75}, (4,), proven=1)
+    path = tmp_path / "priors.html"
+    page_of = GameRecord.of("tictactoe", (), (4,), searches=(search,))
+    path.write_text(replay_page(page_of), encoding="utf-8")
+    page = open_page(path.as_uri())
+    page.keyboard.press("3")
+    assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
+    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
+    assert "proven a win" in text(page, "#summary")
 
 
 def test_the_curve_leads_to_a_move(replay, record):

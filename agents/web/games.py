@@ -184,21 +184,22 @@ class Games:
     def __len__(self) -> int:
         return len(self._tables)
 
-    def create(self, setup: Setup) -> str:
+    async def create(self, setup: Setup) -> str:
         """A new game; returns its id.
 
         Raises:
             MessageError: If there is no such game or agent, or it is not for pages.
             FullError: If there are too many games.
         """
-        try:
-            env, agent = start(setup, self.extra)
-            if not hasattr(env.unwrapped, "game"):
-                raise ValueError(f"expected a game of hexenv, got {setup.game}")
+        self._expect_room()
+        try:  # a network takes its time to load
+            env, agent = await on_thread(lambda: start(setup, self.extra))
             game = ServedGame(setup, env, agent, self._clock)
         except ValueError as error:
             raise MessageError(str(error)) from None
-        self._make_room()
+        self._expect_room()
+        if len(self._tables) >= self.most:
+            self._forget(self._idle()[0])
         name = secrets.token_urlsafe(9)
         self._tables[name] = Table(game, agent, self._threads, self._clock)
         return name
@@ -233,10 +234,8 @@ class Games:
             if now - self._tables[name].last_used > self.idle_seconds:
                 self._forget(name)
 
-    def _make_room(self) -> None:
+    def _expect_room(self) -> None:
+        """Refuse a game that would be one too many, where none can be forgotten for it."""
         self._forget_idle()
-        idle = self._idle()
-        if len(self._tables) >= self.most:
-            if not idle:
-                raise FullError(f"there are {self.most} games already; leave one of them first")
-            self._forget(idle[0])
+        if len(self._tables) >= self.most and not self._idle():
+            raise FullError(f"there are {self.most} games already; leave one of them first")

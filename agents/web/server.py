@@ -166,7 +166,7 @@ class Server:
             if len(body) > MOST_BYTES:
                 return JSONResponse({"error": "expected a shorter message"}, 413)
         try:
-            name = self.games.create(parse_setup(body))
+            name = await self.games.create(parse_setup(body))
         except MessageError as error:
             return JSONResponse({"error": str(error)}, 400)
         except FullError as error:

@@ -98,6 +98,21 @@ class Board {
     return svgElement("text", attributes, text);
   }
 
+  /** The number of a move: on its stone, or beside crosses and rings. */
+  number(cell, number, player) {
+    if (!this.hasStyle("squares")) return this.text(cell, number, `mark-${player}`);
+    const text = this.text(cell, number, "label");
+    const corner = `translate(${0.34 * this.size} ${0.34 * this.size})`;
+    text.setAttribute("transform", corner);
+    return text;
+  }
+
+  /** Whether figures can be read at the size at which the board is shown. */
+  hasReadableFigures() {
+    const scale = this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
+    return scale * this.settings.figure >= 6.5;
+  }
+
   /** The class of what is filled with a paint. */
   filled(paint) {
     return `${this.settings.fill}${paint}`;
@@ -144,6 +159,7 @@ class Board {
     const circles = layers.map(([paint, opacity]) => this.circle(cell, this.settings.disc, {
       class: this.filled(paint), "fill-opacity": opacity,
     }));
+    if (!this.hasReadableFigures()) return circles;
     return [...circles, this.text(cell, label, strong > 0.5 ? "figure-on-disc" : "figure")];
   }
 
@@ -151,9 +167,8 @@ class Board {
   showGhosts(line) {
     const placed = line.map((move, index) => ({ ...move, number: index + 1 }))
       .filter((move) => move.cell !== null);
-    this.fill("ghosts", placed.flatMap((move) => [
-      this.use(`stone-${move.player}`, move.cell, { opacity: 0.7 }),
-      this.text(move.cell, move.number, `mark-${move.player}`),
+    this.fill("ghosts", placed.flatMap(({ player, cell, number }) => [
+      this.use(`stone-${player}`, cell, { opacity: 0.6 }), this.number(cell, number, player),
     ]));
   }
 

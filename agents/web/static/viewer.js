@@ -49,6 +49,8 @@ class Viewer {
 
   setNames(names) {
     this.names = names;
+    byId("up").textContent = this.nameOf(0);
+    byId("down").textContent = this.nameOf(1);
     for (const player of [0, 1]) {
       const [name, ...parameters] = names[player].split(":");
       byId(`name-${player}`).title = names[player];
