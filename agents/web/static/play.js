@@ -298,7 +298,8 @@ class Setup {
 
   /** A labelled select, or an input where any text may be given. */
   field(key, words, value) {
-    const label = textElement("label", key.replaceAll("_", " "));
+    const labels = { c: "exploration (c)", net: "network" };
+    const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
     const input = document.createElement(words.length > 0 ? "select" : "input");
     input.name = key;
     for (const word of words) input.append(new Option(word, word, false, word === value));

@@ -135,25 +135,26 @@ class Viewer {
     }
   }
 
-  /** What the player to move found in a search. */
+  /** What the player to move found in a search; without one in words what the last move's was. */
   showThoughts() {
     const { search } = this.frame;
-    const actions = search === null ? [] : search.actions;
-    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
-    this.showLine(search === null ? [] : search.line);
+    this.board.showDiscs(search === null || this.hasLine ? [] : OVERLAYS[this.overlay](search.actions));
     this.board.showGhosts(this.hasLine && search !== null ? search.line : []);
-    byId("summary").textContent = this.summary(search);
-    this.showTable(actions);
+    const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
+    const told = this.frames[ply].search;
+    this.showLine(told === null ? [] : told.line);
+    byId("summary").textContent = this.summary(told, ply);
+    this.showTable(told, ply);
     const hasCurve = this.frames.some((frame) => frame.search !== null);
     byId("priors").disabled = !this.frames.some((frame) => hasPriors(frame.search));
     byId("curve-box").hidden = !hasCurve;
     if (hasCurve) this.curve.show(this.frames, this.ply);
   }
 
-  summary(search) {
-    if (this.frame.player === null) return "The game is over.";
-    const who = this.nameOf(this.frame.player);
-    if (search === null) return `What ${who} thought here is not known.`;
+  summary(search, ply) {
+    if (search === null) return "Of a search nothing is known here.";
+    const who = this.nameOf(this.frames[ply].player);
+    const when = ply < this.ply ? ` before move ${this.ply}` : "";
     const words = { 1: "a win", 0: "a draw", "-1": "a loss" };
     const parts = [
       search.proven === null ? "" : `proven ${words[search.proven]}`,
@@ -162,19 +163,19 @@ class Viewer {
       durationText(search.seconds),
     ];
     const found = who === "you" ? "For you" : `${who} found`;
-    return `${found}: ${parts.filter((part) => part !== "").join(", ")}`;
+    return `${found}${when}: ${parts.filter((part) => part !== "").join(", ")}`;
   }
 
   showLine(line) {
     const words = line.map((move) => textElement("span", move.text, `of-player-${move.player}`));
     byId("line").replaceChildren(...words);
-    byId("line-toggle").disabled = line.length === 0;
+    byId("line-toggle").disabled = this.frame.search === null || line.length === 0;
   }
 
   /** The most visited actions, with their numbers. */
-  showTable(actions) {
-    const chosen = this.frames[this.ply + 1]?.move.action;
-    const rows = actions.slice(0, 8).map((action) => {
+  showTable(search, ply) {
+    const chosen = this.frames[ply + 1]?.move.action;
+    const rows = (search === null ? [] : search.actions.slice(0, 8)).map((action) => {
       const row = document.createElement("tr");
       const percent = action.prior === null ? "" : `${(100 * action.prior).toFixed(1)} %`;
       const visits = action.visits === null ? "" : action.visits.toLocaleString("en");
@@ -187,7 +188,7 @@ class Viewer {
     });
     byId("actions").replaceChildren(...rows);
     byId("actions-box").hidden = rows.length === 0;
-    byId("actions-box").classList.toggle("without-priors", !hasPriors(this.frame.search));
+    byId("actions-box").classList.toggle("without-priors", !hasPriors(search));
   }
 
   showMoves() {
@@ -239,7 +240,9 @@ class Viewer {
     byId("slider").addEventListener("input", (event) => this.go(Number(event.target.value)));
     byId("line-toggle").addEventListener("click", () => this.setLine(!this.hasLine));
     const line = byId("line");
-    line.addEventListener("pointerenter", () => this.board.showGhosts(this.frame.search.line));
+    line.addEventListener("pointerenter", () => {
+      this.board.showGhosts(this.frame.search?.line ?? []);
+    });
     line.addEventListener("pointerleave", () => this.showThoughts());
     byId("help-open").addEventListener("click", () => byId("help").showModal());
     document.addEventListener("keydown", (event) => this.press(event));
