@@ -9,8 +9,7 @@ import pytest
 from test_page import HOSTILE, recorded
 from web_games import serving
 
-from agents.records import GameRecord, Search
-from agents.records.files import from_text
+from agents.records import GameRecord, Search, load_record
 from agents.web.page import replay_page
 
 pytest.importorskip("playwright", reason="the extra browser is not installed")
@@ -346,7 +345,7 @@ def test_a_game_is_played_to_its_end_by_clicks(open_page, address, game, side):
     assert "The game is over" in text(page, "#status")
     with page.expect_download() as download:
         page.click("#record")
-    record = from_text(download.value.path().read_text(encoding="utf-8"))
+    record = load_record(download.value.path())
     assert record.game == game
     assert len(record.actions) == page.evaluate("play.viewer.frames.length") - 1
     assert record.agents[side] == "human"

@@ -5,10 +5,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from click.testing import CliRunner
 
+from agents.cli import main
 from agents.match import play_match
 from agents.naming import make_agent, make_environment
-from agents.records import GameRecord, Search
+from agents.records import GameRecord, Search, save_record
 from agents.records.recorder import Recorder
 from agents.web.page import PAGE_THEMES, json_for_html, play_page, replay_data, replay_page
 from agents.web.view import result_text
@@ -140,6 +142,15 @@ def test_json_ends_no_element():
 @pytest.mark.parametrize("theme", PAGE_THEMES)
 def test_themes(theme):
     assert data_of(replay_page(recorded(), theme=theme))["theme"] == theme
+
+
+def test_the_command_writes_the_page(tmp_path):
+    record = recorded()
+    save_record(record, tmp_path / "a.json")
+    command = ["render", str(tmp_path / "a.json"), "--to", str(tmp_path / "a.html")]
+    result = CliRunner().invoke(main, [*command, "--theme", "dark"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == replay_page(record, theme="dark")
 
 
 def test_what_cannot_be_shown_is_refused():

@@ -16,7 +16,7 @@ from web_games import any_action, ready, send, served, serving, settle, state_of
 
 from agents.agent import ForfeitError
 from agents.naming import agent_classes
-from agents.records.files import from_text
+from agents.records import load_record
 from agents.web import game as game_module
 from agents.web.choices import AGENTS, NETWORK_AGENTS, Setup, bounded, choices, start
 from agents.web.game import AbandonedError, Answer
@@ -562,7 +562,7 @@ def port():
 
 
 @needs_server
-def test_a_game_over_the_websocket_and_again_after_a_break(port):
+def test_a_game_over_the_websocket_and_again_after_a_break(port, tmp_path):
     name = new_game(port)
     with connect(port, name) as connection:
         assert json.loads(connection.recv(timeout=60))["type"] == "board"
@@ -578,7 +578,8 @@ def test_a_game_over_the_websocket_and_again_after_a_break(port):
     status, text, headers = request(port, "GET", f"/games/{name}/record.json")
     assert status == 200
     assert "attachment" in headers["content-disposition"]
-    record = from_text(text)
+    (tmp_path / "record.json").write_text(text, encoding="utf-8")
+    record = load_record(tmp_path / "record.json")
     assert record.actions[0] == 4
     assert record.agents == ("human", "random")
     status, text, _ = request(port, "GET", f"/games/{name}/replay")
