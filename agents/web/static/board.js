@@ -142,7 +142,10 @@ class Board {
     if (cells.length === 0) return [];
     const points = cells.map((cell) => `${this.centers[cell].x},${this.centers[cell].y}`).join(" ");
     return this.settings.path.map(([paint, width]) => svgElement("polyline", {
-      points, class: `${this.settings.line}${paint}`, fill: "none", "stroke-width": width * this.size,
+      points,
+      class: `${this.settings.line}${paint}`,
+      fill: "none",
+      "stroke-width": width * this.size,
     }));
   }
 

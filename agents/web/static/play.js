@@ -60,7 +60,7 @@ class Play {
     setInterval(() => this.showClocks(), 200);
   }
 
-  // ---- messages ----------------------------------------------------------------------------------
+  // ---- messages ---------------------------------------------------------------------------------
 
   receive(message) {
     const { type } = message;
@@ -116,12 +116,12 @@ class Play {
     this.show();
   }
 
-  // ---- showing -----------------------------------------------------------------------------------
+  // ---- showing ----------------------------------------------------------------------------------
 
   show() {
     const status = byId("status");
     status.textContent = this.statusText();
-    status.classList.toggle("bad", this.link === "lost" || this.link === "gone" || this.note !== "");
+    status.classList.toggle("bad", ["lost", "gone"].includes(this.link) || this.note !== "");
     const { state } = this;
     const isOpen = this.link === "open" && state !== null;
     const isYours = isOpen && state.status === "yours";
@@ -183,16 +183,17 @@ class Play {
 
   showClocks() {
     if (this.state === null || this.link !== "open") return;
-    const { turn, seconds, frames, side } = this.state;
+    const { turn, seconds, side } = this.state;
     const running = (performance.now() - this.came) / 1000;
     const player = this.state.status === "yours" ? side : 1 - side;
+    if (!this.viewer.isLast()) return;
     for (const number of [0, 1]) {
       const more = turn !== null && number === player ? turn + running : 0;
-      if (this.viewer.isLast()) byId(`clock-${number}`).textContent = clockText(seconds[number] + more);
+      byId(`clock-${number}`).textContent = clockText(seconds[number] + more);
     }
   }
 
-  // ---- moves -------------------------------------------------------------------------------------
+  // ---- moves ------------------------------------------------------------------------------------
 
   choiceAt(cell) {
     const isYours = this.link === "open" && this.state?.status === "yours";
@@ -277,7 +278,8 @@ class Setup {
   }
 
   fillSelect(id, words, chosen) {
-    byId(id).replaceChildren(...words.map((word) => new Option(word, word, false, word === chosen)));
+    const options = words.map((word) => new Option(word, word, false, word === chosen));
+    byId(id).replaceChildren(...options);
   }
 
   showOptions() {

@@ -105,7 +105,7 @@ class Viewer {
     this.go(this.ply + plies);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------
+  // ---- showing ----------------------------------------------------------------------------------
 
   show() {
     this.board.showFrame(this.frame);
@@ -121,7 +121,8 @@ class Viewer {
 
   moveText() {
     const { move } = this.frame;
-    return move === null ? "the start" : `move ${this.ply}, ${move.text} of ${this.nameOf(move.player)}`;
+    if (move === null) return "the start";
+    return `move ${this.ply}, ${move.text} of ${this.nameOf(move.player)}`;
   }
 
   /** Whose turn it is, and the players' clocks up to here. */
@@ -138,8 +139,9 @@ class Viewer {
   /** What the player to move found in a search; without one in words what the last move's was. */
   showThoughts() {
     const { search } = this.frame;
-    this.board.showDiscs(search === null || this.hasLine ? [] : OVERLAYS[this.overlay](search.actions));
-    this.board.showGhosts(this.hasLine && search !== null ? search.line : []);
+    const { actions, line } = search ?? { actions: [], line: [] };
+    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
+    this.board.showGhosts(this.hasLine ? line : []);
     const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
     const told = this.frames[ply].search;
     this.showLine(told === null ? [] : told.line);
@@ -207,13 +209,12 @@ class Viewer {
     const button = list.children[this.ply - 1];
     if (button === undefined) return;
     button.setAttribute("aria-current", "true");
-    const { offsetTop, offsetHeight } = button;
-    if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) {
-      list.scrollTop = offsetTop - list.clientHeight / 2;
-    }
+    const { offsetTop: top, offsetHeight: height } = button;
+    const isSeen = top >= list.scrollTop && top + height <= list.scrollTop + list.clientHeight;
+    if (!isSeen) list.scrollTop = top - list.clientHeight / 2;
   }
 
-  // ---- what the reader chooses -------------------------------------------------------------------
+  // ---- what the reader chooses ------------------------------------------------------------------
 
   setOverlay(name) {
     this.overlay = name;
