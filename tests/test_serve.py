@@ -667,6 +667,22 @@ def test_who_may_begin_a_game(port, headers, status):
 
 
 @needs_server
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("localhost", True), ("LOCALHOST:8000", True), ("127.0.0.1:8000", True), ("[::1]", True),
+        ("[::1]:8000", True), ("192.168.1.2:8000", True), ("box:8000", True), ("box.local", False),
+        ("", False), (":8000", False), ("evil.example", False), ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example:80", False), ("127.0.0.1@evil.example", False),
+    ],
+)  # fmt: skip
+def test_hosts_that_name_this_machine(host, is_own):
+    from agents.web.server import is_own_host
+
+    assert is_own_host(host, frozenset({"box"})) == is_own
+
+
+@needs_server
 def test_a_page_of_another_site_gets_no_socket(port):
     from websockets.exceptions import InvalidStatus
 

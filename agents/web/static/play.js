@@ -361,7 +361,8 @@ function startPlay() {
   viewer.theme.choose(data.theme);
   if (location.pathname.startsWith("/games/")) {
     byId("table").hidden = false;
-    globalThis.play = new Play(viewer, location.pathname.replace(/\/$/, ""));
+    const path = location.pathname.replace(/\/$/, "");
+    globalThis.play = new Play(viewer, path); // a global, for tests and the console
   } else {
     byId("controls").hidden = true;
     setup.open();
