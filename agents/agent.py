@@ -45,6 +45,13 @@ class Statistics:
     priors: NDArray[np.float64] | None = None
 
 
+OnSlice = Callable[[Callable[[], Statistics]], None]
+"""Called between two slices of a search with a function that tells what was found so far.
+
+What it raises ends the search.
+"""
+
+
 class ForfeitError(Exception):
     """Raised by an agent's `act` when it loses the game at once: its engine crashed, or was late.
 

@@ -19,6 +19,7 @@ def spend(
     seconds: float | None,
     batch: int = 1,
     is_decided: Callable[[int], bool] | None = None,
+    after_slice: Callable[[int, float], None] | None = None,
 ) -> int:
     """Search in slices until the budget is spent, or there is nothing more to find out.
 
@@ -29,6 +30,7 @@ def spend(
         seconds: How long; None for no limit.
         batch: Simulations that are begun together: the least that a slice has.
         is_decided: Whether so many simulations more change nothing; None to go on in any case.
+        after_slice: Is told how many simulations were run so far, in how many seconds.
 
     Returns:
         The simulations run.
@@ -43,6 +45,8 @@ def spend(
         if ran < count:  # proven
             break
         elapsed = time.perf_counter() - started
+        if after_slice is not None:
+            after_slice(done, elapsed)
         rate = done / max(elapsed, 1e-9)
         wanted = int(rate * min(slice_seconds, deadline - elapsed))
         if is_decided is not None:

@@ -34,6 +34,7 @@ from agents.records.directory import MatchRecords
 from agents.records.recorder import Recorder
 from agents.render_command import render
 from agents.tournament.command import tournament
+from agents.web.command import serve
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -217,6 +218,7 @@ main.add_command(htp)
 main.add_command(network)
 main.add_command(play)
 main.add_command(render)
+main.add_command(serve)
 main.add_command(topp)
 main.add_command(tournament)
 main.add_command(train)

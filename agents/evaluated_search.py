@@ -115,12 +115,13 @@ class EvaluatedSearchAgent(TreeSearchAgent):
                 begun = True
             return search.run(roots, simulations)
 
-        return Run(run_some, tree)
+        return Run(run_some, tree, game.num_actions())
 
     def _spend_budget(
         self, run: Run, started: float, simulations: int | None, seconds: float | None
     ) -> int:
         """See `TreeSearchAgent`; where a slice ends, fewer leaves are evaluated together."""
-        if simulations is not None and seconds is None and not self.early_stop:
+        is_watched = self.on_slice is not None and self.batch == 1
+        if simulations is not None and seconds is None and not (self.early_stop or is_watched):
             return run.search(simulations)
         return super()._spend_budget(run, started, simulations, seconds)

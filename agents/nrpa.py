@@ -23,12 +23,13 @@ Sources:
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Statistics, check_in_play
+from agents.agent import OnSlice, Statistics, check_in_play
 from agents.budget import ENDLESS, spend
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
@@ -104,6 +105,7 @@ class NRPA:
 
     Attributes:
         statistics: Of the last search.
+        on_slice: See `agents.tree_search.TreeSearchAgent`.
 
     Raises:
         ValueError: If a budget, a number or a name is out of its range.
@@ -165,6 +167,7 @@ class NRPA:
         check_route(route)
         self.route = route
         self.statistics: Statistics | None = None
+        self.on_slice: OnSlice | None = None
         self._rng = np.random.default_rng(seed)
         self._nest: Nest | None = None
 
@@ -184,14 +187,22 @@ class NRPA:
         before_compiling = time.perf_counter()
         run = self._compiled(view, nest, tree)
         started += time.perf_counter() - before_compiling
-        done = spend(run, started, self.simulations, self.seconds)
+
+        def found(simulations: int, seconds: float) -> Statistics:
+            line = best_line(nest) if self.final_move == "sequence" else most_played_line(tree)
+            visits = tree.plays[ROOT].astype(np.int64)
+            return Statistics(visits, root_values(tree), line, simulations, seconds)
+
+        def show(simulations: int, seconds: float) -> None:
+            if self.on_slice is not None:
+                self.on_slice(partial(found, simulations, seconds))
+
+        done = spend(run, started, self.simulations, self.seconds, after_slice=show)
         self._nest = nest
-        seconds = time.perf_counter() - started
-        line = best_line(nest) if self.final_move == "sequence" else most_played_line(tree)
-        self.statistics = Statistics(
-            tree.plays[ROOT].astype(np.int64), root_values(tree), line, done, seconds
-        )
-        return line[0] if self.final_move == "sequence" else choose(tree, self.final_move)
+        self.statistics = found(done, time.perf_counter() - started)
+        if self.final_move == "sequence":
+            return self.statistics.principal_variation[0]
+        return choose(tree, self.final_move)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""

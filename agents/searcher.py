@@ -122,6 +122,7 @@ class Run(NamedTuple):
     search: Callable[[int], int]
     """Runs so many simulations; returns how many it ran."""
     tree: Tree
+    num_actions: int
 
 
 class MachineCode:

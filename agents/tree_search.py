@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict, cast
 
 import numpy as np
 
-from agents.agent import Statistics, check_in_play
+from agents.agent import OnSlice, Statistics, check_in_play
 from agents.budget import shares, spend
 from agents.gomoku.opening_play import after_opening, opening_action
 from agents.gomoku.view import pattern_view, with_patterns
@@ -87,6 +87,8 @@ class TreeSearchAgent:
 
     Attributes:
         statistics: Of the last search.
+        on_slice: For whoever wants to watch a search: called every few milliseconds of it, on the
+            thread that searches. The result stays the same. Of several workers the first is seen.
 
     Raises:
         ValueError: If a budget, a bound or a name is out of its range.
@@ -143,6 +145,7 @@ class TreeSearchAgent:
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.statistics: Statistics | None = None
+        self.on_slice: OnSlice | None = None
         self._loaded: LoadedTrees | None = None
         self._code = MachineCode()
         self._solver: ThreatSolver | None = None
@@ -351,7 +354,7 @@ class TreeSearchAgent:
         def run_some(simulations: int) -> int:
             return run(*arguments, simulations, searcher.rng)
 
-        return Run(run_some, cast("Tree", searcher.tree))
+        return Run(run_some, cast("Tree", searcher.tree), view.game.num_actions())
 
     def _kernel(self) -> CompiledFunction:
         """The search."""
@@ -381,4 +384,16 @@ class TreeSearchAgent:
     ) -> int:
         """Search one tree until the budget is spent; returns the simulations run."""
         decided = partial(is_decided, run.tree) if self.early_stop else None
-        return spend(run.search, started, simulations, seconds, self.batch, decided)
+        is_watched = self.on_slice is not None and run.tree is self._searchers[0].tree
+        show = partial(self._show, run) if is_watched else None
+        return spend(run.search, started, simulations, seconds, self.batch, decided, show)
+
+    def _show(self, run: Run, simulations: int, seconds: float) -> None:
+        """Let whoever watches look at the first tree."""
+        assert self.on_slice is not None
+        line = self._searchers[0].line
+
+        def found() -> Statistics:
+            return root_statistics([run.tree], line(), run.num_actions, simulations, seconds)
+
+        self.on_slice(found)

@@ -160,6 +160,13 @@ def test_learning_libraries_are_for_the_adapters(module):
     assert not tops_of(module) & libraries or module.startswith("hexenv.adapters.")
 
 
+@pytest.mark.parametrize("module", SOURCES)
+def test_one_module_touches_the_web_server(module):
+    """What is a game's, and the pages themselves, need no extra."""
+    libraries = {"starlette", "uvicorn", "websockets"}
+    assert not tops_of(module) & libraries or module in ("agents.web.server", "agents.web.command")
+
+
 @pytest.mark.parametrize("module", modules_below("hexenv"))
 def test_one_module_reaches_for_agents(module):
     assert ("agents" in tops_of(module)) == (module == "hexenv.opponents")
@@ -290,5 +297,6 @@ def test_packages_hold_sources_alone(package):
     }
     solved = {name for name in strangers if name.startswith("positions")}
     nets = {name for name in strangers if re.fullmatch(r"alphahex/nets/\w+\.safetensors", name)}
-    assert strangers - solved - nets <= {"py.typed"}
-    assert not solved | nets or package == "agents"
+    pages = {name for name in strangers if re.fullmatch(r"web/static/\w+\.(html|js|css)", name)}
+    assert strangers - solved - nets - pages <= {"py.typed"}
+    assert not solved | nets | pages or package == "agents"

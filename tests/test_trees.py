@@ -730,3 +730,49 @@ def test_flat_search_shares_its_simulations_evenly():
     agent.act(env)
     assert (agent.statistics.visits == 40).all()
     assert tree_of(agent).node_count[0] == 10
+
+
+# ---- watched -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "uct:simulations=2000",
+        "transposition:simulations=2000",
+        "uct:simulations=2000,workers=2",
+        "nrpa:simulations=2000",
+    ],
+)
+def test_watching_a_search_changes_nothing(spec):
+    env = in_play("hex-5")
+    plain, watched = make_agent(spec, 3), make_agent(spec, 3)
+    seen = []
+    watched.on_slice = lambda found: seen.append(found())
+    assert watched.act(env) == plain.act(env)
+    assert (watched.statistics.visits == plain.statistics.visits).all()
+    counts = [found.simulations for found in seen]
+    assert counts == sorted(set(counts))
+    assert seen[-1].principal_variation
+    if "workers" not in spec:
+        assert counts[-1] == 2000
+        assert (seen[-1].visits == plain.statistics.visits).all()
+
+
+def test_a_watcher_may_end_the_search():
+    class EnoughError(Exception):
+        pass
+
+    def stop(found):
+        raise EnoughError
+
+    env = in_play("hex-5")
+    agent = make_agent("uct:simulations=100000", 3)
+    agent.on_slice = stop
+    with pytest.raises(EnoughError):
+        agent.act(env)
+    agent.on_slice = None
+    agent.reset(3)
+    fresh = make_agent("uct:simulations=100000", 3)
+    assert agent.act(env) == fresh.act(env)
+    assert (agent.statistics.visits == fresh.statistics.visits).all()

@@ -1,0 +1,167 @@
+"""What a page may ask for: games, and agents that neither read files nor run commands.
+
+What goes beyond, whoever starts the server offers by name.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from agents.agent import Agent
+from agents.naming import (
+    agent_classes,
+    environment_makers,
+    make_agent,
+    make_environment,
+    parameters,
+)
+from hexenv.games.gomoku import FORBIDDEN, RULES
+from hexenv.games.openings import OPENINGS
+
+AGENTS: Final = (
+    "uct", "rave", "grave", "mast", "lgr", "history", "quality", "distance", "transposition",
+    "ucb1-tuned", "flat", "nrpa", "rhmcts", "alphabeta", "solver", "greedy", "random",
+)  # fmt: skip
+"""Agents that a page may start. Those that are not here take paths, commands or code."""
+NETWORK_AGENTS: Final = ("alphazero", "network")
+"""These besides, with a shipped network, where PyTorch is installed."""
+NETWORKS: Final = ("tictactoe", "connect4", "hex5", "hex7")
+
+LIMITS: Final = {
+    "simulations": (1, 200_000),
+    "seconds": (0.01, 30.0),
+    "depth": (1, 30),
+    "c": (0.0, 100.0),
+}
+"""The numbers that a page may give an agent, and their bounds."""
+WORDS: Final = {"net": NETWORKS}
+"""The words that it may give."""
+DEFAULT_SECONDS: Final = 1.0
+"""A move's time where no budget is given."""
+MOST_NODES: Final = 1_000_000
+"""Bound on a tree, some 40 MB."""
+
+OPTION_WORDS: Final = {
+    "rule": RULES,
+    "forbidden": FORBIDDEN,
+    "opening": ("none", *OPENINGS),
+}
+"""The words that are options of games."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is to be played.
+
+    Attributes:
+        game: A game of `hexenv`.
+        options: ``key=value`` texts for it.
+        agent: The opponent.
+        side: The player that the person is, 0 or 1.
+        seed: Of the agent's chance, where it takes one.
+    """
+
+    game: str
+    options: tuple[str, ...]
+    agent: str
+    side: int
+    seed: int | None = None
+
+
+def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
+    """What the page offers.
+
+    Args:
+        extra: Agents, as texts, that are offered besides.
+
+    Returns:
+        ``games``: for each its options, with ``default`` and, where these are all, ``words``;
+        ``agents``: of each its ``name`` and which of the ``parameters`` in `LIMITS` and `WORDS` it
+        takes; those of `extra` have none.
+    """
+    games = {
+        game: {key: _option(key, option.default) for key, option in parameters(maker).items()}
+        for game, maker in environment_makers().items()
+    }
+    agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
+    classes = agent_classes()
+    for name in allowed_agents():
+        known = parameters(classes[name])
+        taken = [key for key in (*LIMITS, *WORDS) if key in known]
+        agents.append({"name": name, "parameters": taken})
+    return {"games": games, "agents": agents, "limits": LIMITS, "words": WORDS}
+
+
+def _option(key: str, default: Any) -> dict[str, Any]:
+    words = ["false", "true"] if isinstance(default, bool) else list(OPTION_WORDS.get(key, ()))
+    return {"default": str(default).lower(), "words": words}
+
+
+def allowed_agents() -> tuple[str, ...]:
+    """The names of the agents that a page may start here."""
+    return AGENTS + (NETWORK_AGENTS if find_spec("torch") is not None else ())
+
+
+def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
+    """The environment, before `reset`, and the agent.
+
+    Args:
+        setup: From a page.
+        extra: Agents that are allowed besides, just as they are written here.
+
+    Raises:
+        ValueError: If there is no such game, option or agent, or it is not for pages.
+    """
+    known = environment_makers()
+    if setup.game not in known:  # a module:function would be imported
+        raise ValueError(f"expected a game of {', '.join(known)}, got {setup.game!r}")
+    env = make_environment(setup.game, setup.options)
+    text = setup.agent if setup.agent in extra else bounded(setup.agent)
+    return env, make_agent(text, setup.seed)
+
+
+def bounded(text: str) -> str:
+    """The text of an agent that a page asks for, with bounds on its time and memory.
+
+    Raises:
+        ValueError: If a page may not start it, or not with these parameters.
+    """
+    name, _, rest = text.partition(":")
+    if name not in allowed_agents():
+        raise ValueError(f"expected an agent of {', '.join(allowed_agents())}, got {name!r}")
+    given: dict[str, str] = {}
+    for pair in rest.split(",") if rest else []:
+        key, _, value = pair.partition("=")
+        _check_parameter(name, key, value)
+        given[key] = value
+    pairs = ",".join(f"{key}={value}" for key, value in _with_bounds(name, given).items())
+    return f"{name}:{pairs}" if pairs else name
+
+
+def _check_parameter(name: str, key: str, value: str) -> None:
+    if key in WORDS:
+        if value not in WORDS[key]:
+            raise ValueError(f"{name}: expected {key} of {', '.join(WORDS[key])}, got {value!r}")
+        return
+    if key not in LIMITS:
+        known = ", ".join((*LIMITS, *WORDS))
+        raise ValueError(f"{name}: expected a parameter of {known} on a page, got {key!r}")
+    least, most = LIMITS[key]
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise ValueError(f"{name}: expected {key} from {least} to {most}, got {value!r}")
+
+
+def _with_bounds(name: str, given: dict[str, str]) -> dict[str, str]:
+    known = parameters(agent_classes()[name])
+    if "seconds" in known and "seconds" not in given:
+        has_budget = "simulations" in given or "depth" in given
+        given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
+    if "max_nodes" in known:
+        given["max_nodes"] = str(MOST_NODES)
+    return given

@@ -1,0 +1,234 @@
+"""The local server: its pages, its websockets, and who may speak to it.
+
+Whoever can send it messages lets agents compute on this machine. So a request has to name this
+machine in its ``Host`` (a name that somebody else's page has bound to our address is refused: DNS
+rebinding), and one that comes from a page has to come from ours (``Origin``).
+"""
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from agents.records import GameRecord
+from agents.records.files import as_text
+from agents.web.choices import choices
+from agents.web.games import FullError, Games, Page, Table, UnknownGameError
+from agents.web.page import play_page, replay_page
+from agents.web.protocol import (
+    MOST_CHARACTERS,
+    MessageError,
+    parse_message,
+    parse_setup,
+)
+
+UNKNOWN_GAME: Final = 4404
+"""The code with which a socket is closed whose game is not there."""
+MOST_BYTES: Final = 16 * MOST_CHARACTERS
+"""Of a websocket's message: what is longer ends the connection."""
+
+
+def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
+    """The server's application.
+
+    Args:
+        games: The games it serves.
+        hosts: Names by which this machine may be called, besides ``localhost`` and addresses.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        yield
+        games.close()
+
+    server = Server(games)
+    routes = [
+        Route("/", server.page),
+        Route("/games", server.create, methods=["POST"]),
+        Route("/games/{name}", server.page),
+        Route("/games/{name}/record.json", server.record),
+        Route("/games/{name}/replay", server.replay),
+        WebSocketRoute("/games/{name}/socket", server.socket),
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan)
+    app.add_middleware(OwnHostOnly, hosts=hosts)  # type: ignore[arg-type]
+    return app
+
+
+def config(app: Starlette) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        ws="websockets-sansio",
+        ws_max_size=MOST_BYTES,
+        timeout_graceful_shutdown=2,
+    )
+
+
+class OwnHostOnly:
+    """Refuses requests that are not meant for this machine, or come from a page that is not ours.
+
+    Args:
+        app: The application behind it.
+        hosts: See `make_app`.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self.app = app
+        self.hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with 403."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = HTTPConnection(scope).headers
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if is_own_host(host, self.hosts) and (origin is None or is_same_origin(origin, host)):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            response = Response("expected a request from this server's own pages", 403)
+            await response(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})  # before accept: HTTP 403
+
+
+def is_own_host(host: str, hosts: frozenset[str]) -> bool:
+    """Whether a ``Host`` header names this machine: by an address, or by one of its names."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name = name.removeprefix("[").removesuffix("]").lower()
+    if name == "localhost" or name in hosts:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_same_origin(origin: str, host: str) -> bool:
+    """Whether a page of this origin was served under this ``Host``."""
+    return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+
+
+def own_names() -> frozenset[str]:
+    """The names of this machine, for who serves others than itself."""
+    name = socket.gethostname().lower()
+    return frozenset({name, f"{name}.local"})
+
+
+class Server:
+    """What is answered to requests.
+
+    Args:
+        games: The games.
+    """
+
+    def __init__(self, games: Games) -> None:
+        self.games = games
+        self._page, self._policy = play_page(choices(games.extra))
+
+    async def page(self, request: Request) -> Response:
+        """The page to play on; it looks at its own address for the game."""
+        name = request.path_params.get("name")
+        status = 200
+        if name is not None:
+            try:
+                self.games.table(name)
+            except UnknownGameError:
+                status = 404  # the page says so by itself
+        headers = {
+            "Content-Security-Policy": self._policy,
+            "X-Frame-Options": "DENY",
+            "Cache-Control": "no-store",
+        }
+        return HTMLResponse(self._page, status, headers)
+
+    async def create(self, request: Request) -> Response:
+        """Begin a game; answers ``{"id": ...}``, or ``{"error": ...}``."""
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            return JSONResponse({"error": "expected application/json"}, 415)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                return JSONResponse({"error": "expected a shorter message"}, 413)
+        try:
+            name = await self.games.create(parse_setup(body))
+        except MessageError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except FullError as error:
+            return JSONResponse({"error": str(error)}, 503)
+        return JSONResponse({"id": name}, 201)
+
+    async def record(self, request: Request) -> Response:
+        """The record of a game, to keep."""
+        name = request.path_params["name"]
+        headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
+
+        def answer(record: GameRecord) -> Response:
+            return Response(as_text(record), media_type="application/json", headers=headers)
+
+        return await self._of_game(name, answer)
+
+    async def replay(self, request: Request) -> Response:
+        """The replay page of a game."""
+        name = request.path_params["name"]
+        return await self._of_game(name, lambda record: HTMLResponse(replay_page(record)))
+
+    async def _of_game(self, name: str, answer: Callable[[GameRecord], Response]) -> Response:
+        """What is made, on a thread, of the record of a game."""
+        try:
+            record = self.games.table(name).game.record()
+        except UnknownGameError as error:
+            return JSONResponse({"error": str(error)}, 404)
+        return await asyncio.to_thread(lambda: answer(record()))
+
+    async def socket(self, socket: WebSocket) -> None:
+        """Messages of one page, until it leaves."""
+        await socket.accept()
+        try:
+            table = self.games.table(socket.path_params["name"])
+        except UnknownGameError as error:
+            await socket.send_json({"type": "gone", "error": str(error)})
+            await socket.close(UNKNOWN_GAME)
+            return
+        page = table.join()
+        sending = asyncio.create_task(_send_all(socket, page))
+        try:
+            await _receive_all(socket, table, page)
+        finally:
+            sending.cancel()
+            table.leave(page)
+
+
+async def _send_all(socket: WebSocket, page: Page) -> None:
+    """Send a page what waits for it."""
+    while not page.is_lost:
+        message = await page.waiting.get()
+        await socket.send_text(json.dumps(message, allow_nan=False))
+    await socket.close(1013)  # it comes again, and gets all there is then
+
+
+async def _receive_all(socket: WebSocket, table: Table, page: Page) -> None:
+    """Do what a page sends; what is wrong with it is told to this page alone."""
+    while True:
+        received = await socket.receive()
+        if received["type"] == "websocket.disconnect":
+            return
+        try:
+            table.receive(parse_message(received.get("text") or received.get("bytes") or ""))
+        except MessageError as error:
+            page.send([{"type": "error", "error": str(error)}])

@@ -1,0 +1,196 @@
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A new SVG element. */
+function svgElement(name, attributes = {}, text = "") {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
+
+/** The element with an id. */
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/** How a search's numbers become discs: a strength from -1 to 1, and what is written on it. */
+const OVERLAYS = {
+  none: () => [],
+  visits: (actions) => shares(actions, "visits"),
+  values: (actions) => actions.filter(known("value")).map((action) => ({
+    ...action, strength: action.value, label: signed(action.value),
+  })),
+  priors: (actions) => shares(actions, "prior"),
+};
+
+function known(key) {
+  return (action) => action[key] !== null;
+}
+
+/** A value from -1 to 1 in hundredths. */
+function signed(value) {
+  const hundredths = Math.round(100 * value);
+  return (hundredths > 0 ? "+" : "") + hundredths;
+}
+
+/** Numbers from 0 as shares of their sum, in per cent; the colour is strongest at the greatest. */
+function shares(actions, key) {
+  const told = actions.filter((action) => action[key] > 0);
+  const sum = told.reduce((total, action) => total + action[key], 0);
+  const most = Math.max(...told.map((action) => action[key]));
+  return told.map((action) => {
+    const share = action[key] / sum;
+    const label = share >= 0.005 ? String(Math.round(100 * share)) : "";
+    return { ...action, strength: action[key] / most, label };
+  });
+}
+
+/** The board: an SVG made by `hexenv.render.svg`, whose stones and marks are placed here. */
+class Board {
+  constructor(holder, settings) {
+    this.settings = settings;
+    holder.innerHTML = settings.svg; // made by the server alone; no text of players is in it
+    this.svg = holder.querySelector("svg");
+    this.svg.removeAttribute("width");
+    this.svg.removeAttribute("height");
+    this.size = Number(this.svg.dataset.size);
+    this.centers = [...this.svg.querySelectorAll(".cells use")].map((use) => ({
+      x: Number(use.getAttribute("x")), y: Number(use.getAttribute("y")),
+    }));
+    this.addStyle(settings.css);
+    for (const name of ["ghosts", "marks"]) this.svg.append(svgElement("g", { class: name }));
+    this.listen();
+  }
+
+  /** The colours of all themes, beside those that the SVG brings. */
+  addStyle(css) {
+    this.svg.append(svgElement("style", {}, css));
+  }
+
+  setTheme(theme) {
+    this.svg.classList.remove(...this.settings.themes);
+    this.svg.classList.add(theme);
+  }
+
+  layer(name) {
+    return this.svg.querySelector(`g.${name}`);
+  }
+
+  fill(layer, elements) {
+    this.layer(layer).replaceChildren(...elements);
+  }
+
+  use(name, cell, attributes = {}) {
+    const { x, y } = this.centers[cell];
+    return svgElement("use", { href: `#${name}`, x, y, "data-cell": cell, ...attributes });
+  }
+
+  circle(cell, radius, attributes) {
+    const { x, y } = this.centers[cell];
+    return svgElement("circle", { cx: x, cy: y, r: radius * this.size, ...attributes });
+  }
+
+  text(cell, text, paint) {
+    const { x, y } = this.centers[cell];
+    const attributes = { x, y, class: this.filled(paint), "font-size": this.settings.figure };
+    return svgElement("text", attributes, text);
+  }
+
+  /** The number of a move: on its stone, or beside crosses and rings. */
+  number(cell, number, player) {
+    if (!this.hasStyle("squares")) return this.text(cell, number, `mark-${player}`);
+    const text = this.text(cell, number, "label");
+    const corner = `translate(${0.34 * this.size} ${0.34 * this.size})`;
+    text.setAttribute("transform", corner);
+    return text;
+  }
+
+  /** Whether figures can be read at the size at which the board is shown. */
+  hasReadableFigures() {
+    const scale = this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
+    return scale * this.settings.figure >= 6.5;
+  }
+
+  /** The class of what is filled with a paint. */
+  filled(paint) {
+    return `${this.settings.fill}${paint}`;
+  }
+
+  /** Show the stones of a frame, the last one and those that have won. */
+  showFrame(frame) {
+    const owner = (cell) => "XO".indexOf(frame.owners[cell]);
+    const stones = [];
+    for (let cell = 0; cell < frame.owners.length; cell += 1) {
+      if (owner(cell) >= 0) stones.push(this.use(`stone-${owner(cell)}`, cell));
+    }
+    this.fill("stones", stones);
+    const { last, winning } = frame;
+    const hasLast = last !== null && owner(last) >= 0;
+    this.fill("last", hasLast ? [this.use(`last-${owner(last)}`, last)] : []);
+    this.fill("win", this.hasStyle("hexagons") ? this.path(winning)
+      : winning.map((cell) => this.use(`win-${owner(cell)}`, cell)));
+  }
+
+  /** Whether the board is drawn in a style of `hexenv.games.base.Style`. */
+  hasStyle(style) {
+    return this.svg.classList.contains(style);
+  }
+
+  path(cells) {
+    if (cells.length === 0) return [];
+    const points = cells.map((cell) => `${this.centers[cell].x},${this.centers[cell].y}`).join(" ");
+    return this.settings.path.map(([paint, width]) => svgElement("polyline", {
+      points,
+      class: `${this.settings.line}${paint}`,
+      fill: "none",
+      "stroke-width": width * this.size,
+    }));
+  }
+
+  /** Show discs: `cell`, `strength` (-1 to 1) and `label` of each. */
+  showDiscs(discs) {
+    const shown = discs.filter((disc) => disc.cell !== null);
+    this.fill("overlay", shown.flatMap((disc) => this.disc(disc)));
+  }
+
+  disc({ cell, strength, label }) {
+    const strong = Math.abs(strength);
+    const layers = [[strength < 0 ? "low" : "high", this.settings.opacity * strong]];
+    if (this.hasStyle("points")) layers.unshift(["board", 0.85]); // over lines that cross there
+    const circles = layers.map(([paint, opacity]) => this.circle(cell, this.settings.disc, {
+      class: this.filled(paint), "fill-opacity": opacity,
+    }));
+    if (!this.hasReadableFigures()) return circles;
+    return [...circles, this.text(cell, label, strong > 0.5 ? "figure-on-disc" : "figure")];
+  }
+
+  /** Show moves to come as faint stones with their numbers. */
+  showGhosts(line) {
+    const placed = line.map((move, index) => ({ ...move, number: index + 1 }))
+      .filter((move) => move.cell !== null);
+    this.fill("ghosts", placed.flatMap(({ player, cell, number }) => [
+      this.use(`stone-${player}`, cell, { opacity: 0.6 }), this.number(cell, number, player),
+    ]));
+  }
+
+  /** Draw a ring around a cell; null: none. */
+  showMark(cell, className = "mark") {
+    this.fill("marks", cell === null ? [] : [this.circle(cell, 0.46, { class: className })]);
+  }
+
+  /** Call `onCell` with a cell that is clicked, and `onHover` with the one below the pointer. */
+  listen() {
+    const cellOf = (event) => {
+      const use = event.target.closest("use[data-cell]");
+      return use === null ? null : Number(use.dataset.cell);
+    };
+    this.onCell = () => {};
+    this.onHover = () => {};
+    const cells = this.layer("cells");
+    cells.addEventListener("click", (event) => this.onCell(cellOf(event)));
+    cells.addEventListener("pointerover", (event) => this.onHover(cellOf(event)));
+    cells.addEventListener("pointerleave", () => this.onHover(null));
+  }
+}

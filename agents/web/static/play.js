@@ -1,0 +1,372 @@
+"use strict";
+
+const GONE = 4404; // the server's code for a game that it does not have
+const FIRST_WAIT = 500; // milliseconds until it is tried again
+const LONGEST_WAIT = 8000;
+
+/** The websocket of a game, which comes back when it is lost. */
+class Connection {
+  constructor(url, onMessage, onState) {
+    this.url = url;
+    this.onMessage = onMessage;
+    this.onState = onState; // "connecting", "open", "lost" or "gone"
+    this.wait = FIRST_WAIT;
+    this.connect();
+  }
+
+  connect() {
+    this.onState("connecting");
+    this.socket = new WebSocket(this.url);
+    this.socket.addEventListener("open", () => {
+      this.wait = FIRST_WAIT;
+      this.onState("open");
+    });
+    this.socket.addEventListener("message", (event) => this.onMessage(JSON.parse(event.data)));
+    this.socket.addEventListener("close", (event) => this.lost(event.code));
+  }
+
+  lost(code) {
+    if (code === GONE) {
+      this.onState("gone");
+      return;
+    }
+    this.onState("lost");
+    setTimeout(() => this.connect(), this.wait);
+    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
+
+/** A game on the server, with its buttons. */
+class Play {
+  constructor(viewer, path) {
+    this.viewer = viewer;
+    this.state = null;
+    this.link = "connecting";
+    this.note = "";
+    this.cursor = null;
+    byId("replay").href = `${path}/replay`;
+    byId("record").href = `${path}/record.json`;
+    this.listen();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    this.connection = new Connection(
+      `${scheme}//${location.host}${path}/socket`,
+      (message) => this.receive(message),
+      (link) => this.setLink(link),
+    );
+    setInterval(() => this.showClocks(), 200);
+  }
+
+  // ---- messages ---------------------------------------------------------------------------------
+
+  receive(message) {
+    const { type } = message;
+    if (type === "board") this.setBoard(message);
+    if (type === "state") this.setState(message);
+    if (type === "thoughts") this.setThoughts(message);
+    if (type === "error") this.setNote(message.error);
+    if (type === "gone") this.setNote(message.error);
+  }
+
+  send(type, more = {}) {
+    this.setNote("");
+    this.connection.send({ type, ply: this.viewer.lastPly(), ...more });
+  }
+
+  setBoard({ title, board }) {
+    byId("title").textContent = title;
+    document.title = `${title} - hexenv`;
+    byId("table").hidden = false;
+    if (this.viewer.board !== null) return; // the connection was lost for a while
+    this.viewer.setBoard(board);
+    this.viewer.board.onCell = (cell) => this.click(cell);
+    this.viewer.board.onHover = (cell) => this.hover(cell);
+    this.viewer.board.svg.setAttribute("tabindex", "0");
+    this.viewer.board.svg.setAttribute("role", "application");
+    this.viewer.board.svg.addEventListener("keydown", (event) => this.pressOnBoard(event));
+  }
+
+  setState(state) {
+    const isNew = this.state === null;
+    this.state = state;
+    this.came = performance.now();
+    this.note = "";
+    this.viewer.setNames(state.names);
+    this.viewer.setFrames(state.since, state.frames);
+    if (isNew) this.viewer.go(this.viewer.lastPly());
+    this.show();
+  }
+
+  setThoughts({ ply, search }) {
+    if (ply !== this.viewer.lastPly()) return;
+    this.viewer.frames[ply].search = search;
+    if (this.viewer.isLast()) this.viewer.showThoughts();
+  }
+
+  setNote(note) {
+    this.note = note;
+    this.show();
+  }
+
+  setLink(link) {
+    this.link = link;
+    this.show();
+  }
+
+  // ---- showing ----------------------------------------------------------------------------------
+
+  show() {
+    const status = byId("status");
+    status.textContent = this.statusText();
+    status.classList.toggle("bad", ["lost", "gone"].includes(this.link) || this.note !== "");
+    const { state } = this;
+    const isOpen = this.link === "open" && state !== null;
+    const isYours = isOpen && state.status === "yours";
+    byId("board").classList.toggle("yours", isYours && this.viewer.isLast());
+    byId("hint").disabled = !isYours || state.is_asked;
+    byId("undo").disabled = !isOpen || !state.can_undo;
+    byId("resign").disabled = !isOpen || !["yours", "thinking"].includes(state.status);
+    byId("retry").hidden = !isOpen || state.status !== "failed";
+    for (const link of ["replay", "record"]) byId(link).hidden = this.link === "gone";
+    this.showOthers(isYours ? state.choices.others : []);
+    this.showMarks();
+    this.showClocks();
+  }
+
+  statusText() {
+    const links = {
+      connecting: this.state === null ? "Connecting ..." : "Connecting again ...",
+      lost: "The connection to the server is lost; trying again ...",
+      gone: `${this.note}. Begin a new game.`,
+    };
+    if (this.link in links) return links[this.link];
+    if (this.note) return this.note;
+    return this.state === null ? "" : this.turnText();
+  }
+
+  turnText() {
+    const { state } = this;
+    const agent = this.viewer.nameOf(1 - state.side);
+    if (!this.viewer.isLast()) return "You are looking back; → or ⏭ leads on.";
+    if (state.is_asked) return `${agent} thinks about a hint ...`;
+    if (state.hint) return `${agent} would play ${state.hint.text}.`;
+    const question = state.question ? ` (${state.question})` : "";
+    return {
+      preparing: "Compiling: the first game of a kind takes up to a minute ...",
+      yours: `Your turn${question}.`,
+      thinking: `${agent} thinks ...`,
+      over: `The game is over: ${state.result}.`,
+      failed: `${agent} has failed: ${state.error}`,
+    }[state.status];
+  }
+
+  /** Moves that no cell stands for, as buttons. */
+  showOthers(others) {
+    const buttons = others.map(({ action, text }) => {
+      const button = textElement("button", text.replace("_", " "), "main");
+      button.addEventListener("click", () => this.send("play", { action }));
+      return button;
+    });
+    byId("others").replaceChildren(...buttons);
+  }
+
+  showMarks() {
+    const { board } = this.viewer;
+    if (board === null) return;
+    const hint = this.viewer.isLast() && this.state?.hint;
+    if (this.cursor !== null) board.showMark(this.cursor, "cell-cursor");
+    else board.showMark(hint && hint.cell !== null ? hint.cell : null, "hint");
+  }
+
+  showClocks() {
+    if (this.state === null || this.link !== "open") return;
+    const { turn, seconds, side } = this.state;
+    const running = (performance.now() - this.came) / 1000;
+    const player = this.state.status === "yours" ? side : 1 - side;
+    if (!this.viewer.isLast()) return;
+    for (const number of [0, 1]) {
+      const more = turn !== null && number === player ? turn + running : 0;
+      byId(`clock-${number}`).textContent = clockText(seconds[number] + more);
+    }
+  }
+
+  // ---- moves ------------------------------------------------------------------------------------
+
+  choiceAt(cell) {
+    const isYours = this.link === "open" && this.state?.status === "yours";
+    return isYours && this.viewer.isLast() ? this.state.choices.cells[cell] : undefined;
+  }
+
+  click(cell) {
+    const choice = this.choiceAt(cell);
+    if (choice !== undefined) this.send("play", { action: choice.action });
+    else if (!this.viewer.isLast()) this.viewer.go(this.viewer.lastPly());
+  }
+
+  /** Show where the stone would come to lie. */
+  hover(cell) {
+    const choice = cell === null ? undefined : this.choiceAt(cell);
+    const move = choice && { cell: choice.cell, player: this.state.side };
+    this.viewer.board.fill("ghosts", move ? [
+      this.viewer.board.use(`stone-${move.player}`, move.cell, { opacity: 0.45 }),
+    ] : []);
+  }
+
+  /** The arrow keys move a cursor from cell to cell, Enter plays. */
+  pressOnBoard(event) {
+    const columns = Number(this.viewer.board.svg.dataset.columns);
+    const rows = Number(this.viewer.board.svg.dataset.rows);
+    const steps = {
+      ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0],
+    };
+    if (event.key === "Enter" && this.cursor !== null) this.click(this.cursor);
+    else if (event.key in steps) {
+      const cell = this.cursor ?? Math.floor(rows / 2) * columns + Math.floor(columns / 2);
+      const [down, right] = this.cursor === null ? [0, 0] : steps[event.key];
+      const row = Math.min(Math.max(0, Math.floor(cell / columns) + down), rows - 1);
+      const column = Math.min(Math.max(0, cell % columns + right), columns - 1);
+      this.setCursor(row * columns + column);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  setCursor(cell) {
+    this.cursor = cell;
+    const choice = cell === null ? undefined : this.choiceAt(cell);
+    if (choice) byId("status").textContent = `${choice.text}: Enter plays it.`;
+    this.showMarks();
+  }
+
+  listen() {
+    for (const type of ["hint", "undo", "resign", "retry"]) {
+      byId(type).addEventListener("click", () => this.send(type));
+    }
+    this.viewer.onChange = () => this.show();
+    byId("board").addEventListener("focusout", () => this.setCursor(null));
+    this.viewer.moreKeys = {
+      h: () => byId("hint").click(),
+      u: () => byId("undo").click(),
+    };
+  }
+}
+
+/** The form for a new game. */
+class Setup {
+  constructor(offered) {
+    this.offered = offered;
+    this.fillSelect("game", Object.keys(offered.games), "hex");
+    this.fillSelect("agent", offered.agents.map((agent) => agent.name), offered.agents[0].name);
+    byId("game").addEventListener("change", () => this.showOptions());
+    byId("agent").addEventListener("change", () => this.showParameters());
+    byId("new").addEventListener("click", () => this.open());
+    byId("setup-close").addEventListener("click", () => byId("setup").close());
+    byId("setup-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.begin();
+    });
+    this.showOptions();
+    this.showParameters();
+  }
+
+  open() {
+    byId("setup-error").textContent = "";
+    byId("setup").showModal();
+  }
+
+  fillSelect(id, words, chosen) {
+    const options = words.map((word) => new Option(word, word, false, word === chosen));
+    byId(id).replaceChildren(...options);
+  }
+
+  showOptions() {
+    const options = Object.entries(this.offered.games[byId("game").value]);
+    byId("options").replaceChildren(...options.map(([key, option]) => (
+      this.field(key, option.words, option.default)
+    )));
+  }
+
+  showParameters() {
+    const agent = this.offered.agents.find(({ name }) => name === byId("agent").value);
+    const defaults = { simulations: agent.parameters.includes("depth") ? "" : "2000" };
+    byId("parameters").replaceChildren(...agent.parameters.map((key) => {
+      const words = this.offered.words[key];
+      return this.field(key, words ?? [], defaults[key] ?? words?.[0] ?? "");
+    }));
+  }
+
+  /** A labelled select, or an input where any text may be given. */
+  field(key, words, value) {
+    const labels = { c: "exploration (c)", net: "network" };
+    const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
+    const input = document.createElement(words.length > 0 ? "select" : "input");
+    input.name = key;
+    for (const word of words) input.append(new Option(word, word, false, word === value));
+    input.value = value;
+    if (words.length === 0 && key in this.offered.limits) {
+      const [least, most] = this.offered.limits[key];
+      input.placeholder = `${least} - ${most}`;
+      input.inputMode = "decimal";
+    }
+    label.append(input);
+    return label;
+  }
+
+  /** The fields of a part of the form as `key=value`, without the empty ones. */
+  pairs(id) {
+    return [...byId(id).querySelectorAll("input, select")]
+      .filter((input) => input.value.trim() !== "")
+      .map((input) => `${input.name}=${input.value.trim()}`);
+  }
+
+  async begin() {
+    const game = byId("game").value;
+    const defaults = this.offered.games[game];
+    const changed = (pair) => !(pair in Object.fromEntries(
+      Object.entries(defaults).map(([key, option]) => [`${key}=${option.default}`, true]),
+    ));
+    const parameters = this.pairs("parameters");
+    const agent = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
+    const side = Number(document.querySelector("input[name=side]:checked").value);
+    const body = { game, options: this.pairs("options").filter(changed), agent, side, seed: null };
+    const error = await this.post(body);
+    byId("setup-error").textContent = error;
+  }
+
+  /** Ask the server for a game and go there; returns what is wrong, if something is. */
+  async post(body) {
+    try {
+      const answer = await fetch("/games", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const found = await answer.json();
+      if (!answer.ok) return found.error;
+      location.assign(`/games/${found.id}`);
+      return "";
+    } catch {
+      return "the server does not answer";
+    }
+  }
+}
+
+function startPlay() {
+  const data = JSON.parse(byId("data").textContent);
+  const setup = new Setup(data.offered);
+  const viewer = new Viewer();
+  viewer.theme.choose(data.theme);
+  if (location.pathname.startsWith("/games/")) {
+    byId("table").hidden = false;
+    const path = location.pathname.replace(/\/$/, "");
+    globalThis.play = new Play(viewer, path); // a global, for tests and the console
+  } else {
+    byId("controls").hidden = true;
+    setup.open();
+  }
+}
+
+startPlay();

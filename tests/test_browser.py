@@ -1,0 +1,497 @@
+"""The pages in a real browser: the replay page from a file, and games against a server."""
+
+import importlib.util
+import json
+import re
+import shutil
+
+import pytest
+from test_page import HOSTILE, recorded
+from web_games import serving
+
+from agents.records import GameRecord, Search, load_record
+from agents.web.page import replay_page
+
+pytest.importorskip("playwright", reason="the extra browser is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on PATH")
+needs_server = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "websockets")),
+    reason="the extra web is not installed",
+)
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 667}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens pages that fail the test if they say anything on the console, or ask others."""
+    contexts, said, asked = [], [], []
+
+    def open_one(url, viewport=DESKTOP, **options):
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(url)
+        return page
+
+    open_one.said, open_one.asked = said, asked
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def stones(page, player):
+    return page.locator(f'#board .stones [href="#stone-{player}"]').count()
+
+
+def wait_for(page, expression):
+    """Wait until an expression holds. (Playwright's own way is forbidden by the page's policy.)"""
+    for _ in range(2000):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(30)
+    raise AssertionError(f"expected {expression}")
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text()
+
+
+# ---- the replay page -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def record():
+    return recorded("hex", ("board_size=4",), ("uct:simulations=300", "rave:simulations=200"))
+
+
+@pytest.fixture(scope="module")
+def file(record, tmp_path_factory):
+    path = tmp_path_factory.mktemp("replay") / "game.html"
+    path.write_text(replay_page(record), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def replay(open_page, file):
+    page = open_page(file)
+    yield page
+    assert open_page.asked == [file]  # nothing but the file itself
+
+
+def ply_of(page):
+    return int(page.locator("#slider").input_value())
+
+
+def test_stepping_by_buttons_keys_slider_and_moves(replay, record):
+    last = len(record.actions)
+    assert text(replay, "#where") == f"0 / {last}"
+    replay.click('[data-step="on"]')
+    replay.keyboard.press("ArrowRight")
+    assert ply_of(replay) == 2
+    assert (stones(replay, 0), stones(replay, 1)) == (1, 1)
+    replay.keyboard.press("ArrowLeft")
+    assert (stones(replay, 0), stones(replay, 1)) == (1, 0)
+    replay.keyboard.press("End")
+    assert text(replay, "#where") == f"{last} / {last}"
+    assert replay.locator("#board .win polyline").count() == 2
+    replay.keyboard.press("Home")
+    assert stones(replay, 0) == 0
+    replay.locator("#slider").fill("3")
+    assert ply_of(replay) == 3
+    replay.locator("#moves button").nth(1).click()
+    assert ply_of(replay) == 2
+    assert replay.locator('#moves [aria-current="true"]').inner_text().split()[0] == "2"
+    for step, ply in (("last", last), ("back", last - 1), ("first", 0)):
+        replay.click(f'[data-step="{step}"]')
+        assert ply_of(replay) == ply
+
+
+def test_every_frame_has_its_stones(replay, record):
+    for ply in range(len(record.actions) + 1):
+        assert stones(replay, 0) + stones(replay, 1) == ply
+        assert replay.locator("#board .last use").count() == min(ply, 1)
+        replay.keyboard.press("ArrowRight")
+
+
+def test_playing_and_pausing(replay, record):
+    replay.select_option("#speed", "10")
+    replay.locator("body").press(" ")
+    assert "Pause" in text(replay, "#play")
+    wait_for(replay, "document.getElementById('slider').value >= 2")
+    replay.locator("body").press(" ")
+    assert "Play" in text(replay, "#play")
+    where = ply_of(replay)
+    replay.wait_for_timeout(300)
+    assert ply_of(replay) == where
+    replay.click("#play")
+    last = len(record.actions)
+    wait_for(replay, f"document.getElementById('slider').value == {last}")
+    wait_for(replay, "document.getElementById('play').textContent.includes('Play')")
+    replay.keyboard.press("-")
+    assert replay.locator("#speed").input_value() == "4"
+
+
+def test_overlays_show_the_search(replay, record):
+    search = record.searches[0]
+    discs = replay.locator("#board .overlay circle")
+    figures = replay.locator("#board .overlay text")
+    assert discs.count() == len(search.visits)
+    shares = sorted(int(figure) for figure in figures.all_text_contents() if figure)
+    assert shares[-1] == round(100 * max(search.visits.values()) / sum(search.visits.values()))
+    replay.keyboard.press("2")
+    best = max(search.values.values())
+    assert f"{round(100 * best):+d}".replace("+0", "0") in figures.all_text_contents()
+    assert replay.locator('[data-overlay="values"]').get_attribute("aria-pressed") == "true"
+    replay.click('[data-overlay="none"]')
+    assert discs.count() == 0
+    assert replay.locator("#priors").is_disabled()
+    row = replay.locator("#actions tr").first.inner_text().split()
+    assert int(row[1].replace(",", "")) == max(search.visits.values())
+
+
+def test_the_expected_line_is_text_and_ghosts(replay, record):
+    line = record.searches[0].principal_variation
+    rules = record.rules()
+    assert text(replay, "#line").split() == [rules.action_text(action) for action in line]
+    ghosts = replay.locator("#board .ghosts use")
+    assert ghosts.count() == 0
+    replay.keyboard.press("l")
+    assert ghosts.count() == len(line)
+    replay.keyboard.press("l")
+    replay.hover("#line")
+    assert ghosts.count() == len(line)
+
+
+def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
+    search = Search(0.1, 5, 1.0, {4: 5}, {4: 1.0}, {0: 0.25, 4: 0.75}, (4,), proven=1)
+    path = tmp_path / "priors.html"
+    page_of = GameRecord.of("tictactoe", (), (4,), searches=(search,))
+    path.write_text(replay_page(page_of), encoding="utf-8")
+    page = open_page(path.as_uri())
+    page.keyboard.press("3")
+    assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
+    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
+    assert "proven a win" in text(page, "#summary")
+
+
+def test_the_curve_leads_to_a_move(replay, record):
+    told = [search for search in record.searches if search.value is not None]
+    assert replay.locator("#curve circle").count() == len(told)
+    box = replay.locator("#curve").bounding_box()
+    replay.mouse.click(box["x"] + box["width"] - 2, box["y"] + 20)
+    assert ply_of(replay) == len(record.actions)
+    replay.mouse.click(box["x"] + 2, box["y"] + 20)
+    assert ply_of(replay) == 0
+
+
+def test_themes_follow_the_system_and_the_reader(open_page, file):
+    page = open_page(file, color_scheme="dark")
+    board = page.locator("#board svg")
+    assert board.get_attribute("class") == "hexenv hexagons dark"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.select_option("#theme", "light")
+    assert board.get_attribute("class") == "hexenv hexagons light"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+    page.locator("body").press("t")
+    page.locator("body").press("t")
+    assert board.get_attribute("class") == "hexenv hexagons colorblind"
+
+
+def test_help_is_a_key_away(replay):
+    replay.keyboard.press("?")
+    assert replay.locator("#help").is_visible()
+    replay.keyboard.press("ArrowRight")
+    assert ply_of(replay) == 0
+    replay.keyboard.press("Escape")
+    assert replay.locator("#help").is_hidden()
+
+
+def test_all_controls_have_names_and_can_be_reached(replay):
+    controls = replay.locator("button:visible, select:visible, input:visible")
+    names = controls.evaluate_all(
+        "all => all.map(one => one.ariaLabel || one.textContent.trim() || one.labels?.length)"
+    )
+    assert len(names) > 15
+    assert all(names)
+    assert "the board after the start" in replay.locator("#board svg").get_attribute("aria-label")
+    reached = set()
+    for _ in range(12):
+        replay.keyboard.press("Tab")
+        reached.add(replay.evaluate("document.activeElement.outerHTML.slice(0, 60)"))
+    assert len(reached) == 12
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 320, "height": 568}])
+def test_a_phone_shows_it_without_scrolling_sideways(open_page, file, viewport):
+    page = open_page(file, viewport=viewport, has_touch=True, is_mobile=True)
+    width = viewport["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box = page.locator("#board svg").bounding_box()
+    assert width * 0.9 <= box["width"] <= width
+    page.tap('[data-step="on"]')
+    assert ply_of(page) == 1
+
+
+def test_names_run_nothing(open_page, tmp_path):
+    path = tmp_path / "hostile.html"
+    path.write_text(replay_page(recorded(names=(HOSTILE, HOSTILE))), encoding="utf-8")
+    page = open_page(path.as_uri())
+    assert page.locator("img").count() == 0
+    name = HOSTILE.partition(":")[0]
+    assert page.locator("#name-0 b").text_content() == name
+    page.keyboard.press("End")
+    assert open_page.asked == [path.as_uri()]
+
+
+def test_the_page_cannot_reach_the_network(open_page, file):
+    page = open_page(file)
+    reached = page.evaluate(
+        "fetch('http://127.0.0.1:9/').then(() => 'reached', error => error.message)"
+    )
+    assert reached != "reached"
+    assert any("Content Security Policy" in message for message in open_page.said)
+    open_page.said.clear()
+
+
+# ---- the served page -----------------------------------------------------------------------------
+
+GAMES = {
+    "tictactoe": ((), "uct:simulations=50"),
+    "connect4": (("rows=4", "columns=5", "connect=3"), "uct:simulations=50"),
+    "hex": (("board_size=4",), "uct:simulations=50"),
+    "gomoku": (("board_size=6", "opening=swap2"), "greedy"),
+}
+
+
+@pytest.fixture(scope="module")
+def address():
+    pytest.importorskip("starlette", reason="the extra web is not installed")
+    with serving() as (port, _):
+        yield f"http://127.0.0.1:{port}"
+
+
+def begin(page, game, agent, options=(), side=0):
+    """Begin a game with the form."""
+    name, _, parameters = agent.partition(":")
+    page.wait_for_selector("#setup[open]")
+    page.select_option("#game", game)
+    page.select_option("#agent", name)
+    for pair in [*options, *filter(None, parameters.split(","))]:
+        key, _, value = pair.partition("=")
+        field = page.locator(f"#setup [name={key}]")
+        if field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.check(f"[name=side][value='{side}']")
+    with page.expect_navigation(url="**/games/*"):
+        page.click("#start")
+
+
+def state(page):
+    return page.evaluate("play.state")
+
+
+def wait_for_turn(page):
+    wait_for(page, "play.state && ['yours', 'over'].includes(play.state.status)")
+    return state(page)
+
+
+def move(page):
+    """Click the last cell that may be played, or else another choice; returns the state then."""
+    before = wait_for_turn(page)
+    if before["status"] == "over":
+        return before
+    ply = page.evaluate("play.viewer.lastPly()")
+    if before["choices"]["others"]:
+        page.locator("#others button").first.click()
+    else:
+        cell = list(before["choices"]["cells"])[-1]
+        page.click(f'#board .cells [data-cell="{cell}"]')
+    wait_for(page, f"play.viewer.lastPly() > {ply}")
+    return wait_for_turn(page)
+
+
+@needs_server
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_game_is_played_to_its_end_by_clicks(open_page, address, game, side):
+    options, agent = GAMES[game]
+    page = open_page(address)
+    begin(page, game, agent, options, side)
+    for _ in range(40):
+        if move(page)["status"] == "over":
+            break
+    assert state(page)["status"] == "over"
+    assert "The game is over" in text(page, "#status")
+    with page.expect_download() as download:
+        page.click("#record")
+    record = load_record(download.value.path())
+    assert record.game == game
+    assert len(record.actions) == page.evaluate("play.viewer.frames.length") - 1
+    assert record.agents[side] == "human"
+    if agent != "greedy":
+        assert any(record.searches)
+
+
+@needs_server
+def test_two_games_at_once_and_a_reload_in_the_middle(open_page, address):
+    pages = [open_page(address) for _ in range(2)]
+    begin(pages[0], "tictactoe", "uct:simulations=50")
+    begin(pages[1], "hex", "uct:simulations=50", ["board_size=4"])
+    assert pages[0].url != pages[1].url
+    for page in pages:
+        move(page)
+    shown = [page.evaluate("play.viewer.frames") for page in pages]
+    pages[0].reload()
+    wait_for_turn(pages[0])
+    assert pages[0].evaluate("play.viewer.frames") == shown[0]
+    assert text(pages[0], "#where") == "2 / 2"
+    for page in pages:
+        while move(page)["status"] != "over":
+            pass
+    assert [len(state(page)["frames"][-1]["owners"]) for page in pages] == [9, 16]
+
+
+@needs_server
+def test_a_dropped_connection_comes_back_with_all(open_page, address):
+    page, other = open_page(address), open_page(address)
+    begin(page, "tictactoe", "random")
+    wait_for_turn(page)
+    page.evaluate("play.connection.socket.close(); play.connection.wait = 100_000")
+    wait_for(page, "play.link == 'lost'")
+    other.goto(page.url)  # goes on meanwhile
+    move(other)
+    assert "is lost" in text(page, "#status")
+    assert page.locator("#undo").is_disabled()
+    page.evaluate("play.connection.connect()")
+    wait_for(page, "play.link == 'open' && play.viewer.frames.length == 3")
+    move(page)
+
+
+@needs_server
+def test_thoughts_are_shown_while_the_agent_thinks(open_page, address):
+    page = open_page(address)
+    begin(page, "hex", "uct:simulations=,seconds=3", ["board_size=5"], side=1)
+    wait_for(page, "play.state?.status == 'thinking' && play.viewer.frames[0].search")
+    first = page.evaluate("play.viewer.frames[0].search?.simulations ?? 0")
+    wait_for(page, f"play.viewer.frames[0].search.simulations > {first}")
+    assert page.locator("#board .overlay circle").count() > 0
+    page.click("#resign")
+    wait_for(page, "play.state.status == 'over'")
+    assert "you" not in text(page, "#status").split(":")[1].split()[0]
+
+
+@needs_server
+def test_hint_undo_and_looking_back(open_page, address):
+    page = open_page(address)
+    begin(page, "tictactoe", "uct:simulations=100")
+    wait_for_turn(page)
+    page.click("#hint")
+    wait_for(page, "play.state.hint")
+    assert f"uct would play {state(page)['hint']['text']}" in text(page, "#status")
+    assert page.locator("#board .marks circle").count() == 1
+    page.click('#board .cells [data-cell="4"]')
+    wait_for(page, "play.viewer.frames.length == 3")
+    page.locator("body").press("Home")
+    assert "looking back" in text(page, "#status")
+    page.click('#board .cells [data-cell="0"]')  # leads to the last move, and plays nothing
+    assert text(page, "#where") == "2 / 2"
+    page.click("#undo")
+    wait_for(page, "play.viewer.frames.length == 1")
+    assert stones(page, 0) == 0
+
+
+@needs_server
+def test_a_game_can_be_played_with_the_keyboard_alone(open_page, address):
+    page = open_page(address)
+    begin(page, "tictactoe", "random")
+    wait_for_turn(page)
+    page.focus("#board svg")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#board .cell-cursor").count() == 1
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    wait_for(page, "play.viewer.frames.length == 3")
+    assert page.evaluate("play.viewer.frames[1].owners") == ".X......."
+
+
+@needs_server
+def test_a_server_that_was_started_anew_says_so(open_page):
+    with serving() as (port, _):
+        page = open_page(f"http://127.0.0.1:{port}")
+        begin(page, "tictactoe", "random")
+        wait_for_turn(page)
+        move(page)
+    wait_for(page, "play.link == 'lost'")
+    assert "The connection to the server is lost" in text(page, "#status")
+    with serving(port=port):
+        wait_for(page, "play.link == 'gone'")
+        assert "this game is not on the server" in text(page, "#status")
+        assert stones(page, 0) == 1  # what is known stays
+        page.reload()
+        wait_for(page, "play.link == 'gone'")
+        assert "Begin a new game" in text(page, "#status")
+        page.click("#new")
+        begin(page, "tictactoe", "random")
+        wait_for_turn(page)
+    # The browser itself notes refused connections, and the 404 of the page.
+    failed = re.compile("ERR_CONNECTION|status of 404|WebSocket connection")
+    assert all(failed.search(message) for message in open_page.said), open_page.said
+    open_page.said.clear()
+
+
+@needs_server
+def test_what_is_wrong_with_a_new_game_is_said_in_the_form(open_page, address):
+    page = open_page(address)
+    page.fill("[name=board_size]", "99")
+    page.click("#start")
+    wait_for(page, "document.getElementById('setup-error').textContent")
+    assert "board size" in text(page, "#setup-error")
+    assert any("status of 400" in message for message in open_page.said)
+    open_page.said.clear()
+
+
+@needs_server
+def test_a_phone_can_play(open_page, address):
+    page = open_page(address, viewport=PHONE, has_touch=True, is_mobile=True)
+    begin(page, "connect4", "random")
+    wait_for_turn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.tap('#board .cells [data-cell="0"]')
+    wait_for(page, "play.viewer.frames.length == 3")
+    assert page.evaluate("play.viewer.frames[1].last") == 35  # the stone fell
+
+
+@needs_server
+def test_the_replay_of_a_served_game(open_page, address):
+    page = open_page(address)
+    begin(page, "tictactoe", "uct:simulations=50")
+    move(page)
+    replay = open_page(page.url + "/replay")
+    assert text(replay, "#where") == "0 / 2"
+    replay.keyboard.press("End")
+    assert stones(replay, 0) == stones(replay, 1) == 1
+    assert json.loads(replay.locator("#data").text_content())["names"] == [
+        "human",
+        "uct:simulations=50",
+    ]

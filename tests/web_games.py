@@ -1,0 +1,77 @@
+"""What the tests of the served games share: games without a server, and a server on a thread."""
+
+import threading
+from contextlib import contextmanager
+
+from agents.web.choices import Setup, start
+from agents.web.game import ServedGame
+
+
+def served(game="tictactoe", options=(), agent="random", side=0, seed=1, player=None, **more):
+    """A game of a page, and its agent; `player` takes the agent's place."""
+    setup = Setup(game, tuple(options), agent, side, seed)
+    env, made = start(setup)
+    return ServedGame(setup, env, player or made, **more)
+
+
+def settle(game):
+    """Let the agent do all there is to do; returns the messages."""
+    messages = []
+
+    def report(search):
+        messages.extend(game.thought(task, search))
+
+    while (task := game.next_task()) is not None:
+        try:
+            answer = task.run(report)
+        except Exception as error:
+            messages += game.failed(task, error)
+        else:
+            messages += game.finished(task, answer)
+    return messages
+
+
+def ready(**options):
+    """A game in which it is the person's turn."""
+    game = served(**options)
+    settle(game)
+    return game
+
+
+def send(game, kind, **more):
+    return game.handle({"type": kind, "ply": game.ply, **more})
+
+
+def state_of(game):
+    """All that a page sees but the clocks."""
+    state = game.greeting()[-1]
+    return {key: value for key, value in state.items() if key not in ("turn", "seconds")}
+
+
+def any_action(game):
+    """An action that the person may choose."""
+    choices = game.greeting()[-1]["choices"]
+    return next(iter(choices["cells"].values()))["action"]
+
+
+@contextmanager
+def serving(extra=(), port=0, **options):
+    """A server on a thread of its own: its port, and its games."""
+    import uvicorn
+
+    from agents.web.command import listen
+    from agents.web.games import Games
+    from agents.web.server import config, make_app
+
+    socket = listen("127.0.0.1", port)
+    games = Games(extra, **options)
+    server = uvicorn.Server(config(make_app(games)))
+    thread = threading.Thread(target=lambda: server.run(sockets=[socket]))
+    thread.start()
+    try:
+        yield socket.getsockname()[1], games
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        socket.close()
+        assert not thread.is_alive()
