@@ -18,7 +18,7 @@ from agents.agent import ForfeitError
 from agents.naming import agent_classes
 from agents.records import load_record
 from agents.web import game as game_module
-from agents.web.choices import AGENTS, NETWORK_AGENTS, Setup, bounded, choices, start
+from agents.web.choices import Setup, allowed_agents, bounded, choices, start
 from agents.web.game import AbandonedError, Answer
 from agents.web.games import FullError, Games, UnknownGameError
 from agents.web.protocol import KINDS, MOST_CHARACTERS, MessageError, parse_message, parse_setup
@@ -311,10 +311,14 @@ NOT_FOR_PAGES = {"anet", "gomocup", "gumbel", "htp", "puct", "rllib", "sb3"}
 """Agents that take a policy, a path or a command."""
 
 
-def test_of_every_agent_it_is_decided_whether_pages_may_start_it():
-    allowed = {*AGENTS, *NETWORK_AGENTS}
-    assert not allowed & NOT_FOR_PAGES
-    assert set(agent_classes()) == allowed | NOT_FOR_PAGES
+NEED_A_NETWORK = {"alphazero", "network"}
+
+
+@pytest.mark.parametrize("has_torch", [True, False])
+def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_torch):
+    monkeypatch.setattr("agents.web.choices.find_spec", lambda name: has_torch or None)
+    left_out = NOT_FOR_PAGES if has_torch else NOT_FOR_PAGES | NEED_A_NETWORK
+    assert set(allowed_agents()) == set(agent_classes()) - left_out
 
 
 @pytest.mark.parametrize(
@@ -376,7 +380,7 @@ def test_what_is_offered_can_be_started():
         pairs = [f"{key}={option['default']}" for key, option in options.items()]
         assert start(Setup(game, tuple(pairs), "random", 0))
     for agent in offered["agents"]:
-        if agent["name"] not in NETWORK_AGENTS:
+        if agent["name"] not in NEED_A_NETWORK:
             assert start(Setup("hex", (), agent["name"], 0))
 
 

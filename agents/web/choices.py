@@ -20,14 +20,8 @@ from agents.naming import (
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.openings import OPENINGS
 
-AGENTS: Final = (
-    "uct", "rave", "grave", "mast", "lgr", "history", "quality", "distance", "transposition",
-    "ucb1-tuned", "flat", "nrpa", "rhmcts", "alphabeta", "solver", "greedy", "random",
-)  # fmt: skip
-"""Agents that a page may start. Those that are not here take paths, commands or code."""
-NETWORK_AGENTS: Final = ("alphazero", "network")
-"""These besides, with a shipped network, where PyTorch is installed."""
 NETWORKS: Final = ("tictactoe", "connect4", "hex5", "hex7")
+"""The networks that are shipped."""
 
 LIMITS: Final = {
     "simulations": (1, 200_000),
@@ -87,7 +81,8 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
     }
     agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
     classes = agent_classes()
-    for name in allowed_agents():
+    # The first is what the page proposes; the others stay in their order.
+    for name in sorted(allowed_agents(), key=lambda name: name != "uct"):
         known = parameters(classes[name])
         taken = [key for key in (*LIMITS, *WORDS) if key in known]
         agents.append({"name": name, "parameters": taken})
@@ -100,8 +95,23 @@ def _option(key: str, default: Any) -> dict[str, Any]:
 
 
 def allowed_agents() -> tuple[str, ...]:
-    """The names of the agents that a page may start here."""
-    return AGENTS + (NETWORK_AGENTS if find_spec("torch") is not None else ())
+    """The names of the agents that a page may start here.
+
+    They are those that need nothing but what a page may give: neither a path nor a command. Agents
+    with a network also need PyTorch.
+    """
+    has_torch = find_spec("torch") is not None
+    return tuple(
+        name
+        for name, agent_class in agent_classes().items()
+        if needs(agent_class) <= {*LIMITS, *(WORDS if has_torch else ())}
+    )
+
+
+def needs(agent_class: type[Any]) -> set[str]:
+    """The parameters of an agent that have no default."""
+    known = parameters(agent_class)
+    return {key for key, parameter in known.items() if parameter.default is parameter.empty}
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
