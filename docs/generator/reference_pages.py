@@ -6,21 +6,22 @@ from agents.naming import agent_classes, environment_makers
 MODULES = {
     "Environments": [
         "hexenv", "hexenv.aec", "hexenv.wrapper", "hexenv.single", "hexenv.vector",
-        "hexenv.wrappers", "hexenv.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
+        "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
         "hexenv.adapters.torchrl",
     ],
     "Rules and rendering": [
-        "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled", "hexenv.testing",
+        "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled", "hexenv.testing",
         "hexenv.render.ansi", "hexenv.render.rgb",
     ],
     "Agents": ["agents", "agents.playouts", "agents.naming"],
-    "Matches, solvers, threats": ["agents.arena", "agents.solver", "agents.threats"],
+    "Matches, solvers, plots": ["agents.arena", "agents.solver", "agents.threats", "agents.plots"],
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
         "agents.search.solver", "agents.search.rave", "agents.search.history",
         "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
-        "agents.search.bridges", "agents.search.puct", "agents.search.gumbel",
+        "agents.search.bridges", "agents.search.nested", "agents.search.puct",
+        "agents.search.gumbel",
     ],
     "Learning": [
         "agents.policy", "agents.models", "agents.alphahex.configuration",
