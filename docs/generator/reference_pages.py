@@ -6,15 +6,17 @@ from agents.naming import agent_classes, environment_makers
 MODULES = {
     "Environments": [
         "hexenv", "hexenv.aec", "hexenv.wrapper", "hexenv.single", "hexenv.vector",
-        "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
-        "hexenv.adapters.torchrl",
+        "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3",
+        "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
     ],
     "Rules and rendering": [
-        "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled", "hexenv.testing",
-        "hexenv.render.ansi", "hexenv.render.rgb",
+        "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
+        "hexenv.testing", "hexenv.render.ansi", "hexenv.render.rgb",
     ],
     "Agents": ["agents", "agents.playouts", "agents.naming"],
-    "Matches, solvers, plots": ["agents.arena", "agents.solver", "agents.threats", "agents.plots"],
+    "Matches, solvers, plots": [
+        "agents.arena", "agents.solver", "agents.threats", "agents.plots",
+    ],
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
