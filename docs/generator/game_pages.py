@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 import pettingzoo
-from pictures import board, film
+from pictures import gif, numbered_board
 from tables import classed, described, parameter_table, table, text_of
 
 from agents.naming import environment_makers, make_environment, parameters
@@ -22,8 +22,9 @@ def game_pages() -> dict[str, str | bytes]:
     for name, maker in environment_makers().items():
         module = importlib.import_module(maker.__module__)
         pages[f"games/{name}.md"] = game_page(name, module)
-        pages[f"games/{name}.gif"] = film(name)
-        pages[f"games/{name}.png"] = board(name)
+        pages[f"games/{name}.gif"] = gif(name)
+        for theme in ("light", "dark"):
+            pages[f"games/{name}-{theme}.svg"] = numbered_board(name, theme)
         rows.append([f"[{title(module)}]({name}.md)", first_line(rules_module(name))])
     heading = "# Games\n\nEach page is made from the game's own code when the site is built.\n"
     return {"games/index.md": f"{heading}\n{table(['Game', 'In short'], rows)}\n", **pages}
@@ -129,7 +130,8 @@ def actions(name: str) -> str:
     shown = sorted({0, 1, game.columns - 1, min(game.columns, count - 1), count // 2, count - 1})
     rows = [[str(action), f"`{game.action_text(action)}`"] for action in shown]
     return (
-        f"![The board with its coordinates]({name}.png){{ .board }}\n\n"
+        f"![The actions on the board]({name}-light.svg#only-light){{ .board }}\n"
+        f"![The actions on the board]({name}-dark.svg#only-dark){{ .board }}\n\n"
         f"With the default options there are {count} actions; some of them, as numbers and "
         f"as text:\n\n{table(['Action', 'Text'], rows)}"
     )

@@ -1,63 +1,74 @@
-"""The pictures of the site: films of games, and positions."""
+"""The pictures of the site: films of games, and positions with what was thought of them."""
 
-import io
-import json
 import tempfile
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
 
-from agents.alphahex.gifs import frames_of, write_gif
+from agents.films import Film, OverlayName, film_of, write_gif
 from agents.naming import make_environment
+from agents.records import GameRecord, load_record
 from hexenv.games import base
+from hexenv.render.look import Look, Theme
+from hexenv.render.overlay import Overlay, on_cells
+from hexenv.render.svg import render_svg
 
 RECORDS = Path(__file__).parents[1] / "records"
 """A game for each page, ``GAME.json``; a game without one is played at random."""
 
 
-def recorded(game: str) -> dict[str, Any]:
-    """The game that is shown on the page of `game`: its options and its moves."""
+@cache
+def recorded(game: str) -> GameRecord:
+    """The game that is shown on the page of `game`."""
     path = RECORDS / f"{game}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    return {"game": game, "options": [], "moves": random_moves(game)}
+    return load_record(path) if path.exists() else random_game(game)
 
 
-def random_moves(game: str) -> str:
+def random_game(game: str) -> GameRecord:
     """A game of random moves, the same at every build."""
-    env = make_environment(game)
-    env.reset(seed=1)
+    rules = make_environment(game).unwrapped.game
+    state = base.new_state(rules)
     rng = np.random.default_rng(1)
-    while env.agents and not env.terminations[env.agent_selection]:
-        actions = base.legal_actions(env.unwrapped.game, env.unwrapped.state)
-        env.step(int(rng.choice(actions)))
-    return env.unwrapped.moves
+    actions: list[int] = []
+    while not rules.is_terminal(state):
+        actions.append(int(rng.choice(base.legal_actions(rules, state))))
+        rules.step(state, actions[-1])
+    return GameRecord.of(game, (), actions)
 
 
-def film(game: str) -> bytes:
-    """The recorded game as a GIF."""
-    record = recorded(game)
-    env = make_environment(game, record["options"])
-    env.reset(options={"moves": record["moves"]})
-    frames = frames_of(game, record["options"], env.unwrapped.actions)
+def gif(game: str) -> bytes:
+    """The recorded game as a film."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "game.gif"
-        write_gif(path, frames)
+        write_gif(path, film_of(recorded(game)).frames())
         return path.read_bytes()
 
 
-def board(game: str) -> bytes:
-    """The empty board of the game's defaults with its coordinates, as a PNG."""
-    env = make_environment(game, render_mode="rgb_array")
-    env.reset()
-    return png(env.render())
+def end_of(game: str, theme: Theme) -> str:
+    """The end of the recorded game with the numbers of its moves, as SVG."""
+    film = film_of(recorded(game), look=Look(theme), numbered=True)
+    return film.svg(len(film) - 1)
 
 
-def png(frame: NDArray[np.uint8]) -> bytes:
-    """A frame ``(height, width, 3)`` as the bytes of a PNG."""
-    buffer = io.BytesIO()
-    Image.fromarray(frame).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+def searched(game: str, overlay: OverlayName) -> str | None:
+    """A position of the recorded game with what its search found, as SVG; None without a search."""
+    plies = [ply for ply, search in enumerate(recorded(game).searches) if search]
+    return film_of(recorded(game), overlay=overlay).svg(plies[0]) if plies else None
+
+
+def as_text(game: str) -> str:
+    """The end of the recorded game as text."""
+    film: Film = film_of(recorded(game))
+    return film.text(len(film) - 1)
+
+
+def numbered_board(game: str, theme: Theme) -> str:
+    """The empty board of the defaults with the number of the action on every cell, as SVG."""
+    rules = make_environment(game).unwrapped.game
+    state = base.new_state(rules)
+    legal = base.legal_mask_of(rules, state) != 0
+    actions = on_cells(rules, state, np.where(legal, np.arange(legal.size), np.nan)).tolist()
+    labels = ["" if np.isnan(action) else f"{action:.0f}" for action in actions]
+    overlay = Overlay(np.zeros(len(labels)), labels)
+    return render_svg(rules, state, look=Look(theme), overlay=overlay)

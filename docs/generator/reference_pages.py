@@ -9,13 +9,17 @@ MODULES = {
         "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3",
         "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
     ],
-    "Rules and rendering": [
+    "Rules": [
         "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
-        "hexenv.testing", "hexenv.render.ansi", "hexenv.render.rgb",
+        "hexenv.testing",
     ],
     "Agents": ["agents", "agents.playouts", "agents.naming"],
     "Matches, solvers, plots": [
         "agents.arena", "agents.solver", "agents.threats", "agents.plots",
+    ],
+    "Records and films": [
+        "agents.records", "agents.films", "hexenv.render.look", "hexenv.render.overlay",
+        "hexenv.render.rgb", "hexenv.render.svg", "hexenv.render.ansi",
     ],
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
