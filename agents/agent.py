@@ -106,7 +106,12 @@ def check_in_play(env: Any) -> None:
 
 
 class RandomAgent:
-    """Plays a uniformly random legal action.
+    r"""Plays a uniformly random legal action.
+
+    Formula:
+        $$\pi(a) = \frac{1}{m}$$
+
+        $m$ is the number of legal actions.
 
     Args:
         seed: Of the random stream; None for an unforeseeable one.

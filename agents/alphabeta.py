@@ -186,10 +186,19 @@ compiled_search: Final = CompiledFunction(search)
 
 
 class AlphaBeta:
-    """Looks so many plies ahead and plays the best action it sees, of equals one at random.
+    r"""Looks so many plies ahead and plays the best action it sees, of equals one at random.
 
     Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
     loss the later.
+
+    Formula:
+        $$v_d(s) = \max_a\, -v_{d-1}(s_a) \qquad v_0(s) = \mathit{evaluation}(s)$$
+
+        $s_a$ is the position after the action $a$; values are those for the player to move. An end
+        is worth what it is at any depth $d$, and a win the more the sooner it comes.
+
+    Sources:
+        Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975.
 
     Args:
         depth: Plies to look ahead, at least 1; by default 4, or as many as there is time for.

@@ -13,7 +13,15 @@ from agents.tree_search import SearchOptions
 
 
 class ANETRolloutMCTS(EvaluatedSearchAgent):
-    """UCB1 in the tree; below it a policy plays both sides to the end, now and then at random.
+    r"""UCB1 in the tree; below it a policy plays both sides to the end, now and then at random.
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}} \qquad r = (1 - \mu)\, z + \mu\, v$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. The result $r$ of a simulation, -1 to 1, is
+        the outcome $z$ of the rollout, mixed by $\mu$, which is `mix`, with the policy's own value
+        $v$.
 
     Args:
         policy: See `EvaluatedSearchAgent`; it needs no values.

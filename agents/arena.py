@@ -1,10 +1,11 @@
 """The arena: games, matches and tournaments between agents.
 
->>> from agents.arena import Tournament, run_tournament
->>> tournament = Tournament("tictactoe", ["uct:simulations=100", "greedy", "random"], pairs=5)
->>> table = run_tournament(tournament, results="tictactoe.jsonl")  # plays what the file lacks
->>> [agent.agent for agent in table.agents]
-['uct:simulations=100', 'greedy', 'random']
+Examples:
+    >>> from agents.arena import Tournament, run_tournament
+    >>> tournament = Tournament("tictactoe", ["uct:simulations=100", "greedy", "random"], pairs=5)
+    >>> table = run_tournament(tournament, results="tictactoe.jsonl")  # plays what the file lacks
+    >>> [agent.agent for agent in table.agents]
+    ['uct:simulations=100', 'greedy', 'random']
 """
 
 from agents.agent import ForfeitError

@@ -11,7 +11,14 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class DistanceMCTS(TreeSearchAgent):
-    """Ends next ply count 1000, later ones 1 / plies, draws as losses; see `DistanceScore`.
+    r"""Ends next ply count 1000, later ones 1 / plies, draws as losses; see `DistanceScore`.
+
+    Formula:
+        $$\bar s + c \sqrt{\frac{\ln\, N}{n}} \qquad s = \pm \frac{1}{d^{\,p}}$$
+
+        $\bar s$ is the mean score of a child, $n$ and $N$ are the visits of the child and of its
+        parent. The score of a simulation is that of a win or a loss $d$ plies away, $p$ is `power`;
+        at the next ply it is `decisive`.
 
     Args:
         simulations: Simulations a move.

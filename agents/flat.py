@@ -10,7 +10,16 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class FlatMonteCarlo(TreeSearchAgent):
-    """The same number of playouts for every action; the best mean is played (Brügmann 1993).
+    r"""The same number of playouts for every action; the best mean is played (Brügmann 1993).
+
+    Formula:
+        $$\arg\max_a\, \bar x(a)$$
+
+        $\bar x(a)$ is the mean reward of the playouts that begin with the action $a$, as many for
+        each.
+
+    Sources:
+        Brügmann, "Monte Carlo Go", 1993.
 
     Args:
         simulations: Simulations a move.

@@ -11,7 +11,20 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class GRAVE(TreeSearchAgent):
-    """RAVE with the statistics of an ancestor that has enough of them (Cazenave 2015).
+    r"""RAVE with the statistics of an ancestor that has enough of them (Cazenave 2015).
+
+    Formula:
+        $$(1 - \beta)\, \bar x + \beta A + c \sqrt{\frac{\ln\, N}{n}}$$
+
+        $$\beta = \frac{a}{n + a + b\, n a}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $A$ is the mean reward of the $a$ simulations
+        in which the player made the move then or later, through the nearest ancestor with the same
+        player to move and more than `ref` visits; $b$ is `bias`.
+
+    Sources:
+        Cazenave, "Generalized rapid action value estimation", IJCAI 2015.
 
     Args:
         simulations: Simulations a move.

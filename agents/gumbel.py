@@ -18,7 +18,23 @@ from agents.tree_search import SearchOptions
 
 
 class GumbelAgent(EvaluatedSearchAgent):
-    """Sequential halving at the root, improved policies below it (Danihelka et al. 2022).
+    r"""Sequential halving at the root, improved policies below it (Danihelka et al. 2022).
+
+    Formula:
+        $$\text{at the root: } g + \ln\, P + \sigma(Q)$$
+
+        $$\text{below it: } \pi' - \frac{n}{1 + \sum_b n_b} \qquad \pi' \propto P\, e^{\sigma(Q)}$$
+
+        $$\sigma(Q) = \left(c_\mathit{visit} + \max_b\, n_b\right) c_\mathit{scale}\, Q$$
+
+        $P$ is the policy's prior, $g$ its Gumbel noise (0 without `noise`), $n$ are visits, and $Q$
+        is the mean reward, 0 to 1, or for a child without a visit a mix of the policy's value and
+        of the means of its siblings. The $n_b$ are those of the child and its siblings. At the
+        root, sequential halving gives the simulations to the children with the best score.
+
+    Sources:
+        Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with Gumbel",
+        ICLR 2022.
 
     Args:
         policy: See `EvaluatedSearchAgent`.

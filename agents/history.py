@@ -11,7 +11,18 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class HistoryMCTS(TreeSearchAgent):
-    """Moves that did well anywhere are tried first (Nijssen and Winands 2011).
+    r"""Moves that did well anywhere are tried first (Nijssen and Winands 2011).
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}} + \frac{h\, w}{(1 - \bar x)\, n + 1}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $h$ is the mean reward of all simulations in
+        which the player made the move, $w$ the `weight`.
+
+    Sources:
+        Nijssen and Winands, "Enhancements for multi-player Monte-Carlo tree search", Computers and
+        Games 2010 (published 2011).
 
     Args:
         simulations: Simulations a move.

@@ -12,7 +12,21 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class LGR(TreeSearchAgent):
-    """A move is answered as it was last in a win (Drake 2009; Baier and Drake 2010).
+    r"""A move is answered as it was last in a win (Drake 2009; Baier and Drake 2010).
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. This is the tree. In a playout a move is
+        answered by the last reply to it that won; where there is none, or it is not legal,
+        `playout` answers.
+
+    Sources:
+        Drake, "The last-good-reply policy for Monte-Carlo Go", ICGA Journal 32(4), 2009.
+
+        Baier and Drake, "The power of forgetting: improving the last-good-reply policy in Monte
+        Carlo Go", IEEE TCIAIG 2(4), 2010.
 
     Args:
         simulations: Simulations a move.

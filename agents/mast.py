@@ -11,7 +11,23 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class MAST(TreeSearchAgent):
-    """Playouts prefer the moves with the best mean so far (Finnsson and Bjornsson 2008).
+    r"""Playouts prefer the moves with the best mean so far (Finnsson and Bjornsson 2008).
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}}$$
+
+        $$\text{in playouts, with probability } 1 - \epsilon\text{: } \arg\max_m\, q(m)$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $q(m)$ is the mean reward of all simulations
+        in which the player made the move $m$, and 1 before the first. With `temperature` T moves
+        are drawn in proportion to $e^{q(m)/T}$.
+
+    Sources:
+        Finnsson and Björnsson, "Simulation-based approach to general game playing", AAAI 2008.
+
+        Tak, Winands and Björnsson, "N-grams and the last-good-reply policy applied in general game
+        playing", IEEE TCIAIG 4(2), 2012: with probability `epsilon`.
 
     Args:
         simulations: Simulations a move.

@@ -13,10 +13,14 @@ over the first plies, without which no policy by cells can tell a refutation fro
 
 Sources:
     Rosin, "Nested rollout policy adaptation for Monte Carlo tree search", IJCAI 2011.
+
     Cazenave, "Playout policy adaptation for games", Advances in Computer Games 2015.
+
     Negrevergne and Cazenave, "Distributed nested rollout policy for SameGame", 2017.
+
     Sironi, Cazenave and Winands, "Enhancing playout policy adaptation for general game playing",
     2021: every player's weights learn in proportion to the payoff.
+
     Rosin, "Multi-armed bandits with episode context", 2011: PUCT, the rule with a prior.
 """
 
@@ -57,13 +61,24 @@ TREE_ENTRIES: Final = 4_000_000
 
 
 class NRPA:
-    """Nested rollout policy adaptation (Rosin 2011), made sound for two players.
+    r"""Nested rollout policy adaptation (Rosin 2011), made sound for two players.
 
     The defaults were chosen by solved positions of Hex and games against perfect TicTacToe: deeper
     nests, faster learning and cooperation choose worse moves; without the tree Hex is played as
     well, but TicTacToe is lost to single refutations. An option left None has the default of the
     form: sound, or with ``faithful=True`` that of the text this agent goes back to, which plays no
     better than at random. What is wrong there is numbered below, at the option that turns it right.
+
+    Formula:
+        $$p(m) = \frac{e^{w_m}}{\sum_{m'} e^{w_{m'}}}$$
+
+        $$w_m \leftarrow w_m + \alpha\, r \left([m \text{ is played}] - p(m)\right)$$
+
+        $p(m)$ is the probability of a legal move $m$ in a playout. After each, every position of
+        its line moves the weights $w$ of the player to move there; $r$ is this player's result, 1,
+        0 or -1, with ``mode="payoff"``. In the tree: $(W + \frac{1}{2} + c\, P \sqrt{N}) / (1 +
+        n)$, with $W$ the sum of the rewards, $n$ and $N - 1$ the playouts of the child and of its
+        parent, and $P$ half $p$, half the same for all moves.
 
     Args:
         simulations: Playouts a move; 1,000 where neither budget is given.

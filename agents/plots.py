@@ -4,10 +4,11 @@ There is one function for each plot. It returns a figure of matplotlib's, of the
 which draws no window and changes no state of matplotlib's; a notebook shows it, and `write_plot`
 writes it to a file.
 
->>> from agents.arena import Tournament, run_tournament
->>> from agents.plots import tournament_plot, write_plot
->>> table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=5), workers=0)
->>> write_plot(tournament_plot(table), "table.png")
+Examples:
+    >>> from agents.arena import Tournament, run_tournament
+    >>> from agents.plots import tournament_plot, write_plot
+    >>> table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=5), workers=0)
+    >>> write_plot(tournament_plot(table), "table.png")
 """
 
 import math

@@ -1,7 +1,8 @@
 """Learned policies as agents: from Stable-Baselines3, PyTorch, RLlib, or any function.
 
->>> from agents import PolicyAgent
->>> agent = PolicyAgent.from_function(lambda observation, mask: int(mask.argmax()))
+Examples:
+    >>> from agents import PolicyAgent
+    >>> agent = PolicyAgent.from_function(lambda observation, mask: int(mask.argmax()))
 
 They enter matches, tournaments and accuracy like any agent (``sb3:path=model.zip`` on the command
 line), play the other side in training, and lead a search: see `agents.puct`.
@@ -33,10 +34,16 @@ from hexenv.observation import plane_names
 
 
 class PolicyAgent:
-    """Plays what a policy says, of the legal actions.
+    r"""Plays what a policy says, of the legal actions.
 
     It is an agent, and as well an opponent for many boards at once: ``agent(observations, masks)``
     are actions.
+
+    Formula:
+        $$\pi(a) \propto e^{\ell(a) / T}$$
+
+        $\ell(a)$ is the policy's logit of a legal action, $T$ the `temperature`; with 0 the action
+        with the highest logit is played.
 
     Args:
         policy: The policy; see `Policy`. The class methods make one of models.

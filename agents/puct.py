@@ -27,9 +27,23 @@ class PUCTOptions(SearchOptions, total=False):
 
 
 class PUCTAgent(EvaluatedSearchAgent):
-    """Monte-Carlo tree search with a policy's priors and values: AlphaZero (Silver et al. 2018).
+    r"""Monte-Carlo tree search with a policy's priors and values: AlphaZero (Silver et al. 2018).
 
     The values take the place of playouts.
+
+    Formula:
+        $$\bar x + P \left(c + \ln\, \frac{N + 19653}{19652}\right) \frac{\sqrt{N}}{1 + n}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $P$ is the policy's prior of the child. A
+        child without a visit has for $\bar x$ the policy's value of the parent less `fpu`.
+
+    Sources:
+        Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
+        through self-play", Science 362, 2018.
+
+        Rosin, "Multi-armed bandits with episode context", Annals of Mathematics and Artificial
+        Intelligence 61, 2011.
 
     Args:
         policy: See `EvaluatedSearchAgent`.

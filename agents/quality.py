@@ -11,7 +11,21 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class QualityMCTS(TreeSearchAgent):
-    """Wins sooner than usual count more (Pepels, Tak, Lanctot and Winands 2014).
+    r"""Wins sooner than usual count more (Pepels, Tak, Lanctot and Winands 2014).
+
+    Formula:
+        $$r + \operatorname{sgn}(r)\, a \left(\frac{2}{1 + e^{-k \lambda}} - 1\right)$$
+
+        $$\lambda = \frac{D - d}{s}$$
+
+        The reward of a simulation, scaled to 0 to 1: $r$ is -1, 0 or 1, $d$ the plies from the root
+        to its end, $D$ and $s$ the mean and the standard deviation of $d$ in the winner's games so
+        far. With ``quality="discount"`` it is $\frac{1}{2} + \frac{r}{2} \gamma^d$, $d$ counted
+        from the node. The tree is that of `UCT`.
+
+    Sources:
+        Pepels, Tak, Lanctot and Winands, "Quality-based rewards for Monte-Carlo tree search
+        simulations", ECAI 2014.
 
     Args:
         simulations: Simulations a move.

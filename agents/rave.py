@@ -12,7 +12,26 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class RAVE(TreeSearchAgent):
-    """Means of moves played next, mixed with means of moves played ever (Gelly and Silver 2007).
+    r"""Means of moves played next, mixed with means of moves played ever (Gelly and Silver 2007).
+
+    Formula:
+        $$(1 - \beta)\, \bar x + \beta A + c \sqrt{\frac{\ln\, N}{n}}$$
+
+        $$\beta = \frac{a}{n + a + n a / k}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $A$ is the mean reward of the $a$ simulations
+        through the parent in which its player made the child's move then or later. $\beta$ is that
+        of ``schedule="mse"``.
+
+    Sources:
+        Gelly and Silver, "Combining online and offline knowledge in UCT", ICML 2007, section 5
+        (``"hand"``).
+
+        Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer
+        Go", Artificial Intelligence 175, 2011, section 4.3 (``"mse"``).
+
+        Brügmann, "Monte Carlo Go", 1993: all moves as first.
 
     Args:
         simulations: Simulations a move.

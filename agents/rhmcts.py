@@ -41,7 +41,7 @@ FAITHFUL: Final = Defaults(n=5, k=3, depth=20, c=2.5, defend=1.0, eager=True)
 
 
 class RHMCTS(TreeSearchAgent):
-    """Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
+    r"""Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
 
     A node is expanded with what is urgent, else with the best cells near the stones by the points
     of their patterns (`agents.gomoku.candidates`). The tree policy is an upper confidence bound
@@ -53,6 +53,15 @@ class RHMCTS(TreeSearchAgent):
     ``faithful=True`` it is what the authors describe: the first heuristic to apply plays its move,
     all children of a leaf are simulated at once, a simulation that is cut counts as drawn, nothing
     is proven, and the parameters' defaults are theirs.
+
+    Formula:
+        $$\bar x + c\, P \frac{\sqrt{N}}{1 + n}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $P$ is the prior: the points of the cell, of
+        both sides, to the power of `sharpness`, as a share of its siblings'. A child without a
+        visit has the evaluation of the position before it for $\bar x$. With `bias` $b$: $\bar x +
+        c \sqrt{\ln N / n} + b P / (1 + n)$.
 
     Args:
         simulations: Simulations a move; with `eager` up to `n` more.

@@ -259,7 +259,13 @@ def check_hex(game: Any) -> None:
 
 
 class Solver:
-    """Plays perfectly where the game is small enough, and refuses to play where it is not.
+    r"""Plays perfectly where the game is small enough, and refuses to play where it is not.
+
+    Formula:
+        $$v(s) = \max_a\, -v(s_a)$$
+
+        $s_a$ is the position after the action $a$; the value of an end is 1, 0 or -1 for the player
+        to move.
 
     Args:
         choice: Which of several good actions is played, each with the same chance: ``"best"``: one

@@ -1,11 +1,12 @@
 """Wins by threats in Gomoku and other m,n,k games: `vcf` by fours alone, `vct` by threes as well.
 
->>> from agents.threats import vcf
->>> from hexenv import gomoku_v0
->>> env = gomoku_v0.env(board_size=9)
->>> env.reset(options={"moves": "e5 a1 f5 b1 g5 c9"})
->>> [env.unwrapped.game.action_text(action) for action in vcf(env)]
-['h5', 'd5', 'i5']
+Examples:
+    >>> from agents.threats import vcf
+    >>> from hexenv import gomoku_v0
+    >>> env = gomoku_v0.env(board_size=9)
+    >>> env.reset(options={"moves": "e5 a1 f5 b1 g5 c9"})
+    >>> [env.unwrapped.game.action_text(action) for action in vcf(env)]
+    ['h5', 'd5', 'i5']
 """
 
 import time

@@ -11,7 +11,22 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class TranspositionMCTS(TreeSearchAgent):
-    """Statistics by position, visits by edge (Childs, Brodeur and Kocsis 2008, as UCT2).
+    r"""Statistics by position, visits by edge (Childs, Brodeur and Kocsis 2008, as UCT2).
+
+    Formula:
+        $$Q(s, a) + c \sqrt{\frac{\ln\, N(s)}{n(s, a)}}$$
+
+        $$Q(s) = \frac{W(s) + \sum_a n(s, a)\, Q(s_a)}{N(s)}$$
+
+        $n(s, a)$ are the visits of an edge and $N(s)$ those of a position; the value of an edge is
+        that of the position $s_a$ it leads to, and $W(s)$ is the sum of the rewards of the
+        simulations that ended in $s$.
+
+    Sources:
+        Childs, Brodeur and Kocsis, "Transpositions and move groups in Monte Carlo tree search", CIG
+        2008: UCT2.
+
+        Czech, Korus and Kersting, "Improving AlphaZero using Monte-Carlo graph search", ICAPS 2021.
 
     Args:
         simulations: Simulations a move.

@@ -11,7 +11,22 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class UCB1TunedMCTS(TreeSearchAgent):
-    """UCB1-Tuned in the tree (Auer, Cesa-Bianchi and Fischer 2002, section 4; Gelly et al. 2006).
+    r"""UCB1-Tuned in the tree (Auer, Cesa-Bianchi and Fischer 2002, section 4; Gelly et al. 2006).
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n} \min\left(C,\; s^2 + \sqrt{\frac{2 \ln\,
+            N}{n}}\right)}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent, $s^2$ is the variance of the child's rewards
+        and $C$ the `variance_cap`.
+
+    Sources:
+        Auer, Cesa-Bianchi and Fischer, "Finite-time analysis of the multiarmed bandit problem",
+        Machine Learning 47, 2002, section 4.
+
+        Gelly, Wang, Munos and Teytaud, "Modification of UCT with patterns in Monte-Carlo Go", INRIA
+        RR-6062, 2006.
 
     Args:
         simulations: Simulations a move.

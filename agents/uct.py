@@ -12,7 +12,19 @@ from agents.tree_search import SearchOptions, TreeSearchAgent
 
 
 class UCT(TreeSearchAgent):
-    """UCB1 in the tree, by default random playouts below it (Kocsis and Szepesvari 2006).
+    r"""UCB1 in the tree, by default random playouts below it (Kocsis and Szepesvari 2006).
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent.
+
+    Sources:
+        Kocsis and Szepesvari, "Bandit based Monte-Carlo planning", ECML 2006, section 2.
+
+        Auer, Cesa-Bianchi and Fischer, "Finite-time analysis of the multiarmed bandit problem",
+        Machine Learning 47, 2002, section 2.
 
     Args:
         simulations: Simulations a move.

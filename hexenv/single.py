@@ -1,10 +1,11 @@
 """The games as Gymnasium environments: one learner against an opponent of any kind.
 
->>> import gymnasium, hexenv
->>> env = gymnasium.make("hexenv/Connect4-v0", opponent="greedy")
->>> observation, info = env.reset(seed=1)
->>> int(env.unwrapped.action_masks().sum())
-7
+Examples:
+    >>> import gymnasium, hexenv
+    >>> env = gymnasium.make("hexenv/Connect4-v0", opponent="greedy")
+    >>> observation, info = env.reset(seed=1)
+    >>> int(env.unwrapped.action_masks().sum())
+    7
 """
 
 from collections.abc import Callable

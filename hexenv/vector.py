@@ -1,10 +1,11 @@
 """The games as Gymnasium vector environments: many boards stepped by compiled code.
 
->>> import gymnasium, hexenv
->>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=1024, board_size=5)
->>> observations, infos = envs.reset(seed=1)
->>> observations["action_mask"].shape
-(1024, 25)
+Examples:
+    >>> import gymnasium, hexenv
+    >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=1024, board_size=5)
+    >>> observations, infos = envs.reset(seed=1)
+    >>> observations["action_mask"].shape
+    (1024, 25)
 """
 
 from collections.abc import Callable, Sequence

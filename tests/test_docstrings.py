@@ -25,7 +25,7 @@ EXAMPLES = {
     "hexenv.vector": 4,
     "hexenv.wrappers": 5,
     "hexenv.wrappers.single": 4,
-    "hexenv.wrappers.vector": 6,
+    "hexenv.wrappers.vector": 8,
 }
 """How many there are in each module: none vanishes unseen."""
 NEEDS = {"agents.plots": ("matplotlib", "plot")}

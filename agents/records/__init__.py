@@ -1,11 +1,12 @@
 """Records of games: what was played, by whom, and what the searches thought of it.
 
->>> from agents.records import GameRecord
->>> record = GameRecord.of("tictactoe", (), (4, 0, 8))
->>> record.moves, record.outcome
-('519', None)
->>> [int(state.ply) for state in record.states()]
-[0, 1, 2, 3]
+Examples:
+    >>> from agents.records import GameRecord
+    >>> record = GameRecord.of("tictactoe", (), (4, 0, 8))
+    >>> record.moves, record.outcome
+    ('519', None)
+    >>> [int(state.ply) for state in record.states()]
+    [0, 1, 2, 3]
 """
 
 from agents.records.files import load_record, save_record

@@ -60,15 +60,16 @@ def _by_action(
 class Recorder:
     """Makes records of the games that agents play.
 
-    >>> from agents import RandomAgent
-    >>> from agents.match import play_match
-    >>> from hexenv import tictactoe_v0
-    >>> agents = [RandomAgent(), RandomAgent()]
-    >>> recorder = Recorder("tictactoe", (), ("left", "right"), agents)
-    >>> match = play_match(tictactoe_v0.env(), agents, games=2, on_move=recorder.on_move)
-    >>> records = [recorder.record(result) for result in match]
-    >>> [record.agents for record in records]
-    [('left', 'right'), ('right', 'left')]
+    Examples:
+        >>> from agents import RandomAgent
+        >>> from agents.match import play_match
+        >>> from hexenv import tictactoe_v0
+        >>> agents = [RandomAgent(), RandomAgent()]
+        >>> recorder = Recorder("tictactoe", (), ("left", "right"), agents)
+        >>> match = play_match(tictactoe_v0.env(), agents, games=2, on_move=recorder.on_move)
+        >>> records = [recorder.record(result) for result in match]
+        >>> [record.agents for record in records]
+        [('left', 'right'), ('right', 'left')]
 
     Args:
         game: The game, as in `GameRecord`.

@@ -24,10 +24,11 @@ GAME_SECONDS: Final = 3600.0
 class TournamentRun:
     """A tournament in progress: iterate over it to play the games that are missing.
 
-    >>> run = TournamentRun(Tournament("tictactoe", ["greedy", "random"], pairs=2), workers=0)
-    >>> results = list(run)
-    >>> run.standings().agents[0].games
-    4
+    Examples:
+        >>> run = TournamentRun(Tournament("tictactoe", ["greedy", "random"], pairs=2), workers=0)
+        >>> results = list(run)
+        >>> run.standings().agents[0].games
+        4
 
     Args:
         tournament: What is played.

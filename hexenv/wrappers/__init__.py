@@ -1,11 +1,12 @@
 """Wrappers for learners: symmetries, a canonical side, stacked and flat boards, rewards of a side.
 
->>> import gymnasium, hexenv
->>> from hexenv.wrappers import FlattenBoards, SymmetryAugmentation
->>> env = SymmetryAugmentation(gymnasium.make("hexenv/Connect4-v0", opponent="greedy"))
->>> observation, info = FlattenBoards(env).reset(seed=1)
->>> observation["observation"].shape
-(84,)
+Examples:
+    >>> import gymnasium, hexenv
+    >>> from hexenv.wrappers import FlattenBoards, SymmetryAugmentation
+    >>> env = SymmetryAugmentation(gymnasium.make("hexenv/Connect4-v0", opponent="greedy"))
+    >>> observation, info = FlattenBoards(env).reset(seed=1)
+    >>> observation["observation"].shape
+    (84,)
 
 Each is there for a `hexenv.single.SingleEnv` (`gymnasium.make`) and, with ``Vector`` before its
 name, for a `hexenv.vector.BoardVectorEnv` (`gymnasium.make_vec`), board by board the same. Masks

@@ -145,7 +145,8 @@ class SymmetryAugmentation(BoardWrapper):
     The symmetry is drawn when the episode begins, uniformly and from the seed of `reset`, by a
     stream of its own: the game below is the same as without the wrapper for the same actions.
 
-    >>> env = SymmetryAugmentation(gymnasium.make("hexenv/Connect4-v0"))
+    Examples:
+        >>> env = SymmetryAugmentation(gymnasium.make("hexenv/Connect4-v0"))
 
     Args:
         env: A `SingleEnv`, wrapped or not.
@@ -173,7 +174,8 @@ class CanonicalHex(BoardWrapper):
     back; a swap stays one. The side plane is 1 while it is the learner's turn, so nothing but the
     position tells which player it is.
 
-    >>> env = CanonicalHex(gymnasium.make("hexenv/Hex-v0", board_size=5, side="second"))
+    Examples:
+        >>> env = CanonicalHex(gymnasium.make("hexenv/Hex-v0", board_size=5, side="second"))
 
     Args:
         env: A `SingleEnv`, wrapped or not.
@@ -196,7 +198,8 @@ class StackBoards(BoardWrapper):
     ``(R, C, size * K)``, or ``(size * K, R, C)`` with channels first: oldest first, and zeros for
     what would be before the episode. The mask is that of now.
 
-    >>> env = StackBoards(gymnasium.make("hexenv/Gomoku-v0"), size=4)
+    Examples:
+        >>> env = StackBoards(gymnasium.make("hexenv/Gomoku-v0"), size=4)
 
     Args:
         env: A `SingleEnv`, wrapped or not.
@@ -214,7 +217,8 @@ class StackBoards(BoardWrapper):
 class FlattenBoards(BoardWrapper):
     """The planes along one axis, in the order of the axes below; the mask stays as it is.
 
-    >>> env = FlattenBoards(gymnasium.make("hexenv/TicTacToe-v0"), dtype="float32")
+    Examples:
+        >>> env = FlattenBoards(gymnasium.make("hexenv/TicTacToe-v0"), dtype="float32")
 
     Args:
         env: A `SingleEnv`, wrapped or not.

@@ -142,7 +142,8 @@ class VectorSymmetryAugmentation(VectorBoardWrapper):
     See `hexenv.wrappers.SymmetryAugmentation`; board ``i`` draws as a single environment whose
     seed is that of the board.
 
-    >>> envs = VectorSymmetryAugmentation(gymnasium.make_vec("hexenv/Gomoku-v0", num_envs=8))
+    Examples:
+        >>> envs = VectorSymmetryAugmentation(gymnasium.make_vec("hexenv/Gomoku-v0", num_envs=8))
 
     Args:
         env: A `BoardVectorEnv`, wrapped or not.
@@ -169,7 +170,9 @@ class VectorCanonicalHex(VectorBoardWrapper):
     See `hexenv.wrappers.CanonicalHex`. Without an opponent the player to move looks; then the side
     plane is 1 everywhere.
 
-    >>> envs = VectorCanonicalHex(gymnasium.make_vec("hexenv/Hex-v0", num_envs=8, opponent=None))
+    Examples:
+        >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=8, opponent=None)
+        >>> envs = VectorCanonicalHex(envs)
 
     Args:
         env: A `BoardVectorEnv`, wrapped or not.
@@ -193,7 +196,8 @@ class VectorStackBoards(VectorBoardWrapper):
     See `hexenv.wrappers.StackBoards`. Without an opponent they alternate between the views of the
     two players, each as that player saw it.
 
-    >>> envs = VectorStackBoards(gymnasium.make_vec("hexenv/Connect4-v0", num_envs=8), size=2)
+    Examples:
+        >>> envs = VectorStackBoards(gymnasium.make_vec("hexenv/Connect4-v0", num_envs=8), size=2)
 
     Args:
         env: A `BoardVectorEnv`, wrapped or not.
@@ -211,7 +215,9 @@ class VectorStackBoards(VectorBoardWrapper):
 class VectorFlattenBoards(VectorBoardWrapper):
     """The planes of each board along one axis; see `hexenv.wrappers.FlattenBoards`.
 
-    >>> envs = VectorFlattenBoards(gymnasium.make_vec("hexenv/Hex-v0", num_envs=8), dtype="float32")
+    Examples:
+        >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=8)
+        >>> envs = VectorFlattenBoards(envs, dtype="float32")
 
     Args:
         env: A `BoardVectorEnv`, wrapped or not.
@@ -244,8 +250,9 @@ class VectorOneSidedReward(VectorWrapper):
     The end of a game counts for both players, with opposite signs; a `penalty` counts only for
     the player who chose the illegal action.
 
-    >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=8, opponent=None)
-    >>> envs = VectorOneSidedReward(envs, side=0)
+    Examples:
+        >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=8, opponent=None)
+        >>> envs = VectorOneSidedReward(envs, side=0)
 
     Args:
         env: A `BoardVectorEnv` without an opponent, wrapped or not.

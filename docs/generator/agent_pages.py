@@ -1,0 +1,97 @@
+"""A page for each agent that has a name, from its class."""
+
+import inspect
+import re
+from typing import Any
+
+from benchmark_pages import strength
+from tables import described, parameter_table, sections, table, text_of
+
+from agents.naming import agent_classes, parameters
+from agents.tree_search import TreeSearchAgent
+
+SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
+"""A source, as docstrings write it: (Kocsis and Szepesvari 2006)."""
+
+
+def agent_pages() -> dict[str, str | bytes]:
+    """The pages of all agents, by path."""
+    classes = agent_classes()
+    rows = [
+        [f"[`{name}`]({name}.md)", f"`{agent.__name__}`", text_of(agent).partition("\n\n")[0]]
+        for name, agent in classes.items()
+    ]
+    index = (
+        "# Agents\n\nEvery class with a name is an agent by that name: "
+        "`uct:simulations=1000,c=0.7` on the command line, as an opponent, in a tournament. Each "
+        "page is made from the class and from the benchmark files when the site is built.\n\n"
+    )
+    pages: dict[str, str | bytes] = {
+        "agents/index.md": index + table(["Name", "Class", "What it is"], rows) + "\n"
+    }
+    return pages | {f"agents/{name}.md": agent_page(name, classes[name]) for name in classes}
+
+
+def agent_page(name: str, agent: type[Any]) -> str:
+    """The page of an agent."""
+    parts = [
+        f"# {agent.__name__}",
+        f"By name `{name}`, in Python [`{agent.__module__}.{agent.__qualname__}`]"
+        f"[{agent.__module__}.{agent.__qualname__}].",
+        text_of(agent),
+    ]
+    for heading, text in (
+        ("Formula", section(agent, "Formula")),
+        ("What it is made of", composition(agent)),
+        ("Sources", sources(agent)),
+    ):
+        if text:
+            parts += [f"## {heading}", text]
+    known = parameters(agent)
+    table_of_parameters = parameter_table(known, lambda option: meaning(agent, option))
+    parts += ["## Parameters", table_of_parameters if known else "None."]
+    parts += ["## Measured strength", strength(name)]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(agent: type[Any], title: str) -> str:
+    """A section of the docstring of the class or its module, or of those that it derives from."""
+    for base in agent.__mro__:
+        for documented in (base, inspect.getmodule(base)):
+            for part in sections(documented):
+                if part.title == title:
+                    return part.value.description
+    return ""
+
+
+def composition(agent: type[Any]) -> str:
+    """The selection rule, the playout and the reward of a tree search, in their own words."""
+    if not issubclass(agent, TreeSearchAgent):
+        return ""
+    known = parameters(agent).values()
+    if any(parameter.default is parameter.empty for parameter in known):
+        return ""  # it needs a policy to be made
+    variant = agent().variant
+    rows = [
+        [role, f"`{type(part).__name__}`", " ".join(text_of(type(part)).split())]
+        for role, part in (
+            ("Selection", variant.selection),
+            ("Playout", variant.playout),
+            ("Reward", variant.reward),
+        )
+    ]
+    return table(["Part", "Class", "What it does"], rows)
+
+
+def sources(agent: type[Any]) -> str:
+    """The papers that the docstrings give, or else those they cite by author and year."""
+    cited = SOURCE.findall(" ".join(text_of(agent).split()))
+    papers = section(agent, "Sources").split("\n\n") if section(agent, "Sources") else cited
+    return "\n".join(f"* {' '.join(paper.split())}" for paper in papers)
+
+
+def meaning(agent: type[Any], option: str) -> str:
+    """What a parameter means: what the class says of it, or else the class it derives from."""
+    texts = [described(base)[option] for base in agent.__mro__ if option in described(base)]
+    told = [text for text in texts if not text.startswith("See `")]
+    return (told or texts or [""])[0]

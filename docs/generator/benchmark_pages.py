@@ -1,0 +1,121 @@
+"""The benchmark files as pages, and the rows in them that tell how strong an agent is."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown.extensions.toc import slugify
+from tables import classed, table
+
+BENCHMARKS = Path(__file__).parents[2] / "tests" / "benchmarks"
+
+
+class Figures(NamedTuple):
+    """A table of a benchmark file."""
+
+    page: str
+    """The name of the file, without its ending."""
+    headings: tuple[str, ...]
+    """What it stands under, the title of the file first."""
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def benchmark_pages() -> dict[str, str | bytes]:
+    """The benchmark files, and a page with what is in which."""
+    files = sorted(BENCHMARKS.glob("*.md"))
+    rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
+    index = (
+        "# Benchmarks\n\nAll figures of this site are quoted from these pages, which say how each "
+        "was measured and with which command it is measured again.\n\n"
+    )
+    pages: dict[str, str | bytes] = {
+        "benchmarks/index.md": index + table(["Page", "What is measured"], rows) + "\n"
+    }
+    return pages | {f"benchmarks/{page_name(file)}.md": file.read_text() for file in files}
+
+
+def page_name(file: Path) -> str:
+    """What the page of a file is called."""
+    return file.stem.lower()
+
+
+def heading_of(file: Path) -> str:
+    """The title of a file."""
+    return file.read_text().partition("\n")[0].removeprefix("# ")
+
+
+def sections_of(file: Path) -> str:
+    """The headings of the second level, as links."""
+    found = re.findall(r"^## (.+)$", file.read_text(), re.MULTILINE)
+    return ", ".join(f"[{title}]({page_name(file)}.md#{slugify(title, '-')})" for title in found)
+
+
+def figures() -> list[Figures]:
+    """All tables of the benchmark files."""
+    return [found for file in sorted(BENCHMARKS.glob("*.md")) for found in tables_of(file)]
+
+
+def tables_of(file: Path) -> list[Figures]:
+    """The tables of a file with the headings they stand under."""
+    found: list[Figures] = []
+    headings: list[str] = []
+    lines: list[tuple[str, ...]] = []
+    for line in [*file.read_text().splitlines(), ""]:
+        if line.startswith("|"):
+            lines.append(tuple(cell.strip() for cell in line.strip("|").split("|")))
+        elif lines:
+            header, _, *rows = lines
+            found.append(Figures(page_name(file), tuple(headings), header, tuple(rows)))
+            lines = []
+        if heading := re.match(r"(#+) (.+)", line):
+            headings = [*headings[: len(heading[1]) - 1], heading[2]]
+    return found
+
+
+def figures_of(agent: str) -> list[Figures]:
+    """The tables about an agent: those whose header names it, and its rows of the others."""
+    found: list[Figures] = []
+    for one in figures():
+        rows = one.rows
+        if not names(agent, one.header[0]):
+            rows = tuple(row for row in rows if names(agent, row[0]))
+        if rows:
+            found.append(one._replace(rows=rows))
+    return found
+
+
+def names(agent: str, cell: str) -> bool:
+    """Whether a cell of a table writes this agent, as the command line does."""
+    return re.search(rf"`{re.escape(agent)}[:`]", cell) is not None
+
+
+def strength(agent: str) -> str:
+    """All figures of an agent, with links to how they were measured."""
+    groups: dict[tuple[str, ...], list[Figures]] = {}
+    for one in figures_of(agent):
+        groups.setdefault((one.page, *one.headings[:2]), []).append(one)
+    parts = [quoted(group) for group in groups.values()]
+    return (
+        "\n\n".join(parts)
+        or "No figure of this agent is among the [benchmarks](../benchmarks/index.md)."
+    )
+
+
+def quoted(group: list[Figures]) -> str:
+    """The tables of one section as one, and a link to it."""
+    first = group[0]
+    header = list(dict.fromkeys(name for one in group for name in one.header))
+    rows = [
+        [" ".join(one.headings[2:]), *(cells.get(name, "") for name in header)]
+        for one in group
+        for cells in (dict(zip(one.header, row, strict=True)) for row in one.rows)
+    ]
+    if any(row[0] for row in rows):
+        header = ["", *header]
+    else:
+        rows = [row[1:] for row in rows]
+    title = first.headings[1] if len(first.headings) > 1 else first.headings[0]
+    link = f"../benchmarks/{first.page}.md#{slugify(title, '-')}"
+    figures = classed("figures", table(header, rows))
+    return f"[{first.headings[0]}: {title}]({link})\n\n{figures}"

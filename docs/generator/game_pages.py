@@ -1,0 +1,149 @@
+"""A page for each game, from its environment module and its rules."""
+
+import importlib
+import inspect
+import re
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+import pettingzoo
+from pictures import gif, numbered_board
+from tables import classed, described, parameter_table, table, text_of
+
+from agents.naming import environment_makers, make_environment, parameters
+from hexenv.aec import ViewOptions
+
+
+def game_pages() -> dict[str, str | bytes]:
+    """The pages of all games and their pictures, by path."""
+    pages: dict[str, str | bytes] = {}
+    rows: list[list[str]] = []
+    for name, maker in environment_makers().items():
+        module = importlib.import_module(maker.__module__)
+        pages[f"games/{name}.md"] = game_page(name, module)
+        pages[f"games/{name}.gif"] = gif(name)
+        for theme in ("light", "dark"):
+            pages[f"games/{name}-{theme}.svg"] = numbered_board(name, theme)
+        rows.append([f"[{title(module)}]({name}.md)", first_line(rules_module(name))])
+    heading = "# Games\n\nEach page is made from the game's own code when the site is built.\n"
+    return {"games/index.md": f"{heading}\n{table(['Game', 'In short'], rows)}\n", **pages}
+
+
+def game_page(name: str, module: ModuleType) -> str:
+    """The page of a game."""
+    summary, history = split_history(module)
+    return "\n\n".join(
+        [
+            f"# {title(module)}",
+            f"![A game of {title(module)}]({name}.gif){{ .board }}",
+            summary,
+            "## Names",
+            names(module),
+            "## Rules",
+            *(rules_text(part) for part in mentioned_rules(module)),
+            "## Actions",
+            actions(name),
+            "## Planes",
+            planes(name),
+            "## Options",
+            parameter_table(own_options(module), described(module.raw_env).__getitem__),
+            shared_options(),
+            "## Version history",
+            history,
+            f"Functions and classes: [reference][{module.__name__}].",
+        ]
+    )
+
+
+def title(module: ModuleType) -> str:
+    """The name of a game as it is written, which its identifier for Gymnasium has."""
+    return gymnasium_ids(module)[0].partition("/")[2].rpartition("-")[0]
+
+
+def gymnasium_ids(module: ModuleType) -> list[str]:
+    """What Gymnasium calls the environments of a module."""
+    specs = gymnasium.registry.values()
+    return [spec.id for spec in specs if spec.kwargs.get("game") == f"{module.__name__}:raw_env"]
+
+
+def names(module: ModuleType) -> str:
+    """How the environment is made, in Python, by the registries and on the command line."""
+    short = module.__name__.rpartition(".")[2]
+    rows = [
+        ["PettingZoo", f"`{module.__name__}.env()`, `{module.__name__}.raw_env()`"],
+        *(["PettingZoo's registry", f'`pettingzoo.make("aec", "{name}")`'] for name in
+          getattr(pettingzoo, "aec_registry", {}) if name.endswith(short.replace("_", "-"))),
+        *(["Gymnasium", f'`gymnasium.make("{name}")`, `gymnasium.make_vec("{name}", num_envs=64)`']
+          for name in gymnasium_ids(module)),
+        ["Command line", f"`{short.rpartition('_')[0]}`"],
+    ]  # fmt: skip
+    return table(["", "Name"], rows)
+
+
+def rules_module(name: str) -> ModuleType:
+    """The module of a game's rules."""
+    found = inspect.getmodule(type(make_environment(name).unwrapped.game))
+    assert found is not None
+    return found
+
+
+def first_line(module: ModuleType) -> str:
+    """The first line of a module's docstring."""
+    return (module.__doc__ or "").partition("\n")[0]
+
+
+def mentioned_rules(module: ModuleType) -> list[ModuleType]:
+    """The modules with rules that an environment's docstring names."""
+    found = re.findall(r"`(hexenv\.games\.\w+)`", module.__doc__ or "")
+    return [importlib.import_module(name) for name in dict.fromkeys(found)]
+
+
+def rules_text(module: ModuleType) -> str:
+    """What the docstring of a module of rules says."""
+    return inspect.cleandoc(module.__doc__ or "")
+
+
+def split_history(module: ModuleType) -> tuple[str, str]:
+    """The docstring of an environment's module: what it says, and its history of versions."""
+    summary, found, history = text_of(module).partition("Version history: ")
+    return summary.strip(), history if found else "None is kept."
+
+
+def own_options(module: ModuleType) -> dict[str, inspect.Parameter]:
+    """The options of a game without those that all environments share."""
+    known = parameters(module.raw_env)
+    return {name: known[name] for name in known if name not in ViewOptions.__annotations__}
+
+
+def shared_options() -> str:
+    """The options that all environments share."""
+    rows = [[f"`{option}`", text] for option, text in described(ViewOptions).items()]
+    options = classed("parameters", table(["Option", "Meaning"], rows))
+    return f"All environments take, by keyword:\n\n{options}"
+
+
+def actions(name: str) -> str:
+    """How the actions of the default board are numbered and written."""
+    game = make_environment(name).unwrapped.game
+    count = game.num_actions()
+    shown = sorted({0, 1, game.columns - 1, min(game.columns, count - 1), count // 2, count - 1})
+    rows = [[str(action), f"`{game.action_text(action)}`"] for action in shown]
+    return (
+        f"![The actions on the board]({name}-light.svg#only-light){{ .board }}\n"
+        f"![The actions on the board]({name}-dark.svg#only-dark){{ .board }}\n\n"
+        f"With the default options there are {count} actions; some of them, as numbers and "
+        f"as text:\n\n{table(['Action', 'Text'], rows)}"
+    )
+
+
+def planes(name: str) -> str:
+    """The planes of the default observation in order."""
+    env: Any = make_environment(name)
+    space = env.observation_space("player_0")["observation"]
+    rows = [[str(number), f"`{plane}`"] for number, plane in enumerate(env.unwrapped.planes)]
+    return (
+        f"With the default options the observation has the shape `{space.shape}` and these planes. "
+        "`own` and `opponent` are 1 on the stones of the player who looks and of the other; the "
+        f"table above has the rest.\n\n{table(['Plane', 'Name'], rows)}"
+    )

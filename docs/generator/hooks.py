@@ -1,0 +1,58 @@
+"""What MkDocs calls while it builds the site: the pages made from the code, and the formulas."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from agent_pages import agent_pages
+from benchmark_pages import benchmark_pages
+from gallery_page import gallery_page
+from game_pages import game_pages
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File
+from reference_pages import reference_pages
+
+ROOT = Path(__file__).parents[2]
+
+PAGES: dict[str, str | bytes] = {}
+"""The pages and pictures that are made from the code, by path; in the order of the navigation."""
+
+
+def on_config(config: Any) -> Any:
+    """Make the pages, and fill the entries ``folder/*`` of the navigation with them."""
+    config.mdx_configs["pymdownx.snippets"]["base_path"] = [str(ROOT)]
+    PAGES.clear()
+    for make in (game_pages, agent_pages, benchmark_pages, gallery_page, reference_pages):
+        PAGES.update(make())
+    config.nav = [
+        {title: made_in(entry[:-1]) if str(entry).endswith("/*") else entry}
+        for item in config.nav
+        for title, entry in item.items()
+    ]
+    return config
+
+
+def made_in(folder: str) -> list[str]:
+    """The pages made in a folder, its index first."""
+    pages = [path for path in PAGES if path.startswith(folder) and path.endswith(".md")]
+    return sorted(pages, key=lambda path: not path.endswith("index.md"))
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add what was made to what was written."""
+    for path, content in PAGES.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_content(page_html: str, **_: Any) -> str:
+    r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML."""
+    marked = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
+    return re.sub(marked, formula, page_html, flags=re.DOTALL)
+
+
+def formula(match: re.Match[str]) -> str:
+    """A formula as MathML, which browsers show without a script."""
+    display = "block" if match[1] == "div" else "inline"
+    return convert(html.unescape(match[2]).strip(), display=display)

@@ -1,0 +1,57 @@
+"""The reference: which modules are for users, each documented by its docstrings."""
+
+import agents
+from agents.naming import agent_classes, environment_makers
+
+MODULES = {
+    "Environments": [
+        "hexenv", "hexenv.aec", "hexenv.wrapper", "hexenv.single", "hexenv.vector",
+        "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3",
+        "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
+    ],
+    "Rules": [
+        "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
+        "hexenv.testing",
+    ],
+    "Agents": ["agents", "agents.playouts", "agents.naming"],
+    "Matches, solvers, plots": [
+        "agents.arena", "agents.solver", "agents.threats", "agents.plots",
+    ],
+    "Records and films": [
+        "agents.records", "agents.films", "hexenv.render.look", "hexenv.render.overlay",
+        "hexenv.render.rgb", "hexenv.render.svg", "hexenv.render.ansi",
+    ],
+    "Parts of a search": [
+        "agents.search.mcts", "agents.search.selection", "agents.search.playout",
+        "agents.search.reward", "agents.search.simulation", "agents.search.tree",
+        "agents.search.solver", "agents.search.rave", "agents.search.history",
+        "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
+        "agents.search.bridges", "agents.search.nested", "agents.search.puct",
+        "agents.search.gumbel",
+    ],
+    "Learning": [
+        "agents.policy", "agents.models", "agents.alphahex.configuration",
+        "agents.alphahex.replay", "agents.alphahex.training", "agents.alphahex.networks",
+    ],
+}  # fmt: skip
+"""The pages of the reference and what is on them; games and agents come by themselves."""
+
+
+def reference_pages() -> dict[str, str | bytes]:
+    """The pages of the reference, by path."""
+    found = {title: [*modules] for title, modules in MODULES.items()}
+    found["Environments"] += [maker.__module__ for maker in environment_makers().values()]
+    found["Agents"] += [
+        f"{agent.__module__}.{agent.__qualname__}"
+        for agent in agent_classes().values()
+        if agent.__name__ not in agents.__all__ and agent.__module__ not in MODULES["Learning"]
+    ]
+    return {
+        f"reference/{title.lower().replace(',', '').replace(' ', '-')}.md": page(title, names)
+        for title, names in found.items()
+    }
+
+
+def page(title: str, names: list[str]) -> str:
+    """A page of the reference."""
+    return f"# {title}\n\n" + "\n\n".join(f"::: {name}" for name in names) + "\n"

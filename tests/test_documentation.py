@@ -1,0 +1,198 @@
+"""Every block of code and every command of the README and the guides, run page by page, in order.
+
+Python blocks of a page share one namespace, and a page has one directory to work in. Budgets are
+made small (`SMALLER`); what cannot run here is listed with the reason (`NOT_RUN`).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GUIDES = ROOT / "docs" / "pages"
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in GUIDES.rglob("*.md"))]
+
+SMALLER = {
+    r"--pairs \d+": "--pairs 1",
+    r"--games \d+": "--games 1",
+    r"--seeds \d+": "--seeds 1",
+    r"simulations=\d[\d_]*": "simulations=20",
+    r"seconds=[\d.]+": "seconds=0.02",
+    r"num_envs=\d+": "num_envs=8",
+    r"--sprt 0,50": "--sprt 0,400",
+    r"^(hexenv match (?!.*--games).*)$": r"\1 --games 1",
+    r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
+    r"^(hexenv tournament (?!.*--engine).*)$": r"\1 --workers 0",
+    r"^(hexenv topp .*)$": r"\1 --pairs 1 --workers 0",
+    r"^(hexenv train (?!.*--describe).*)$": (
+        r"\1 --set iterations=2 --set engine=local --set workers=1 --set duel_games=0"
+        " --set save_interval=1 --set network.channels=4 --set network.blocks=0"
+        " --set search.simulations=4 --set self_play.games=4 --set self_play.plies=8"
+        " --set replay.fill=16 --set learner.batch=8"
+    ),
+    r"/000160\.": "/000002.",
+}
+"""What is written for readers, and what is run: the same with small budgets."""
+
+INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit\n"}
+"""What the commands that converse are told."""
+
+NOT_RUN = {
+    "python3 -m venv .venv": "CI runs both command lines themselves, in a fresh environment",
+    'pip install -e ".[docs]"': "CI installs it",
+    "mkdocs build": "CI builds it, and tests/test_site.py",
+    "gomocup:command=./pbrain-rapfi": "needs an outside engine; tests/test_gomocup.py has its own",
+    "htp:command=./mohex": "needs an outside engine; tests/test_htp.py has its own",
+    "sb3:path=connect4.zip": "needs a model that takes minutes; tests/test_rl.py trains small ones",
+    'from_sb3("connect4.zip")': "needs a model that takes minutes; tests/test_rl.py trains one",
+    "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
+    "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
+    "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",
+}
+"""What is not run, by a text in it, and why."""
+
+NEEDS = {
+    "hexenv train": ("torch", "train"),
+    "hexenv topp": ("torch", "train"),
+    "hexenv network": ("onnx", "train"),
+    "alphazero:net": ("torch", "train"),
+    "AlphaZero(": ("torch", "train"),
+    "alphahex": ("torch", "train"),
+    "--plot": ("matplotlib", "plot"),
+    "search_any_environment.py": ("pygame", "human"),
+}
+"""What needs an extra: the library to look for, and the extra's name."""
+
+QUICK = ("index", "environments", "learners", "evaluate")
+"""Pages that are run with the other tests; the others compile, play or learn for minutes."""
+
+
+class Block(NamedTuple):
+    """A block of code of a page."""
+
+    language: str
+    code: str
+
+
+def blocks_of(page):
+    """The blocks of a page in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fenced = r"^( *)```(?:{ \.)?(\w+)[^\n]*\n(.*?)^\1```$"
+    found = list(re.finditer(fenced, text, re.MULTILINE | re.DOTALL))
+    assert 2 * len(found) == text.count("```"), f"{page}: a block that is not understood"
+    return [Block(one[2], re.sub(f"^{one[1]}", "", one[3], flags=re.MULTILINE)) for one in found]
+
+
+def commands_of(block):
+    """The command lines of a block, without their comments."""
+    lines = (re.sub(r"(^|\s+)#\s.*$", "", line) for line in block.code.splitlines())
+    return [line for line in lines if line]
+
+
+def why_not(code):
+    """Why this is not run, or None."""
+    for text, reason in NOT_RUN.items():
+        if text in code:
+            return reason
+    for text, (library, extra) in NEEDS.items():
+        if text in code and find_spec(library) is None:
+            return f"the extra {extra} is not installed"
+    return None
+
+
+def made_small(code):
+    """The code with small budgets."""
+    for pattern, replacement in SMALLER.items():
+        code = re.sub(pattern, replacement, code, flags=re.MULTILINE)
+    return code
+
+
+def run(command, directory):
+    """Run a command line as a shell does, in a directory of its own."""
+    told = next((text for start, text in INPUT.items() if command.startswith(start)), "")
+    paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
+    if command.startswith("hexenv "):  # of this checkout, whatever is installed
+        command = f"{sys.executable} -m agents.cli {command.removeprefix('hexenv ')}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=directory, env=environment, input=told,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def prepare(page, directory):
+    """Put what a page's commands read where they run: examples, and the files the page shows."""
+    for example in (ROOT / "examples").glob("*.py"):
+        shutil.copy(example, directory)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = [block.code for block in blocks_of(page) if block.language == "json"]
+    for name in re.findall(r"(?:--config|--spec) (\w+\.json)", text):
+        (directory / name).write_text(made_small(shown[0]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if Path(page).stem in QUICK else [pytest.mark.slow])
+        for page in PAGES
+    ],
+)
+def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
+    prepare(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    namespace = {"__name__": "guide"}
+    left_out = []
+    for block in blocks_of(page):
+        assert block.language in ("sh", "python", "json"), block
+        included = re.fullmatch(r'--8<-- "(.+)"\n', block.code)
+        if block.language == "json":
+            continue
+        units = commands_of(block) if block.language == "sh" else [block.code]
+        for unit in units:
+            if reason := why_not(unit):
+                left_out.append(reason)
+            elif included:
+                run(f"{sys.executable} {ROOT / included[1]}", tmp_path)
+            elif block.language == "sh":
+                run(made_small(unit), tmp_path)
+            else:
+                exec(compile(made_small(unit), page, "exec"), namespace)
+    missing = [reason for reason in left_out if reason.startswith("the extra")]
+    if missing:
+        pytest.skip(missing[0])
+
+
+def test_what_is_not_run_is_still_there():
+    everything = "\n".join(block.code for page in PAGES for block in blocks_of(page))
+    for text in [*NOT_RUN, *NEEDS]:
+        assert text in everything, text
+
+
+def test_the_readme_quotes_the_benchmarks():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    measured = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "benchmarks").glob("*.md")
+    )
+    rows = re.findall(r"^\| (?!UCT|---)(.+) \|$", readme, re.MULTILINE)
+    assert len(rows) == 3
+    for row in rows:
+        board, speed, score = row.split(" | ")
+        assert re.search(rf"^\| {board} \| {speed.split()[0]} \|", measured, re.MULTILINE), row
+        assert re.search(rf"^\| {board} \| off \| .* \| {re.escape(score)} \|", measured, re.M), row
+
+
+def test_links_lead_to_files():
+    for page in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
+            assert (ROOT / target).exists(), f"{page}: {target}"
