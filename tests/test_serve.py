@@ -20,7 +20,7 @@ from agents.records import load_record
 from agents.web import game as game_module
 from agents.web.choices import Setup, allowed_agents, bounded, choices, start
 from agents.web.game import AbandonedError, Answer
-from agents.web.games import FullError, Games, UnknownGameError
+from agents.web.games import FullError, Games, Page, UnknownGameError
 from agents.web.protocol import KINDS, MOST_CHARACTERS, MessageError, parse_message, parse_setup
 
 needs_server = pytest.mark.skipif(
@@ -165,6 +165,14 @@ def test_a_hint_is_what_the_agent_would_play():
     assert game.record()().searches == (None,)  # the person chose
 
 
+def test_a_hint_to_swap_marks_no_cell():
+    swap = 9
+    game = ready(game="hex", options=["board_size=3", "swap=true"], side=1, player=Scripted(4, swap))
+    send(game, "hint")
+    hint = settle(game)[-1]["hint"]
+    assert (hint["action"], hint["text"], hint["cell"]) == (swap, "swap", None)
+
+
 def test_resigning():
     game = ready(player=Scripted(1))
     send(game, "play", action=0)
@@ -182,7 +190,7 @@ def test_resigning():
     [
         (4, "you win (illegal action 4)"),
         ("x", "you win (illegal action 'x')"),
-        (ForfeitError("too late"), "you win (too late)"),
+        (ForfeitError("too late"), "you win (forfeit: too late)"),
     ],
 )
 def test_an_agent_that_breaks_the_rules_loses(answer, result):
@@ -480,6 +488,38 @@ def test_games_are_forgotten_when_nobody_looks():
         assert len(games) == 0
 
     asyncio.run(run())
+
+
+def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatch):
+    closed = []
+
+    async def run():
+        games = Games(most=1)
+        table = games.table(await games.create(setup_of()))
+
+        def start_slowly(setup, extra):
+            env, agent = start(setup, extra)
+            agent.close = lambda: closed.append(agent)
+            table.pages.add(Page())  # meanwhile somebody looks at the only game that could go
+            return env, agent
+
+        monkeypatch.setattr("agents.web.games.start", start_slowly)
+        with pytest.raises(FullError):
+            await games.create(setup_of())
+        assert len(games) == 1
+
+    asyncio.run(run())
+    assert len(closed) == 1
+
+
+@pytest.mark.parametrize("error", [OSError("no file"), ImportError("no torch"), ValueError("no")])
+def test_an_agent_that_cannot_be_started_is_told_to_the_page(monkeypatch, error):
+    def fail(setup, extra):
+        raise error
+
+    monkeypatch.setattr("agents.web.games.start", fail)
+    with pytest.raises(MessageError, match=str(error)):
+        asyncio.run(Games().create(setup_of()))
 
 
 def test_a_page_that_takes_no_messages_is_lost():

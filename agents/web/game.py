@@ -19,7 +19,15 @@ from agents.records.recorder import search_of
 from agents.web.choices import Setup
 from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
-from agents.web.view import Values, choices_view, frame_view, move_view, result_text, search_view
+from agents.web.view import (
+    Values,
+    cell_of,
+    choices_view,
+    frame_view,
+    move_view,
+    result_text,
+    search_view,
+)
 from hexenv.games import base, notation
 from hexenv.games.openings import is_opening
 
@@ -371,7 +379,7 @@ class ServedGame:
         self._wants_hint = False
         state = self._env.unwrapped.state
         self._hint = move_view(self.game, state, action, None)
-        self._hint["cell"] = int(self.game.cell_of(state, action))
+        self._hint["cell"] = cell_of(self.game, state, action)
         if search is not None:
             self._show(search)
         return [self._state(self.ply)]
@@ -382,7 +390,7 @@ class ServedGame:
         if task.abandoned.is_set():
             return []
         if isinstance(error, ForfeitError):
-            return self._lose(1 - self.setup.side, error.reason)
+            return self._lose(1 - self.setup.side, f"forfeit: {error.reason}")
         self._wants_hint = False
         self._error = f"{type(error).__name__}: {error}"
         return [self._state(self.ply)]

@@ -178,6 +178,7 @@ class Games:
         self.most = most
         self.idle_seconds = idle_seconds
         self._threads = asyncio.Semaphore(threads)
+        self._starting = asyncio.Lock()
         self._clock = clock
         self._tables: dict[str, Table] = {}
 
@@ -191,18 +192,21 @@ class Games:
             MessageError: If there is no such game or agent, or it is not for pages.
             FullError: If there are too many games.
         """
-        self._expect_room()
-        try:  # a network takes its time to load
-            env, agent = await on_thread(lambda: start(setup, self.extra))
+        async with self._starting:  # a network takes its time, and memory, to load
+            self._expect_room()
+            try:
+                env, agent = await on_thread(lambda: start(setup, self.extra))
+            except (ValueError, OSError, ImportError) as error:
+                raise MessageError(str(error)) from None
+            try:
+                self._make_room()
+            except FullError:
+                close([agent])
+                raise
+            name = secrets.token_urlsafe(9)
             game = ServedGame(setup, env, agent, self._clock)
-        except ValueError as error:
-            raise MessageError(str(error)) from None
-        self._expect_room()
-        if len(self._tables) >= self.most:
-            self._forget(self._idle()[0])
-        name = secrets.token_urlsafe(9)
-        self._tables[name] = Table(game, agent, self._threads, self._clock)
-        return name
+            self._tables[name] = Table(game, agent, self._threads, self._clock)
+            return name
 
     def table(self, name: str) -> Table:
         """A game by its id.
@@ -239,3 +243,9 @@ class Games:
         self._forget_idle()
         if len(self._tables) >= self.most and not self._idle():
             raise FullError(f"there are {self.most} games already; leave one of them first")
+
+    def _make_room(self) -> None:
+        """Forget the game that was left first, where there is one too many."""
+        self._expect_room()
+        if len(self._tables) >= self.most:
+            self._forget(self._idle()[0])
