@@ -175,9 +175,10 @@ class Board {
     ]));
   }
 
-  /** Draw a ring around a cell; null: none. */
-  showMark(cell, className = "mark") {
-    this.fill("marks", cell === null ? [] : [this.circle(cell, 0.46, { class: className })]);
+  /** Draw rings: a list of cells, null for none, each with a class. */
+  showMarks(marks) {
+    const shown = marks.filter(([cell]) => cell !== null);
+    this.fill("marks", shown.map(([cell, name]) => this.circle(cell, 0.46, { class: name })));
   }
 
   /** Call `onCell` with a cell that is clicked, and `onHover` with the one below the pointer. */

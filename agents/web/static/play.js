@@ -47,6 +47,7 @@ class Play {
     this.state = null;
     this.link = "connecting";
     this.note = "";
+    this.isWaiting = false; // for what comes of the last message
     this.cursor = null;
     byId("replay").href = `${path}/replay`;
     byId("record").href = `${path}/record.json`;
@@ -67,12 +68,14 @@ class Play {
     if (type === "board") this.setBoard(message);
     if (type === "state") this.setState(message);
     if (type === "thoughts") this.setThoughts(message);
-    if (type === "error") this.setNote(message.error);
-    if (type === "gone") this.setNote(message.error);
+    if (type === "error" || type === "gone") this.setNote(message.error);
   }
 
+  /** Send a message, but no second one before the first has been answered: of a double click. */
   send(type, more = {}) {
+    if (this.isWaiting) return;
     this.setNote("");
+    this.isWaiting = true;
     this.connection.send({ type, ply: this.viewer.lastPly(), ...more });
   }
 
@@ -93,6 +96,7 @@ class Play {
     const isNew = this.state === null;
     this.state = state;
     this.came = performance.now();
+    this.isWaiting = false;
     this.note = "";
     this.viewer.setNames(state.names);
     this.viewer.setFrames(state.since, state.frames);
@@ -107,11 +111,13 @@ class Play {
   }
 
   setNote(note) {
+    this.isWaiting = false;
     this.note = note;
     this.show();
   }
 
   setLink(link) {
+    this.isWaiting = false;
     this.link = link;
     this.show();
   }
@@ -152,7 +158,10 @@ class Play {
     const agent = this.viewer.nameOf(1 - state.side);
     if (!this.viewer.isLast()) return "You are looking back; → or ⏭ leads on.";
     if (state.is_asked) return `${agent} thinks about a hint ...`;
-    if (state.hint) return `${agent} would play ${state.hint.text}.`;
+    const atCursor = this.choiceAt(this.cursor);
+    const enter = atCursor ? [`${atCursor.text}: Enter plays it.`] : [];
+    const hint = state.hint ? [`${agent} would play ${state.hint.text}.`] : [];
+    if (enter.length + hint.length > 0) return [...enter, ...hint].join(" ");
     const question = state.question ? ` (${state.question})` : "";
     return {
       preparing: "Compiling: the first game of a kind takes up to a minute ...",
@@ -176,9 +185,8 @@ class Play {
   showMarks() {
     const { board } = this.viewer;
     if (board === null) return;
-    const hint = this.viewer.isLast() && this.state?.hint;
-    if (this.cursor !== null) board.showMark(this.cursor, "cell-cursor");
-    else board.showMark(hint && hint.cell !== null ? hint.cell : null, "hint");
+    const hint = this.viewer.isLast() ? this.state?.hint : null;
+    board.showMarks([[hint?.cell ?? null, "hint"], [this.cursor, "cell-cursor"]]);
   }
 
   showClocks() {
@@ -195,6 +203,7 @@ class Play {
 
   // ---- moves ------------------------------------------------------------------------------------
 
+  /** What the person may play there; undefined where nothing, as on no cell (null). */
   choiceAt(cell) {
     const isYours = this.link === "open" && this.state?.status === "yours";
     return isYours && this.viewer.isLast() ? this.state.choices.cells[cell] : undefined;
@@ -208,7 +217,7 @@ class Play {
 
   /** Show where the stone would come to lie. */
   hover(cell) {
-    const choice = cell === null ? undefined : this.choiceAt(cell);
+    const choice = this.choiceAt(cell);
     const move = choice && { cell: choice.cell, player: this.state.side };
     this.viewer.board.fill("ghosts", move ? [
       this.viewer.board.use(`stone-${move.player}`, move.cell, { opacity: 0.45 }),
@@ -236,9 +245,7 @@ class Play {
 
   setCursor(cell) {
     this.cursor = cell;
-    const choice = cell === null ? undefined : this.choiceAt(cell);
-    if (choice) byId("status").textContent = `${choice.text}: Enter plays it.`;
-    this.showMarks();
+    this.show();
   }
 
   listen() {
@@ -332,8 +339,9 @@ class Setup {
     const agent = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
     const side = Number(document.querySelector("input[name=side]:checked").value);
     const body = { game, options: this.pairs("options").filter(changed), agent, side, seed: null };
-    const error = await this.post(body);
-    byId("setup-error").textContent = error;
+    byId("start").disabled = true; // a network takes its time to load
+    byId("setup-error").textContent = await this.post(body);
+    byId("start").disabled = false;
   }
 
   /** Ask the server for a game and go there; returns what is wrong, if something is. */
@@ -359,6 +367,7 @@ function startPlay() {
   const setup = new Setup(data.offered);
   const viewer = new Viewer();
   viewer.theme.choose(data.theme);
+  viewer.theme.remember();
   if (location.pathname.startsWith("/games/")) {
     byId("table").hidden = false;
     const path = location.pathname.replace(/\/$/, "");

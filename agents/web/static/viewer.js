@@ -96,6 +96,7 @@ class Viewer {
   }
 
   go(ply) {
+    if (this.board === null) return; // there is no game, or not yet
     this.ply = Math.min(Math.max(0, ply), this.lastPly());
     this.show();
     this.onChange();
@@ -109,7 +110,7 @@ class Viewer {
 
   show() {
     this.board.showFrame(this.frame);
-    this.board.showMark(null);
+    this.board.showMarks([]);
     byId("slider").value = this.ply;
     byId("slider").setAttribute("aria-valuetext", this.moveText());
     byId("where").textContent = `${this.ply} / ${this.lastPly()}`;
@@ -184,8 +185,10 @@ class Viewer {
       const value = action.value === null ? "" : signed(action.value);
       row.append(...[action.text, visits, value, percent].map((text) => textElement("td", text)));
       row.classList.toggle("chosen", action.action === chosen);
-      row.addEventListener("pointerenter", () => this.board.showMark(action.cell));
-      row.addEventListener("pointerleave", () => this.board.showMark(null));
+      row.addEventListener("pointerenter", () => (
+        this.board.showMarks([[action.cell, "mark"]])
+      ));
+      row.addEventListener("pointerleave", () => this.board.showMarks([]));
       return row;
     });
     byId("actions").replaceChildren(...rows);
@@ -270,7 +273,8 @@ class Viewer {
   press(event) {
     const { target } = event;
     const isTyping = target.matches("input:not([type=range]), select, textarea");
-    if (isTyping || event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
+    if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (document.querySelector("dialog[open]")) return;
     if (event.key === " " && target.matches("button")) return; // which it presses
     const action = this.keys()[event.key];
     if (action === undefined || this.board === null) return;
@@ -283,6 +287,7 @@ class Viewer {
 class Theme {
   constructor(onShade) {
     this.onShade = onShade;
+    this.keep = () => {};
     this.icons = [];
     this.select = byId("theme");
     this.select.addEventListener("change", () => this.apply());
@@ -315,7 +320,19 @@ class Theme {
     this.apply();
   }
 
+  /** Keep what is chosen for the pages to come, and begin with what was chosen before. */
+  remember() {
+    try {
+      const kept = localStorage.getItem("theme");
+      if ([...this.select.options].some((option) => option.value === kept)) this.choose(kept);
+      this.keep = () => localStorage.setItem("theme", this.select.value);
+    } catch {
+      // where the reader lets pages keep nothing
+    }
+  }
+
   apply() {
+    this.keep();
     const shade = this.shade();
     document.documentElement.dataset.shade = shade;
     for (const { svg, style } of this.icons) svg.setAttribute("class", `hexenv ${style} ${shade}`);
