@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from web_games import any_action, ready, send, served, serving, settle, state_of
@@ -782,6 +783,8 @@ def test_the_command_serves_until_it_is_interrupted():
         with connect(port, name) as connection:
             connection.recv(timeout=60)
             run.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+            run.send_signal(signal.SIGINT)  # of somebody who cannot wait
             output, errors = run.communicate(timeout=60)
         assert run.returncode == 0
         assert output == "stopped\n"

@@ -74,12 +74,10 @@ def serve(
 
 def _run(app: Any, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    import uvicorn
-
-    from agents.web.server import config
+    from agents.web.server import PatientServer, config
 
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config(app)).run(sockets=[listening])
+        PatientServer(config(app)).run(sockets=[listening])
 
 
 def _expect_library(name: str) -> None:

@@ -11,6 +11,7 @@ import json
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -75,6 +76,15 @@ def config(app: Starlette) -> uvicorn.Config:
         ws_max_size=MOST_BYTES,
         timeout_graceful_shutdown=2,
     )
+
+
+class PatientServer(uvicorn.Server):
+    """A server that does not break off its end, of a few seconds, at a second Ctrl-C."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
 
 class OwnHostOnly:
