@@ -446,7 +446,7 @@ def test_a_server_that_was_started_anew_says_so(open_page):
     assert "The connection to the server is lost" in text(page, "#status")
     with serving(port=port):
         wait_for(page, "play.link == 'gone'")
-        assert "this game is not on the server" in text(page, "#status")
+        assert "This game is not on the server" in text(page, "#status")
         assert stones(page, 0) == 1  # what is known stays
         page.reload()
         wait_for(page, "play.link == 'gone'")

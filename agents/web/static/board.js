@@ -55,6 +55,8 @@ class Board {
     this.svg = holder.querySelector("svg");
     this.svg.removeAttribute("width");
     this.svg.removeAttribute("height");
+    const { width, height } = this.svg.viewBox.baseVal;
+    this.svg.style.setProperty("--ratio", width / height);
     this.size = Number(this.svg.dataset.size);
     this.centers = [...this.svg.querySelectorAll(".cells use")].map((use) => ({
       x: Number(use.getAttribute("x")), y: Number(use.getAttribute("y")),

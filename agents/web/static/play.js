@@ -146,7 +146,7 @@ class Play {
     const links = {
       connecting: this.state === null ? "Connecting ..." : "Connecting again ...",
       lost: "The connection to the server is lost; trying again ...",
-      gone: `${this.note}. Begin a new game.`,
+      gone: `${this.note.charAt(0).toUpperCase()}${this.note.slice(1)}. Begin a new game.`,
     };
     if (this.link in links) return links[this.link];
     if (this.note) return this.note;
