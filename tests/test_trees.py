@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from environments import make, random_action
 
-from agents import RAVE, UCT, FlatMonteCarlo, TranspositionMCTS, solver
+from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS, solver
 from agents.naming import make_agent
+from agents.policy import PolicyAgent
 from agents.root import is_decided
 from agents.saved import VERSION
 from agents.search.mcts import proof_by_children
@@ -757,6 +758,32 @@ def test_watching_a_search_changes_nothing(spec):
     if "workers" not in spec:
         assert counts[-1] == 2000
         assert (seen[-1].visits == plain.statistics.visits).all()
+
+
+def led_by_a_network():
+    return make_agent("alphazero:net=tictactoe,simulations=200", 3)
+
+
+def led_by_a_function():
+    even = PolicyAgent(lambda planes, masks: (np.zeros(masks.shape), None))
+    return PUCTAgent(even, 200, seed=3)
+
+
+@pytest.mark.parametrize("make", [led_by_a_network, led_by_a_function])
+def test_watching_a_search_by_a_policy_changes_nothing(make):
+    if make is led_by_a_network:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    env = in_play("tictactoe")
+    plain, watched = make(), make()
+    seen = []
+    watched.on_slice = lambda found: seen.append(found().simulations)
+    for _ in range(3):
+        action = plain.act(env)
+        assert watched.act(env) == action
+        assert (watched.statistics.visits == plain.statistics.visits).all()
+        assert (watched.statistics.values == plain.statistics.values).all()
+        env.step(action)
+    assert len(seen) > 6  # in several slices each
 
 
 def test_a_watcher_may_end_the_search():
