@@ -422,6 +422,31 @@ def test_hint_undo_and_looking_back(open_page, address):
 
 
 @needs_server
+def test_a_double_click_is_one_move(open_page, address):
+    page = open_page(address)
+    begin(page, "hex", "uct:simulations=2000", ["board_size=5"])
+    wait_for_turn(page)
+    page.evaluate("""() => {
+        play.notes = [];
+        const set = play.setNote.bind(play);
+        play.setNote = (note) => { play.notes.push(note); set(note); };
+    }""")
+    page.dblclick('#board .cells [data-cell="12"]')
+    wait_for(page, "play.viewer.frames.length == 3")
+    wait_for_turn(page)
+    assert page.evaluate("play.notes.filter((note) => note !== '')") == []
+
+
+@needs_server
+def test_the_theme_stays_with_the_reader(open_page, address):
+    page = open_page(address)
+    page.locator("body").press("Escape")  # the form
+    page.select_option("#theme", "dark")
+    page.reload()
+    assert page.input_value("#theme") == "dark"
+
+
+@needs_server
 def test_a_game_can_be_played_with_the_keyboard_alone(open_page, address):
     page = open_page(address)
     begin(page, "tictactoe", "random")
