@@ -168,7 +168,8 @@ def test_a_hint_is_what_the_agent_would_play():
 
 def test_a_hint_to_swap_marks_no_cell():
     swap = 9
-    game = ready(game="hex", options=["board_size=3", "swap=true"], side=1, player=Scripted(4, swap))
+    options = ["board_size=3", "swap=true"]
+    game = ready(game="hex", options=options, side=1, player=Scripted(4, swap))
     send(game, "hint")
     hint = settle(game)[-1]["hint"]
     assert (hint["action"], hint["text"], hint["cell"]) == (swap, "swap", None)
