@@ -54,7 +54,10 @@ def parameter_table(
 
 def default_text(parameter: inspect.Parameter) -> str:
     """The default as Python writes it, or that there is none."""
-    return "required" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+    default = parameter.default
+    if default is parameter.empty:
+        return "required"
+    return f"`{default.__name__ if isinstance(default, type) else repr(default)}`"
 
 
 def cell_text(text: str) -> str:
