@@ -50,7 +50,7 @@ def agent_page(name: str, agent: type[Any]) -> str:
             parts += [f"## {heading}", text]
     known = parameters(agent)
     table_of_parameters = parameter_table(known, lambda option: meaning(agent, option))
-    parts += ["## Parameters", table_of_parameters if known else "None."]
+    parts += ["## Parameters", table_of_parameters]
     if known.keys() >= {"simulations", "seconds"}:
         parts.append(
             f"Without `simulations` and `seconds` a move has {DEFAULT_SIMULATIONS:,} simulations; "

@@ -45,6 +45,8 @@ def parameter_table(
     parameters: dict[str, inspect.Parameter], description: Callable[[str], str]
 ) -> str:
     """The parameters with their defaults and their meanings."""
+    if not parameters:
+        return "None of its own."
     rows = [
         [f"`{name}`", default_text(parameter), cell_text(description(name))]
         for name, parameter in parameters.items()
