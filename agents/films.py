@@ -1,12 +1,15 @@
 """Games as pictures: films in GIF, MP4 and SVG, single positions, and text."""
 
+import errno
 import importlib
 import os
+import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Any, Final, Literal, get_args
+from itertools import chain
+from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +41,14 @@ SAMPLED: Final = 8
 Frame = NDArray[np.uint8]
 
 
+class Frames(Protocol):
+    """Frames by number, such as a list of them, or a `Film`, which draws them when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int, /) -> Frame: ...
+
+
 @dataclass(frozen=True)
 class Film:
     """All positions of a game, and how they are shown.
@@ -58,6 +69,9 @@ class Film:
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def __getitem__(self, ply: int, /) -> Frame:
+        return self.frame(ply)
 
     def frame(self, ply: int) -> Frame:
         """The position after so many plies, ``(height, width, 3)``."""
@@ -111,13 +125,7 @@ def film_of(
         ValueError: If the game is not of `hexenv` and there is no environment for it, or the record
             has nothing for the overlay.
     """
-    if env is None:
-        game, states = record.rules(), record.states()
-    else:
-        if not isinstance(env.unwrapped, BoardEnv):
-            raise ValueError(f"expected an environment of hexenv's to draw, got {env}")
-        game = env.unwrapped.game
-        states = [base.clone(game, played.unwrapped.state) for played in record.replay(env)]
+    game, states = positions_of(record, env)
     searches = [*(record.searches or [None] * len(record.actions)), None]  # none at the end
     overlays = [
         _overlay(game, state, search, overlay)
@@ -130,6 +138,24 @@ def film_of(
         plies = range(len(states))
         numbers = [move_numbers(game, record.actions[:ply], states[0]) for ply in plies]
     return Film(game, states, overlays, numbers, look)
+
+
+def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]]:
+    """The rules of a recorded game, and its positions, the start first.
+
+    Args:
+        record: The game.
+        env: See `film_of`.
+
+    Raises:
+        ValueError: If the game is not of `hexenv` and there is no environment for it.
+    """
+    if env is None:
+        return record.rules(), record.states()
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected an environment of hexenv's to draw, got {env}")
+    game = env.unwrapped.game
+    return game, [base.clone(game, played.unwrapped.state) for played in record.replay(env)]
 
 
 def _overlay(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
@@ -160,10 +186,10 @@ def write_image(path: str | os.PathLike[str], frame: Frame) -> None:
         Image.fromarray(frame).save(temporary)
 
 
-def write_gif(
-    path: str | os.PathLike[str], frames: Iterable[Frame], seconds: float = SECONDS
-) -> None:
+def write_gif(path: str | os.PathLike[str], frames: Frames, seconds: float = SECONDS) -> None:
     """Write frames as a GIF that starts anew for ever and holds its last frame longer.
+
+    Equal frames that follow each other are one frame, shown for as long as both.
 
     Args:
         path: Where to; written under a temporary name until it is whole.
@@ -173,27 +199,30 @@ def write_gif(
     Raises:
         OSError: If it cannot be written; what was there is as it was.
     """
-    images = [Image.fromarray(frame) for frame in frames]
-    palette = _palette(images)
-    images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    durations = [round(1000 * seconds)] * len(images)
+    palette = _palette(frames)
+    images = (_with_colors(frames[number], palette) for number in range(len(frames)))
+    durations = [round(1000 * seconds)] * len(frames)
     durations[-1] = round(1000 * max(seconds, LAST_SECONDS))
     with replacing(path) as temporary:
-        images[0].save(
+        next(images).save(
             temporary,
             "GIF",
             save_all=True,
-            append_images=images[1:],
+            append_images=images,
             duration=durations,
             loop=0,
         )
 
 
-def _palette(images: list[Image.Image]) -> Image.Image:
+def _with_colors(frame: Frame, palette: Image.Image) -> Image.Image:
+    return Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+
+
+def _palette(frames: Frames) -> Image.Image:
     """An image with the colours for all of these: with one palette nothing flickers."""
-    step = max(1, (len(images) - 1) // (SAMPLED - 1))
-    sampled = [images[-1], *islice(images, 0, None, step)]  # the last has the most colours
-    pixels = np.concatenate([np.asarray(image)[::2, ::2] for image in sampled])
+    last = len(frames) - 1  # which has the most colours
+    sampled = [last, *range(0, last, max(1, last // (SAMPLED - 1)))]
+    pixels = np.concatenate([frames[number][::2, ::2] for number in sampled])
     return Image.fromarray(pixels).quantize(256)
 
 
@@ -211,24 +240,35 @@ def write_mp4(
         ImportError: If imageio-ffmpeg is not installed.
         OSError: If it cannot be written; what was there is as it was.
     """
-    try:
-        writer: Any = importlib.import_module("imageio_ffmpeg")
-        writer.get_ffmpeg_exe()
-    except (ImportError, RuntimeError) as error:
-        raise ImportError('MP4 needs imageio-ffmpeg: pip install "hexenv[video]"') from error
+    ffmpeg = _ffmpeg()
     frames = iter(frames)
     first = next(frames)
-    options = {
-        "fps": 1 / seconds,
-        "codec": "libx264",
-        "pix_fmt_out": "yuv420p",  # all that some players know
-        "macro_block_size": 2,  # larger ones would change the size
-        "ffmpeg_log_level": "error",
-        "output_params": ["-movflags", "+faststart"],  # it can be shown while it is loaded
-    }
-    with replacing(path) as temporary:
+    size = f"{first.shape[1]}x{first.shape[0]}"
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-framerate", str(1 / seconds)]
+    # yuv420p is all that some players know; with faststart a film is shown while it is loaded.
+    made = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    with replacing(path) as temporary, tempfile.TemporaryFile() as told:
         temporary.touch(exist_ok=False)  # a place that cannot be written to is told by its name
-        with closing(writer.write_frames(str(temporary), first.shape[1::-1], **options)) as film:
-            film.send(None)
-            for frame in chain([first], frames):
-                film.send(frame)
+        command = [ffmpeg, "-v", "error", "-y", *given, "-i", "pipe:", *made, str(temporary)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=told) as process:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError), process.stdin as pipe:  # ffmpeg itself says why
+                for frame in chain([first], frames):
+                    pipe.write(frame.tobytes())
+        if process.returncode != 0:
+            told.seek(0)
+            reason = told.read().decode(errors="replace").strip()
+            raise OSError(errno.EIO, f"ffmpeg has failed: {reason or process.returncode}")
+
+
+def _ffmpeg() -> str:
+    """The program that codes films.
+
+    Raises:
+        ImportError: If imageio-ffmpeg, which brings it, is not installed.
+    """
+    try:
+        library: Any = importlib.import_module("imageio_ffmpeg")
+        return library.get_ffmpeg_exe()
+    except (ImportError, RuntimeError) as error:
+        raise ImportError('MP4 needs imageio-ffmpeg: pip install "hexenv[video]"') from error

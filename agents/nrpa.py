@@ -19,7 +19,8 @@ Sources:
     Negrevergne and Cazenave, "Distributed nested rollout policy for SameGame", 2017.
 
     Sironi, Cazenave and Winands, "Enhancing playout policy adaptation for general game playing",
-    2021: every player's weights learn in proportion to the payoff.
+    Monte Carlo Search 2020 (published 2021): every player's weights learn in proportion to the
+    payoff.
 
     Rosin, "Multi-armed bandits with episode context", 2011: PUCT, the rule with a prior.
 """

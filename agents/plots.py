@@ -175,12 +175,15 @@ def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
     An agent with several numbers of simulations is a line; one that counts none is a level.
 
     Args:
-        results: Of `agents.accuracy.measure`, with the names of their sets.
+        results: Of `agents.accuracy.measure`, with the names of their sets; at least one.
         title: What stands above.
 
     Raises:
         ImportError: If there is no matplotlib.
+        ValueError: If there are no results.
     """
+    if not results:
+        raise ValueError("expected results to plot, got none")
     sets = list(dict.fromkeys(result.name for result in results))
     names = list(dict.fromkeys(without_simulations(result.agent) for result in results))
     lines = math.ceil(len(names) / 2)

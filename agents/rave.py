@@ -25,11 +25,11 @@ class RAVE(TreeSearchAgent):
         of ``schedule="mse"``.
 
     Sources:
-        Gelly and Silver, "Combining online and offline knowledge in UCT", ICML 2007, section 5
+        Gelly and Silver, "Combining online and offline knowledge in UCT", ICML 2007
         (``"hand"``).
 
         Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer
-        Go", Artificial Intelligence 175, 2011, section 4.3 (``"mse"``).
+        Go", Artificial Intelligence 175, 2011 (``"mse"``).
 
         Brügmann, "Monte Carlo Go", 1993: all moves as first.
 

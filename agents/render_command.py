@@ -1,7 +1,7 @@
 """The command `hexenv render`."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -77,18 +77,19 @@ def render(
 ) -> None:
     """Show the game in the file RECORD as a film, a page, pictures or text.
 
-    .gif, .mp4 (extra video) and .svg are films, .html a page to step through, .txt has every
-    position as text, and .png the last. With --ply .svg, .txt and .png have the one position.
+    .gif, .mp4 (extra video) and .svg are films, .txt has every position as text, and .png the last.
+    With --ply .svg, .txt and .png have the one position. .html is a page to step through, where the
+    reader chooses overlay and numbers.
 
     Example: hexenv render games/000001.json --to game.gif --overlay visits
     """
     with clear_errors():
         check_target(target, ply, force)
         found = load_record(record)
+        env = environment_of(found, game)
         if Path(target).suffix.lower() == ".html":
-            write_text(target, page_of(found, theme))
+            write_text(target, page_of(found, env, theme))
         else:
-            env = make_environment(found.game, found.options) if found.game == game else None
             look = Look(theme or "light", cell_size, coordinates)
             film = film_of(found, env=env, look=look, overlay=overlay, numbered=numbers)
             if ply is not None and ply >= len(film):
@@ -113,18 +114,31 @@ def check_target(target: str, ply: int | None, force: bool) -> None:
         raise FileExistsError(17, "is there already", target)
 
 
-def page_of(record: GameRecord, theme: Theme | None) -> str:
+def environment_of(record: GameRecord, allowed: str | None) -> Any:
+    """Where a game that is not of `hexenv` is played again; None for one of `hexenv`.
+
+    Raises:
+        ValueError: If it is not the one that the user allows to import.
+    """
+    if not record.is_foreign:
+        return None
+    if record.game != allowed:
+        raise ValueError(f"expected --game {record.game}, to import the record's, got {allowed}")
+    return make_environment(record.game, record.options)
+
+
+def page_of(record: GameRecord, env: Any, theme: Theme | None) -> str:
     """The game as a page; without a theme as the reader's system is, light or dark."""
     from agents.web.page import replay_page
 
-    return replay_page(record, theme=theme or "auto")
+    return replay_page(record, env=env, theme=theme or "auto")
 
 
 def write_film(target: str, film: Film, seconds: float, ply: int | None) -> None:
     """Write a game, or one position of it, in the format that the file's name ends with."""
     match Path(target).suffix.lower():
         case ".gif":
-            write_gif(target, film.frames(), seconds)
+            write_gif(target, film, seconds)
         case ".mp4":
             write_mp4(target, film.frames(), seconds)
         case ".png":

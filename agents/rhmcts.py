@@ -63,6 +63,10 @@ class RHMCTS(TreeSearchAgent):
         visit has the evaluation of the position before it for $\bar x$. With `bias` $b$: $\bar x +
         c \sqrt{\ln N / n} + b P / (1 + n)$.
 
+    Sources:
+        Zhang and Xie, "RHMCTS", a students' project at Fudan University, 2019:
+        https://github.com/zhangyilang/RHMCTS.
+
     Args:
         simulations: Simulations a move; with `eager` up to `n` more.
         seconds: Seconds a move; with `eager` up to all children of a leaf more.
@@ -74,7 +78,7 @@ class RHMCTS(TreeSearchAgent):
         heuristics: Which of the seven are used, by their digits (`agents.gomoku.candidates`).
         patterns: What patterns are worth: a JSON file (`agents.gomoku.scores`); by default the
             published table.
-        defend: What the other side's points on a cell count, against one's own.
+        defend: What the other side's points on a cell count, against one's own; 0.5, faithful 1.
         sharpness: The power of the points in the prior.
         scale: The balance of points at which a side is clearly better.
         bias: Weight of a progressive bias; 0: the prior multiplies the exploration instead.

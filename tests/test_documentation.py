@@ -87,6 +87,8 @@ def blocks_of(page):
     fenced = r"^( *)```(?:{ \.)?(\w+)[^\n]*\n(.*?)^\1```$"
     found = list(re.finditer(fenced, text, re.MULTILINE | re.DOTALL))
     assert 2 * len(found) == text.count("```"), f"{page}: a block that is not understood"
+    prose = re.sub(fenced, "", text, flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"^ *(~~~|\$ |>>> |<pre)|\n\n    \S", prose, re.MULTILINE), f"{page}: code"
     return [Block(one[2], re.sub(f"^{one[1]}", "", one[3], flags=re.MULTILINE)) for one in found]
 
 

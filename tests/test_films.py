@@ -84,7 +84,7 @@ def test_a_gif_has_every_position_once(name, tmp_path):
     film = film_of(record, look=Look("dark", 24))
     assert len(film) == len(record.actions) + 1
     path = tmp_path / "game.gif"
-    write_gif(path, film.frames(), seconds=0.5)
+    write_gif(path, film, seconds=0.5)
     frames, durations = frames_of_gif(path)
     check_frames(frames, list(film.frames()), 2)
     assert durations == [500] * len(record.actions) + [1000 * LAST_SECONDS]
@@ -106,7 +106,7 @@ def test_a_film_has_every_position_once(name, tmp_path):
 
 def test_the_colours_of_overlays_are_kept(tmp_path):
     film = film_of(RECORDS["tictactoe"], overlay="values")
-    write_gif(tmp_path / "a.gif", film.frames())
+    write_gif(tmp_path / "a.gif", film)
     check_frames(frames_of_gif(tmp_path / "a.gif")[0], list(film.frames()), 1)
 
 
@@ -116,15 +116,39 @@ def test_what_cannot_be_written_leaves_nothing(write, tmp_path):
         pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
     film = film_of(RECORDS["tictactoe"])
     with pytest.raises(FileNotFoundError):
-        write(tmp_path / "none" / "film", film.frames())
+        write(tmp_path / "none" / "film", film)
 
-    def broken():
-        yield film.frame(0)
-        raise ValueError("no more")
+    class Broken(list):
+        def __getitem__(self, number):
+            if number == 1:
+                raise ValueError("no more")
+            return film[number]
+
+        def __iter__(self):
+            return map(self.__getitem__, range(len(self)))
 
     with pytest.raises(ValueError, match="no more"):
-        write(tmp_path / "film", broken())
+        write(tmp_path / "film", Broken(range(3)))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("cat > /dev/null; echo no space left >&2; exit 1", "no space left"),
+        ("exit 3", "3"),
+    ],
+)
+def test_a_film_that_ffmpeg_gives_up_is_not_written(script, reason, monkeypatch, tmp_path):
+    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
+    (tmp_path / "ffmpeg").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "ffmpeg").chmod(0o755)
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(tmp_path / "ffmpeg"))
+    (tmp_path / "film.mp4").write_text("the film before")
+    with pytest.raises(OSError, match=f"ffmpeg has failed: {reason}.*film.mp4"):
+        write_mp4(tmp_path / "film.mp4", film_of(RECORDS["hex"]))
+    assert (tmp_path / "film.mp4").read_text() == "the film before"
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_film_says_what_it_needs(monkeypatch, tmp_path):
@@ -233,7 +257,8 @@ def test_the_command_writes_one_position(saved, tmp_path):
 
 @pytest.mark.parametrize(("words", "theme"), [((), "auto"), (("--theme", "dark"), "dark")])
 def test_the_command_writes_a_page(saved, tmp_path, monkeypatch, words, theme):
-    def replay_page(record, theme):
+    def replay_page(record, env, theme):
+        assert env is None
         return f"{record.moves} {theme}"
 
     monkeypatch.setitem(sys.modules, "agents.web", SimpleNamespace())
@@ -272,11 +297,15 @@ def test_a_game_of_ones_own_is_imported_only_when_named(tmp_path):
     path = tmp_path / "game.json"
     save_record(GameRecord("hexenv.hex_v0:env", ("board_size=3",), (4, 0), None, None), path)
     target = tmp_path / "a.png"
-    assert "expected a game of hexenv" in run(path, "--to", target, code=2)
+    for words in ((), ("--game", "hexenv.hex_v0:raw_env")):
+        output = run(path, "--to", target, *words, code=2)
+        assert "expected --game hexenv.hex_v0:env, to import the record's" in output
     run(path, "--to", target, "--game", "hexenv.hex_v0:env")
     env = hex_v0.env(board_size=3, render_mode="rgb_array")
     env.reset(options={"moves": "b2 a1"})
     assert np.array_equal(np.array(Image.open(target)), env.render())
+    run(path, "--to", tmp_path / "a.html", "--game", "hexenv.hex_v0:env")
+    assert '"text":"b2"' in (tmp_path / "a.html").read_text()
 
 
 def test_an_image_has_the_format_of_its_name(tmp_path):

@@ -162,6 +162,12 @@ def test_a_log_without_figures_is_refused(log):
         plots.training_plot(log, "run")
 
 
+@needs_matplotlib
+def test_no_results_are_refused():
+    with pytest.raises(ValueError, match="expected results to plot, got none"):
+        plots.accuracy_plot([], "connect4")
+
+
 def test_training_has_a_plot(matplotlib, tmp_path):
     pytest.importorskip("torch", reason="the extra train is not installed")
     pytest.importorskip("safetensors", reason="the extra train is not installed")

@@ -131,7 +131,7 @@ def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> 
     for result in chosen_games(found, run.results, count):
         directory.mkdir(exist_ok=True)
         path = directory / f"{file_name(found, result)}.gif"
-        write_gif(path, film_of(plain_record(found.tournament, result)).frames())
+        write_gif(path, film_of(plain_record(found.tournament, result)))
         written.append(str(path))
     return written
 

@@ -82,9 +82,9 @@ def update_amaf(self: Any, tree: Tree, simulation: Simulation) -> None:
 def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: float) -> float:
     """How much AMAF counts beside `visits` of a child's own, 0 to 1.
 
-    * mse: a / (n + a + n a / k), which minimises the squared error where the bias of AMAF is
-      1 / (4 k) (Silver 2009; Gelly and Silver 2011, section 4.3);
-    * hand: sqrt(k / (3 N + k)), N visits of the parent (Gelly and Silver 2007, section 5);
+    * mse: a / (n + a + n a / k), which minimises the squared error where the square of the bias of
+      AMAF is 1 / (4 k) (Silver 2009; Gelly and Silver 2011);
+    * hand: sqrt(k / (3 N + k)), N visits of the parent (Gelly and Silver 2007);
     * text: k / (n + a + k), which trusts AMAF the less the more of it there is.
     """
     if schedule == MSE:

@@ -12,6 +12,7 @@ import re
 from importlib.resources import files
 from typing import Any, Final
 
+from agents.films import positions_of
 from agents.records import GameRecord
 from agents.web.view import Values, frame_view, move_view, result_text, search_view
 from hexenv.games.base import Game
@@ -25,23 +26,24 @@ SHARED_SCRIPTS: Final = ("board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
-def replay_page(record: GameRecord, *, theme: str = "auto") -> str:
+def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> str:
     """A game as a page to step through, with what the searches thought.
 
     The page is whole in itself: it needs no server and no network, and opens from a file.
 
     Args:
-        record: A game of `hexenv`.
+        record: The game.
+        env: Where a game that is not of `hexenv` is played again; see `agents.films.film_of`.
         theme: The colours at first, one of `PAGE_THEMES`; ``auto``: light or dark as the reader's
             system is.
 
     Raises:
-        ValueError: If the record is of another game, or breaks its rules, or there is no such
-            theme.
+        ValueError: If the game is not of `hexenv` and there is no environment for it, or the record
+            breaks its rules, or there is no such theme.
     """
     if theme not in PAGE_THEMES:
         raise ValueError(f"expected a theme of {', '.join(PAGE_THEMES)}, got {theme!r}")
-    data = replay_data(record)
+    data = replay_data(record, env)
     title = f"{data['title']}: {data['names'][0]} - {data['names'][1]}"
     return _page("replay.html", "replay.js", title, {**data, "theme": theme})[0]
 
@@ -59,8 +61,12 @@ def play_page(offered: Values) -> tuple[str, str]:
 # ---- data ----------------------------------------------------------------------------------------
 
 
-def replay_data(record: GameRecord) -> Values:
+def replay_data(record: GameRecord, env: Any = None) -> Values:
     """What the script of the replay page gets.
+
+    Args:
+        record: See `replay_page`.
+        env: See `replay_page`.
 
     Returns:
         ``title``, ``names``, ``about`` (lines on the game), ``result``, ``board`` (`board_data`),
@@ -69,11 +75,11 @@ def replay_data(record: GameRecord) -> Values:
     Raises:
         ValueError: See `replay_page`.
     """
-    game = record.rules()
     record.check()
+    game, states = positions_of(record, env)
     frames: list[Values] = []
     move: Values | None = None
-    for ply, state in enumerate(record.states()):
+    for ply, state in enumerate(states):
         frame = frame_view(game, state, move)
         frames.append(frame)
         if ply == len(record.actions):

@@ -8,6 +8,7 @@ from benchmark_pages import strength
 from tables import described, parameter_table, sections, table, text_of
 
 from agents.naming import agent_classes, parameters
+from agents.options import DEFAULT_SIMULATIONS
 from agents.tree_search import TreeSearchAgent
 
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
@@ -49,7 +50,12 @@ def agent_page(name: str, agent: type[Any]) -> str:
             parts += [f"## {heading}", text]
     known = parameters(agent)
     table_of_parameters = parameter_table(known, lambda option: meaning(agent, option))
-    parts += ["## Parameters", table_of_parameters if known else "None."]
+    parts += ["## Parameters", table_of_parameters]
+    if known.keys() >= {"simulations", "seconds"}:
+        parts.append(
+            f"Without `simulations` and `seconds` a move has {DEFAULT_SIMULATIONS:,} simulations; "
+            "with both, the first to end counts."
+        )
     parts += ["## Measured strength", strength(name)]
     return "\n\n".join(parts) + "\n"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import gymnasium
 import pettingzoo
-from pictures import gif, numbered_board
-from tables import classed, described, parameter_table, table, text_of
+from pictures import gif, numbered_board, recorded
+from tables import described, parameter_table, table, text_of
 
 from agents.naming import environment_makers, make_environment, parameters
-from hexenv.aec import ViewOptions
+from hexenv.aec import BoardEnv, ViewOptions
 
 
 def game_pages() -> dict[str, str | bytes]:
@@ -37,6 +37,7 @@ def game_page(name: str, module: ModuleType) -> str:
         [
             f"# {title(module)}",
             f"![A game of {title(module)}]({name}.gif){{ .board }}",
+            players(name),
             summary,
             "## Names",
             names(module),
@@ -54,6 +55,16 @@ def game_page(name: str, module: ModuleType) -> str:
             f"Functions and classes: [reference][{module.__name__}].",
         ]
     )
+
+
+def players(name: str) -> str:
+    """Who plays in the film of a game, and on which board."""
+    record = recorded(name)
+    if not any(record.agents):
+        return "Random moves."
+    options = f" ({', '.join(record.options)})" if record.options else ""
+    first, second = record.agents
+    return f"`{first}` against `{second}`{options}"
 
 
 def title(module: ModuleType) -> str:
@@ -118,9 +129,10 @@ def own_options(module: ModuleType) -> dict[str, inspect.Parameter]:
 
 def shared_options() -> str:
     """The options that all environments share."""
-    rows = [[f"`{option}`", text] for option, text in described(ViewOptions).items()]
-    options = classed("parameters", table(["Option", "Meaning"], rows))
-    return f"All environments take, by keyword:\n\n{options}"
+    known = inspect.signature(BoardEnv).parameters
+    options = {name: known[name] for name in ViewOptions.__annotations__}
+    text = parameter_table(options, described(ViewOptions).__getitem__)
+    return f"All environments take, by keyword:\n\n{text}"
 
 
 def actions(name: str) -> str:

@@ -41,7 +41,7 @@ def gif(game: str) -> bytes:
     """The recorded game as a film."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "game.gif"
-        write_gif(path, film_of(recorded(game)).frames())
+        write_gif(path, film_of(recorded(game)))
         return path.read_bytes()
 
 

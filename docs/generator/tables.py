@@ -45,6 +45,8 @@ def parameter_table(
     parameters: dict[str, inspect.Parameter], description: Callable[[str], str]
 ) -> str:
     """The parameters with their defaults and their meanings."""
+    if not parameters:
+        return "None of its own."
     rows = [
         [f"`{name}`", default_text(parameter), cell_text(description(name))]
         for name, parameter in parameters.items()
@@ -54,7 +56,10 @@ def parameter_table(
 
 def default_text(parameter: inspect.Parameter) -> str:
     """The default as Python writes it, or that there is none."""
-    return "required" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+    default = parameter.default
+    if default is parameter.empty:
+        return "required"
+    return f"`{default.__name__ if isinstance(default, type) else repr(default)}`"
 
 
 def cell_text(text: str) -> str:
