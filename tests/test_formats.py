@@ -24,7 +24,7 @@ CASES = [
     ("hex", ("board_size=5", "swap=true"), ".sgf"),
     ("hex", ("board_size=4x7",), ".sgf"),
     ("gomoku", ("board_size=7",), ".sgf"),
-    ("gomoku", ("board_size=7", "rule=renju"), ".sgf"),
+    ("gomoku", ("board_size=6", "rule=renju"), ".sgf"),
     ("gomoku", ("board_size=6x8", "rule=standard"), ".sgf"),
     ("gomoku", ("board_size=8x6",), ".psq"),
 ]
@@ -410,8 +410,11 @@ def test_damaged_files_are_refused_or_read(suffix, tmp_path):
         b"Piskvorky " + b"9" * 500_000 + b"x15, 0:0, 0\n-1\n",
         b"(;GM[11]SZ[" + b"9" * 500_000 + b"])",
         b"\n" * 500_000,
+        b"(;GM[11]" + b";B[a1]" * 500_000 + b")",
+        b"(" * 500_000,
+        b"Piskvorky 15x15, 0:0, 0\n" + b"1,1,0\n" * 500_000 + b"-1\n",
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_what_is_no_game_at_all_is_refused(suffix, data, tmp_path):
     path = tmp_path / f"game{suffix}"
