@@ -1,8 +1,11 @@
 """Games in the formats of the field: SGF, psq and strings of columns."""
 
+import errno
+import os
 import re
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -246,7 +249,7 @@ def test_a_wrong_sgf_is_refused_with_its_line(text, message):
         ("gomoku", ("connect=4",), ".psq", "expected Gomoku with five in a row, got connect=4"),
         ("tictactoe", (), ".sgf", "expected a game of hex, gomoku for SGF, got tictactoe"),
         ("hex", (), ".psq", "expected a game of gomoku for psq, got hex"),
-        ("hex", (), ".txt", "expected games of connect4 with moves, got one of hex"),
+        ("hex", (), ".txt", "expected games of connect4, got one of hex"),
         ("hex", (), ".mp3", "expected a file of .json, .sgf, .psq, .txt, got .mp3"),
     ],
 )
@@ -495,6 +498,50 @@ def test_many_games_go_into_a_directory(tmp_path):
     assert [record.moves for record in load_games(tmp_path / "games")] == ["44", "45"]
     assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 1
     assert convert(tmp_path / "two.txt", tmp_path / "games", "--force").exit_code == 0
+
+
+def test_other_records_do_not_come_among_the_new(tmp_path):
+    games = tmp_path / "games"
+    (tmp_path / "two.txt").write_text("44\n45\n")
+    (tmp_path / "one.txt").write_text("46\n")
+    assert convert(tmp_path / "two.txt", games).exit_code == 0
+    before = [path.read_bytes() for path in sorted(games.iterdir())]
+    result = convert(tmp_path / "one.txt", games, "--force")
+    assert result.exit_code == 1
+    assert "000002.json: would be among the new games" in result.output
+    assert [path.read_bytes() for path in sorted(games.iterdir())] == before
+
+
+def test_a_file_that_a_killed_program_left_is_no_record(tmp_path):
+    save_games([random_record("connect4", (), 1)], tmp_path / "games")
+    (tmp_path / "games" / ".000002.1a2b3c4d.json").write_text("{")
+    assert len(list(load_games(tmp_path / "games"))) == 1
+
+
+def test_on_a_full_disk_all_stays_as_it_was(tmp_path, monkeypatch):
+    games = tmp_path / "games"
+    save_games([random_record("connect4", (), chance) for chance in (1, 2)], games)
+    before = {path: path.read_bytes() for path in games.iterdir()}
+    write = Path.write_text
+
+    def fail(path, *arguments, **options):
+        if "000002" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(OSError, match="No space left") as error:
+        save_games([random_record("connect4", (), chance) for chance in (3, 4)], games, force=True)
+    assert error.value.filename == str(games / "000002.json")
+    assert {path: path.read_bytes() for path in games.iterdir()} == before
+
+
+def test_options_of_records_are_their_own(tmp_path):
+    save_record(random_record("hex", ("board_size=3",), 1), tmp_path / "game.json")
+    for source in ("game.json", "."):
+        result = convert(tmp_path / source, tmp_path / "game.sgf", "--option", "swap=true")
+        assert result.exit_code == 2
+        assert "expected no options for games with their own, got swap=true" in result.output
 
 
 def test_records_made_by_hand_need_no_searches():
