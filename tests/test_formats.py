@@ -27,7 +27,7 @@ CASES = [
     ("hex", ("board_size=5", "swap=true"), ".sgf"),
     ("hex", ("board_size=4x7",), ".sgf"),
     ("gomoku", ("board_size=7",), ".sgf"),
-    ("gomoku", ("board_size=6", "rule=renju"), ".sgf"),
+    ("gomoku", ("board_size=5", "rule=renju"), ".sgf"),
     ("gomoku", ("board_size=6x8", "rule=standard"), ".sgf"),
     ("gomoku", ("board_size=8x6",), ".psq"),
 ]
