@@ -132,13 +132,17 @@ def test_a_game_that_white_begins_is_mirrored():
 
 
 def test_a_file_without_the_game_needs_its_name():
-    """Little Golem names no game, begins with white, and writes cells as in Go."""
+    """Little Golem names no game, writes W for PB, who begins, and cells as in Go."""
     text = "(;FF[4]EV[hex.ch]PB[Bill]PW[Ben]SZ[13]RE[B]SO[x];W[am];B[ii];W[de];B[resign])"
     with pytest.raises(ValueError, match=r"line 1: expected a game of hex, gomoku, got GM\[\]"):
         list(read_sgf(text))
     record = only(read_sgf(text, game="hex"))
-    assert record.moves == "m1 i9 e4"
-    assert (record.outcome, record.reason, record.agents) == (1, "resigned", ("Ben", "Bill"))
+    assert record.moves == "a13 i9 d5"
+    assert (record.outcome, record.reason, record.agents) == (1, "resigned", ("Bill", "Ben"))
+    swapped = "(;FF[4]PB[first]PW[other]SZ[11]RE[B];W[ad];B[swap];W[eg];B[resign])"
+    record = only(read_sgf(swapped, game="hex"))
+    assert record.moves == "a4 swap e7"
+    assert (record.outcome, record.agents) == (1, ("first", "other"))
 
 
 @pytest.mark.parametrize(
