@@ -29,7 +29,7 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
     Raises:
         OSError: If it cannot be written; what was there is as it was.
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))  # what resolve has for a loop of links differs
     is_replaced = target.is_file() or not target.exists()
     temporary = target
     if is_replaced:
@@ -41,12 +41,23 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
                 os.fsync(written.fileno())
             os.replace(temporary, target)
     except OSError as error:
-        error.filename = str(path)  # not the temporary name, or none
+        if error.filename in (None, str(temporary)):
+            error.filename = str(path)
         raise
     finally:
         if is_replaced:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+def expect_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is there but no file with an end, such as a pipe, which nobody may ever write to.
+
+    Raises:
+        ValueError: If it is neither a regular file nor a directory.
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ValueError(f"{path}: expected a file, got a pipe or a device")
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -58,7 +69,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, got {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected a JSON object, got {found!r}")
@@ -128,6 +139,7 @@ def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[An
         OSError: If it cannot be read.
         ValueError: If it is no archive, or a damaged one.
     """
+    expect_regular(path)
     with open(path, "rb") as file:
         if not zipfile.is_zipfile(file):
             raise ValueError(f"expected {what}, got {path}, which is no whole npz archive")

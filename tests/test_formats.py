@@ -1,8 +1,11 @@
 """Games in the formats of the field: SGF, psq and strings of columns."""
 
+import errno
+import os
 import re
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +27,7 @@ CASES = [
     ("hex", ("board_size=5", "swap=true"), ".sgf"),
     ("hex", ("board_size=4x7",), ".sgf"),
     ("gomoku", ("board_size=7",), ".sgf"),
-    ("gomoku", ("board_size=7", "rule=renju"), ".sgf"),
+    ("gomoku", ("board_size=5", "rule=renju"), ".sgf"),
     ("gomoku", ("board_size=6x8", "rule=standard"), ".sgf"),
     ("gomoku", ("board_size=8x6",), ".psq"),
 ]
@@ -129,13 +132,17 @@ def test_a_game_that_white_begins_is_mirrored():
 
 
 def test_a_file_without_the_game_needs_its_name():
-    """Little Golem names no game, begins with white, and writes cells as in Go."""
+    """Little Golem names no game, writes W for PB, who begins, and cells as in Go."""
     text = "(;FF[4]EV[hex.ch]PB[Bill]PW[Ben]SZ[13]RE[B]SO[x];W[am];B[ii];W[de];B[resign])"
     with pytest.raises(ValueError, match=r"line 1: expected a game of hex, gomoku, got GM\[\]"):
         list(read_sgf(text))
     record = only(read_sgf(text, game="hex"))
-    assert record.moves == "m1 i9 e4"
-    assert (record.outcome, record.reason, record.agents) == (1, "resigned", ("Ben", "Bill"))
+    assert record.moves == "a13 i9 d5"
+    assert (record.outcome, record.reason, record.agents) == (1, "resigned", ("Bill", "Ben"))
+    swapped = "(;FF[4]PB[first]PW[other]SZ[11]RE[B];W[ad];B[swap];W[eg];B[resign])"
+    record = only(read_sgf(swapped, game="hex"))
+    assert record.moves == "a4 swap e7"
+    assert (record.outcome, record.agents) == (1, ("first", "other"))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +253,7 @@ def test_a_wrong_sgf_is_refused_with_its_line(text, message):
         ("gomoku", ("connect=4",), ".psq", "expected Gomoku with five in a row, got connect=4"),
         ("tictactoe", (), ".sgf", "expected a game of hex, gomoku for SGF, got tictactoe"),
         ("hex", (), ".psq", "expected a game of gomoku for psq, got hex"),
-        ("hex", (), ".txt", "expected games of connect4 with moves, got one of hex"),
+        ("hex", (), ".txt", "expected games of connect4, got one of hex"),
         ("hex", (), ".mp3", "expected a file of .json, .sgf, .psq, .txt, got .mp3"),
     ],
 )
@@ -410,8 +417,11 @@ def test_damaged_files_are_refused_or_read(suffix, tmp_path):
         b"Piskvorky " + b"9" * 500_000 + b"x15, 0:0, 0\n-1\n",
         b"(;GM[11]SZ[" + b"9" * 500_000 + b"])",
         b"\n" * 500_000,
+        b"(;GM[11]" + b";B[a1]" * 500_000 + b")",
+        b"(" * 500_000,
+        b"Piskvorky 15x15, 0:0, 0\n" + b"1,1,0\n" * 500_000 + b"-1\n",
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_what_is_no_game_at_all_is_refused(suffix, data, tmp_path):
     path = tmp_path / f"game{suffix}"
@@ -492,6 +502,50 @@ def test_many_games_go_into_a_directory(tmp_path):
     assert [record.moves for record in load_games(tmp_path / "games")] == ["44", "45"]
     assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 1
     assert convert(tmp_path / "two.txt", tmp_path / "games", "--force").exit_code == 0
+
+
+def test_other_records_do_not_come_among_the_new(tmp_path):
+    games = tmp_path / "games"
+    (tmp_path / "two.txt").write_text("44\n45\n")
+    (tmp_path / "one.txt").write_text("46\n")
+    assert convert(tmp_path / "two.txt", games).exit_code == 0
+    before = [path.read_bytes() for path in sorted(games.iterdir())]
+    result = convert(tmp_path / "one.txt", games, "--force")
+    assert result.exit_code == 1
+    assert "000002.json: would be among the new games" in result.output
+    assert [path.read_bytes() for path in sorted(games.iterdir())] == before
+
+
+def test_a_file_that_a_killed_program_left_is_no_record(tmp_path):
+    save_games([random_record("connect4", (), 1)], tmp_path / "games")
+    (tmp_path / "games" / ".000002.1a2b3c4d.json").write_text("{")
+    assert len(list(load_games(tmp_path / "games"))) == 1
+
+
+def test_on_a_full_disk_all_stays_as_it_was(tmp_path, monkeypatch):
+    games = tmp_path / "games"
+    save_games([random_record("connect4", (), chance) for chance in (1, 2)], games)
+    before = {path: path.read_bytes() for path in games.iterdir()}
+    write = Path.write_text
+
+    def fail(path, *arguments, **options):
+        if "000002" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(OSError, match="No space left") as error:
+        save_games([random_record("connect4", (), chance) for chance in (3, 4)], games, force=True)
+    assert error.value.filename == str(games / "000002.json")
+    assert {path: path.read_bytes() for path in games.iterdir()} == before
+
+
+def test_options_of_records_are_their_own(tmp_path):
+    save_record(random_record("hex", ("board_size=3",), 1), tmp_path / "game.json")
+    for source in ("game.json", "."):
+        result = convert(tmp_path / source, tmp_path / "game.sgf", "--option", "swap=true")
+        assert result.exit_code == 2
+        assert "expected no options for games with their own, got swap=true" in result.output
 
 
 def test_records_made_by_hand_need_no_searches():

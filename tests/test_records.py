@@ -1,6 +1,7 @@
 """Records of games: what is kept, that it plays again exactly, what is refused, who keeps them."""
 
 import json
+import os
 import re
 import sys
 from contextlib import suppress
@@ -111,7 +112,7 @@ def refused(path, text):
         ({"format": "hexenv-games"}, "expected format 'hexenv-game', got 'hexenv-games'"),
         ({"version": 2}, "expected version 1, got 2"),
         ({"version": True}, "expected version 1, got True"),
-        ({"pears": 3}, "expected no pears"),
+        ({"pears": 3}, "expected no 'pears'"),
         ({"game": 3}, "expected game as a text, got 3"),
         ({"game": "chess"}, "expected a game of connect4, .*, got 'chess'"),
         ({"options": "board_size=3"}, "expected options as a list of texts"),
@@ -155,7 +156,7 @@ def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
         ({"priors": {"4": -0.5}}, "expected priors as an object of numbers from 0 to 1"),
         ({"principal_variation": [4, 4]}, "expected a principal_variation of legal actions: ill"),
         ({"proven": 0.5}, "expected proven as -1, 0, 1 or null, got 0.5"),
-        ({"pears": 1}, "expected no pears"),
+        ({"pears": 1}, "expected no 'pears'"),
     ],
 )
 def test_a_wrong_search_is_refused(document, tmp_path, changed, message):
@@ -210,10 +211,29 @@ def test_a_file_without_end_is_refused(tmp_path):
         load_record(path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    for name in ("game.json", "game.sgf", "game.npz"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(ValueError, match=f"{name}: expected a file, got a pipe"):
+            list(load_games(tmp_path / name, None if name != "game.npz" else "hex"))
+
+
+def test_what_a_file_says_is_told_in_short(document, tmp_path):
+    long = "x" * 10**6
+    for changed in ({"game": long}, {"moves": long}, {"options": [long]}, {long: 1}):
+        assert len(refused(tmp_path / "bad.json", json.dumps(document | changed))) < 310
+    told = refused(tmp_path / "bad.json", json.dumps(document | {"two\nlines \ud800": 1}))
+    assert told == r"expected no 'two\nlines \ud800'"
+
+
 def test_damaged_records_are_refused(tmp_path):
     path = tmp_path / "game.json"
-    data = as_text(with_searches(GameRecord.of("tictactoe", (), (4, 0)), 1)).encode()
-    for size in range(len(data) - 2):  # the last two are a brace and a line's end
+    record = with_searches(random_record("hex", ("board_size=5", "swap=true"), 0), 0)
+    data = as_text(record).encode()
+    assert len(record.actions) > 15
+    tail = range(len(data) - 300, len(data) - 2)  # the last two are a brace and a line's end
+    for size in (*range(500), *range(500, len(data) - 300, 37), *tail):
         path.write_bytes(data[:size])
         with pytest.raises(ValueError, match=r"game\.json"):
             load_record(path)
@@ -496,6 +516,17 @@ def test_records_of_another_tournament_are_left_alone(tmp_path):
     assert {path: path.read_bytes() for path in directory.iterdir()} == before
 
 
+def test_a_record_of_other_agents_is_not_replaced(tmp_path):
+    directory = tmp_path / "games"
+    play(None, directory, games=1)
+    play(None, directory, games=1)  # at most one has no line: the same game is played again
+    others = replace(TOURNAMENT, agents=("uct:simulations=2", "random"))
+    before = (directory / "000001.json").read_bytes()
+    with pytest.raises(ValueError, match=r"000001\.json: expected the record of game 0 of this"):
+        TournamentRun(others, workers=0, records=directory)
+    assert (directory / "000001.json").read_bytes() == before
+
+
 @pytest.mark.slow
 def test_a_tournament_on_ray_keeps_records(tmp_path):
     pytest.importorskip("ray", reason="the extra distributed is not installed")
@@ -530,6 +561,13 @@ def test_the_games_of_training_are_records(tmp_path):
     assert search.visits[7] == 3 * search.visits[3] == round(0.75 * search.simulations)
     assert search.value == pytest.approx(1 / 3, abs=1e-5)
     assert search.principal_variation == (7,)
+    (tmp_path / "config.json").write_text('{"game": "hex", "options": {"pears": 3}}')
+    with pytest.raises(ValueError, match=r"hex: expected an option of .*, got 'pears'"):
+        list(load_games(path))
+    (tmp_path / "config.json").write_text('{"game": "os:getcwd"}')
+    with pytest.raises(ValueError, match="expected a game of hexenv, got 'os:getcwd'"):
+        list(load_games(path))
+    (tmp_path / "config.json").write_text('{"game": "hex", "options": {"board_size": 3}}')
     out = tmp_path / "records"
     assert CliRunner().invoke(main, ["convert", str(path), str(out)]).exit_code == 0
     assert list(records_of(out).values()) == records

@@ -23,7 +23,7 @@ from agents.arena import TournamentRun, run_tournament
 from agents.cli import INTERRUPTED, main
 from agents.films import film_of
 from agents.naming import make_agent
-from agents.records import GameRecord
+from agents.records import GameRecord, load_record
 
 SIZE = 5
 OPTIONS = NetworkOptions(kind="anet", layers=[], value=False)
@@ -349,6 +349,18 @@ def test_the_last_network_is_looked_at(learnt):
     begun = [topp.participants[r.game.agents[r.game.first]].iteration for r in chosen]
     assert begun == [10, 5, 0, 10]
     assert len(chosen_games(topp, playing.results, 100)) == 8
+
+
+def test_records_are_kept_of_all_games(learnt, tmp_path):
+    found_by(learnt, "--pairs", 1, "--simulations", 4, "--records", tmp_path / "games")
+    lines = [json.loads(line) for line in (learnt / "topp-4.jsonl").read_text().splitlines()[1:]]
+    records = {int(path.stem): load_record(path) for path in (tmp_path / "games").iterdir()}
+    assert {line["game"] + 1 for line in lines} == set(records)
+    for line in lines:
+        record = records[line["game"] + 1]
+        assert (record.game, list(record.actions)) == ("hex", line["actions"])
+        assert record.agents[line["first"]].startswith(line["agents"][0])
+        assert any(record.searches) == any("search" in label for label in line["agents"])
 
 
 def test_games_become_gifs(learnt):

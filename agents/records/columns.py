@@ -55,6 +55,8 @@ def write_columns(records: Sequence[GameRecord]) -> str:
         ValueError: If one is not of Connect4, or has no move.
     """
     for record in records:
-        if record.game != "connect4" or not record.moves:
-            raise ValueError(f"expected games of connect4 with moves, got one of {record.game}")
+        if record.game != "connect4":
+            raise ValueError(f"expected games of connect4, got one of {record.game}")
+        if not record.moves:
+            raise ValueError("expected games with moves, got one without")
     return "".join(f"{record.moves}\n" for record in records)

@@ -21,7 +21,11 @@ from agents.records.record import GameRecord
     metavar="KEY=VALUE",
     help="An option of the game that IN does not tell, such as rule=renju; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Replace what OUT has.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace what OUT is; records in a directory by those of the same numbers.",
+)
 def convert(
     source: str, target: str, game: str | None, options: tuple[str, ...], force: bool
 ) -> None:

@@ -15,6 +15,11 @@ MOST_FILES: Final = 999_999
 """Of a directory; their names have six digits."""
 
 
+def record_files(path: Path) -> list[Path]:
+    """The records in a directory, without those that are only being written."""
+    return sorted(file for file in path.glob("*.json") if not file.name.startswith("."))
+
+
 class RecordDirectory:
     """Where the records of some games are kept.
 
@@ -39,7 +44,7 @@ class RecordDirectory:
 
     def known(self) -> Iterator[tuple[int, Path]]:
         """The games that have a file, by number."""
-        for path in sorted(self._path.glob("*.json")):
+        for path in record_files(self._path):
             if re.fullmatch(r"\d{6}", path.stem):
                 yield int(path.stem), path
 

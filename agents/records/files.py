@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from agents.files import replacing
+from agents.files import expect_regular, replacing
 from agents.records.record import GameRecord, Search
 
 FORMAT: Final = "hexenv-game"
@@ -15,6 +15,8 @@ MOST_BYTES: Final = 32 << 20
 """Of a file that is read: what a search can say of every move of a large board has room."""
 MOST: Final = 1 << 53
 """The greatest whole number that every reader of JSON has."""
+MOST_TOLD: Final = 300
+"""Letters of a message about a file."""
 LONGEST: Final = 1e9
 """Seconds: thirty years."""
 
@@ -26,6 +28,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         OSError: If it cannot be read.
         ValueError: If it is too large, or no such text.
     """
+    expect_regular(path)
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -92,7 +95,7 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
     try:
         record.check()
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise error_in(path, error) from None
     return record
 
 
@@ -112,7 +115,13 @@ def load_fields(path: str | os.PathLike[str]) -> GameRecord:
     except RecursionError:
         raise ValueError(f"{path}: expected a record, got JSON nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise error_in(path, error) from None
+
+
+def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
+    """An error with the name of the file; what the file says in it is cut short."""
+    told = str(error)
+    return ValueError(f"{path}: {told if len(told) <= MOST_TOLD else f'{told[:MOST_TOLD]}...'}")
 
 
 def fields_from(text: str) -> GameRecord:
@@ -180,7 +189,7 @@ def _checked(given: dict[str, Any], known: dict[str, tuple[str, Reader]], where:
             raise ValueError(f"expected {where}{key} as {words}, got {got}") from None
     for key in given:
         if key not in known:
-            raise ValueError(f"expected no {where}{key}")
+            raise ValueError(f"expected no {where}{key!r}")
     return found
 
 

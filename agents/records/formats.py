@@ -13,13 +13,14 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from agents.files import replacing
 from agents.records.columns import read_columns, write_columns
-from agents.records.directory import RecordDirectory
-from agents.records.files import as_text, load_record, read_text
+from agents.records.directory import RecordDirectory, record_files
+from agents.records.files import as_text, error_in, load_record, read_text
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
 from agents.records.sgf import read_sgf, write_sgf
@@ -42,14 +43,18 @@ def load_games(
     """
     source = Path(path)
     if source.is_dir():
-        paths = sorted(source.glob("*.json"))
+        paths = record_files(source)
         if not paths:
             raise ValueError(f"{path}: expected a directory with records, got none there")
+        _expect_no(options, path)
         return map(load_record, paths)
     suffix = source.suffix.lower()
     if suffix == ".json":
+        _expect_no(options, path)
         return iter([load_record(source)])
     if suffix == ".npz":
+        if game is None:
+            _expect_no(options, path)
         return read_training_games(source, game, options)
     if suffix not in READERS:
         known = ", ".join((".json", *READERS, ".npz"))
@@ -57,12 +62,17 @@ def load_games(
     return _named(source, READERS[suffix](read_text(source), game, options))
 
 
+def _expect_no(options: Sequence[str], path: str | os.PathLike[str]) -> None:
+    if options:
+        raise ValueError(f"{path}: expected no options for games with their own, got {options[0]}")
+
+
 def _named(path: Path, records: Iterator[GameRecord]) -> Iterator[GameRecord]:
     """Records, with the file's name before what is wrong with it."""
     try:
         yield from records
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise error_in(path, error) from None
 
 
 def _expect(wanted: str, game: str | None) -> None:
@@ -77,7 +87,7 @@ def _read_psq(text: str, game: str | None, options: Sequence[str]) -> Iterator[G
 
 def _read_columns(text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
     _expect("connect4", game)
-    return read_columns(text, options)
+    yield from read_columns(text, options)
 
 
 READERS: Final[dict[str, Callable[[str, str | None, Sequence[str]], Iterator[GameRecord]]]] = {
@@ -114,7 +124,8 @@ def save_games(
         force: Whether what is there may be replaced.
 
     Raises:
-        FileExistsError: If something is there; nothing is written.
+        FileExistsError: If something is there, or a directory would have other records between
+            these; nothing is written.
         OSError: If it cannot be written; what was there is as it was.
         ValueError: If the format has no form for a game; nothing is written.
     """
@@ -127,10 +138,12 @@ def save_games(
     else:
         known = ", ".join(WRITERS)
         raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
-    for found in texts:
-        if found.exists() and not force:
-            raise FileExistsError(errno.EEXIST, "is there already", str(found))
-    for found, text in texts.items():
-        with replacing(found) as temporary:
+    for found in [*texts, *(record_files(target) if target.is_dir() else ())]:
+        if found.exists() and not (force and found in texts):
+            told = "is there already" if found in texts else "would be among the new games"
+            raise FileExistsError(errno.EEXIST, told, str(found))
+    with ExitStack() as stack:  # all are written before the first takes its place
+        for found, text in texts.items():
+            temporary = stack.enter_context(replacing(found))
             temporary.write_text(text, encoding="utf-8", newline="\n")
     return len(games)

@@ -9,6 +9,8 @@ from agents.naming import environment_makers, parameters
 def options_text(game: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """``key=value`` texts of the options that are not as they are by default.
 
+    Those that the game does not have are among them; it is for the game to refuse them.
+
     Args:
         game: A game of `hexenv`.
         values: Its options; a board's size is a pair.
@@ -17,7 +19,7 @@ def options_text(game: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     found: list[str] = []
     for key, value in values.items():
         text = _text(value)
-        if text != _text(known[key].default):
+        if key not in known or text != _text(known[key].default):
             found.append(f"{key}={text}")
     return tuple(found)
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from agents.records.options import options_text
-from agents.records.record import GameRecord, rules_of
+from agents.records.record import MOST_PLIES, GameRecord, rules_of
 from agents.records.sgf import check_plain
 from agents.records.sgf_syntax import error_at
 from hexenv.games import base, notation
@@ -63,10 +63,12 @@ def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
 def _leading_moves(lines: Sequence[str]) -> list[re.Match[str]]:
     """The moves, which follow the header."""
     moves: list[re.Match[str]] = []
-    for line in lines[1:]:
+    for number, line in enumerate(lines[1:], 2):
         move = MOVE.fullmatch(line)
         if move is None:
             break
+        if len(moves) == MOST_PLIES:
+            raise error_at(number, f"expected at most {MOST_PLIES} moves, got more")
         moves.append(move)
     return moves
 

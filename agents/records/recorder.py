@@ -28,8 +28,9 @@ def search_of(statistics: Statistics) -> Search:
     values = _by_action(statistics.values, visited, -1.0)
     line = tuple(int(action) for action in statistics.principal_variation)
     value = values.get(line[0]) if line else None
-    if statistics.proven is not None:
-        value = float(statistics.proven)
+    proven = None if statistics.proven is None else int(statistics.proven)
+    if proven is not None:
+        value = float(proven)
     priors = {}
     if statistics.priors is not None:
         priors = _by_action(statistics.priors, np.flatnonzero(statistics.priors).tolist(), 0.0)
@@ -41,7 +42,7 @@ def search_of(statistics: Statistics) -> Search:
         values=values,
         priors=priors,
         principal_variation=line,
-        proven=statistics.proven,
+        proven=proven,
     )
 
 

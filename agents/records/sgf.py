@@ -5,7 +5,9 @@ Cells are a letter and a number; black joins top and bottom. The swap is ``W[swa
 which the stone is white's and stands mirrored, as in `hexenv.games.hex`. ``swap-sides``, which
 leaves the stone and swaps the colours of the players, is read as the same game mirrored; so is a
 game that white begins, as black begins here. HexGui up to 0.9 wrote swap-pieces where it meant
-swap-sides, so the colour of the next move decides. Cells of two letters (Little Golem) are read.
+swap-sides, so the colour of the next move decides. Little Golem writes cells of two letters, and W
+for the moves of PB, who begins and joins top and bottom; where such a file begins with W, its
+colours are read the other way round.
 
 Gomoku: cells are two letters, the column from the left and the row from the top.
 
@@ -30,6 +32,8 @@ NUMBERS: Final = {"hex": "11", "gomoku": "4"}
 """What GM says of a game."""
 DEFAULT_SIZES: Final = {"hex": "11", "gomoku": "15"}
 SWAPS: Final = ("swap-pieces", "swap-sides", "swap")
+LETTERS: Final = re.compile("[a-z]{2}")
+"""A cell as Gomoku has it, and Little Golem in Hex."""
 ENDS: Final = {"resign": "resigned", "forfeit": "forfeit"}
 """Moves that end a game, and the reasons they are."""
 REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "not played out": ""}
@@ -70,8 +74,10 @@ class _Reader:
 
     def __init__(self, nodes: Sequence[Node], game: str | None, options: Sequence[str]) -> None:
         self._root = nodes[0]
-        self._plays = [play for node in nodes for play in _plays(node)]
+        self._plays: list[Play] = [play for node in nodes for play in _plays(node)]
         self._game = self._name_game(game)
+        if self._game == "hex" and self._is_of_little_golem():
+            self._plays = [play._replace(colour=1 - play.colour) for play in self._plays]
         self._mirrored = int(bool(self._plays) and self._plays[0].colour == 1)
         self._names = ("PW", "PB") if self._mirrored else ("PB", "PW")
         self._rules = self._make_rules(options)
@@ -81,6 +87,11 @@ class _Reader:
         """A property of the root, and its line."""
         found = self._root.get(name)
         return (otherwise, 1) if found is None else (found.values[0].strip(), found.line)
+
+    def _is_of_little_golem(self) -> bool:
+        """Whether white's moves are those of PB, who begins and joins top and bottom."""
+        first = self._plays[0] if self._plays else None
+        return first is not None and first.colour == 1 and bool(LETTERS.fullmatch(first.text))
 
     def _name_game(self, wanted: str | None) -> str:
         number, line = self._value("GM", NUMBERS.get(wanted or "", ""))
@@ -162,7 +173,7 @@ class _Reader:
         rows, columns = self._rules.rows, self._rules.columns
         if is_mirrored:
             rows, columns = columns, rows
-        if re.fullmatch("[a-z]{2}", text):
+        if LETTERS.fullmatch(text):
             column, row = (ord(letter) - 97 for letter in text)
             if row >= rows or column >= columns:
                 raise ValueError(
@@ -187,7 +198,7 @@ class _Reader:
             raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
         if by_rules is not None:
             return by_rules, None
-        if self._ending is not None:  # a move that says more than RE, which some servers get wrong
+        if self._ending is not None:  # a move says more than RE
             return self._ending
         if said is None:
             return None, None

@@ -10,6 +10,10 @@ from typing import Final, NamedTuple
 TOKEN: Final = re.compile(
     r"\s*(?:(?P<sign>[();])|(?P<name>[A-Za-z]+)|\[(?P<value>[^\\\]]*(?:\\.[^\\\]]*)*)\])", re.DOTALL
 )
+MOST_NODES: Final = 100_000
+"""Of a game's main line."""
+MOST_DEPTH: Final = 10_000
+"""Of variations within variations."""
 START: Final = re.compile(r"\(\s*;")
 """Where a collection begins; what stands before is none of it."""
 
@@ -37,13 +41,19 @@ def error_at(line: int, message: object) -> ValueError:
     return ValueError(f"line {line}: {message}")
 
 
-def main_lines(text: str) -> list[list[Node]]:
+def main_lines(text: str) -> Iterator[list[Node]]:
     """The games of a collection: the nodes of each, by the first variation wherever there are any.
+
+    Args:
+        text: The file.
+
+    Yields:
+        The nodes of a game's main line, when its end has been read.
 
     Raises:
         ValueError: With the line of what is no SGF.
     """
-    games: list[list[Node]] = []
+    nodes: list[Node] = []
     depth, is_main, node, found = 0, False, None, None  # found: the property that values belong to
     line = 1
     for kind, token, line in _tokens(text.replace("\r\n", "\n").replace("\r", "\n")):
@@ -63,22 +73,26 @@ def main_lines(text: str) -> list[list[Node]]:
             continue
         if token == "(":
             if depth == 0:
-                games.append([])
-                is_main = True
+                nodes, is_main = [], True
             depth, node = depth + 1, None
+            if depth > MOST_DEPTH:
+                raise error_at(line, f"expected variations at most {MOST_DEPTH} deep, got more")
         elif depth == 0:
             raise error_at(line, f"expected (, got {token}")
         elif token == ";":
             node = Node()
             if is_main:
-                games[-1].append(node)
+                nodes.append(node)
+            if len(nodes) > MOST_NODES:
+                raise error_at(line, f"expected at most {MOST_NODES} nodes in a game, got more")
         else:
             depth, node, is_main = depth - 1, None, False
-    if depth or not games:
+            if depth == 0:
+                if not nodes:
+                    raise error_at(line, "expected a node in every game, got none")
+                yield nodes
+    if depth or not nodes:
         raise error_at(line, f"expected {')' if depth else '(;'}, got the end of the file")
-    if not all(games):
-        raise error_at(line, "expected a node in every game, got none")
-    return games
 
 
 def _tokens(text: str) -> Iterator[Token]:

@@ -42,6 +42,7 @@ def read_training_games(
             raise ValueError(f"{path}: expected the game's name, as {about} is not there")
         configuration = make(read_object(about))
         game, simulations = configuration.game, configuration.search.simulations
+        rules_of(game, ())  # refuses what is no game
         options = options_text(game, configuration.options)
     yield from _records(
         load_games(path, rules_of(game, tuple(options))), game, options, simulations

@@ -42,19 +42,25 @@ def new_recorder(tournament: Tournament, game: Game, agents: list[Any]) -> Recor
     return Recorder(game_name(tournament), tournament.options, names, agents)
 
 
+def known_before(tournament: Tournament, game: Game) -> dict[str, Any]:
+    """What the record of a game says that is known before it is played."""
+    names = agent_names(tournament, game)
+    return {
+        "game": game_name(tournament),
+        "options": tuple(tournament.options),
+        "agents": (names[game.first], names[1 - game.first]),
+        "seed": environment_seed(tournament, game),
+        "opening": len(game.opening),
+    }
+
+
 def plain_record(tournament: Tournament, played: PlayedGame) -> GameRecord:
     """The record of a game of which only the line in the file of results is known."""
-    game = played.game
-    names = agent_names(tournament, game)
     return GameRecord.of(
-        game_name(tournament),
-        tournament.options,
-        played.actions,
-        outcome=played.outcome * (-1 if game.first else 1),
+        actions=played.actions,
+        outcome=played.outcome * (-1 if played.game.first else 1),
         reason=reason_of(played),
-        agents=(names[game.first], names[1 - game.first]),
-        seed=environment_seed(tournament, game),
-        opening=len(game.opening),
+        **known_before(tournament, played.game),
     )
 
 
@@ -103,14 +109,11 @@ class TournamentRecords:
 
     def _check(self, file: Path, game: Game, played: PlayedGame | None) -> None:
         record = load_fields(file)
-        about = record.game, record.options, record.seed, record.actions[: record.opening]
-        expected = (
-            game_name(self._tournament),
-            tuple(self._tournament.options),
-            environment_seed(self._tournament, game),
-            game.opening,
-        )
-        if about != expected or (played is not None and record.actions != played.actions):
+        expected = known_before(self._tournament, game)
+        found = {key: getattr(record, key) for key in expected}
+        is_opened = record.actions[: record.opening] == game.opening
+        is_same = played is None or record.actions == played.actions
+        if found != expected or not is_opened or not is_same:
             raise ValueError(
                 f"{file}: expected the record of game {game.number} of this tournament, got that "
                 "of another game (name another directory)"

@@ -39,7 +39,8 @@ class TournamentRun:
             process, where agents that crash or hang take it with them.
         game_seconds: How long a game may take, compilation apart; None for no limit.
         records: Directory for the record of every game (see `agents.records`). It goes with
-            `results`: without it, and where that is begun, no records may be there.
+            `results`: without it, and where that is begun, there may be no records but one, of a
+            game that was broken off before its line was written.
 
     Attributes:
         results: What came of the games so far, by number.
