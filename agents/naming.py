@@ -212,7 +212,7 @@ READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
     NoneType: ("none", lambda text: None),
     bool: ("true|false|on|off|yes|no|1|0", lambda text: text.lower() in ("true", "on", "yes", "1")),
     int: (r"[+-]?\d+(_\d+)*", int),
-    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?", float),
+    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf", float),
 }
 """How texts of a type look, and how they are read."""
 

@@ -1,6 +1,7 @@
 """The command line: matches, games against a person, lists, and what it says of mistakes."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -20,8 +21,10 @@ from agents.naming import (
     environment_makers,
     make_agent,
     make_environment,
+    parameters,
     parse_options,
     parse_value,
+    type_hints,
 )
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
@@ -234,7 +237,8 @@ BAD_INPUT = [
     (("match", "hex", "uct:simulations=1.5", "random"), "simulations as a whole number, got '1.5'"),
     (("match", "hex", "uct:simulations=0", "random"), "uct: expected at least one simulation"),
     (("match", "hex", "uct:seconds=-1", "random"), "uct: expected a positive number of seconds"),
-    (("match", "hex", "uct:seconds=inf", "random"), "uct: expected seconds as a number, got 'inf'"),
+    (("match", "hex", "uct:seconds=inf", "random"), "a positive number of seconds, got inf"),
+    (("match", "hex", "uct:c=inf", "random"), r"uct: expected c from 0 to 1e\+09, got inf"),
     (("match", "hex", "uct:c=.", "random"), "uct: expected c as a number, got '.'"),
     (("match", "hex", "uct:c=1.2.3", "random"), "uct: expected c as a number, got '1.2.3'"),
     (("match", "hex", "uct:final_move=x", "random"), "uct: expected final_move of visits, value"),
@@ -342,6 +346,8 @@ def test_a_window_without_pygame_is_a_mistake(monkeypatch):
         (".5", float, 0.5),
         ("5.", float, 5.0),
         ("-1.5e-3", float | None, -0.0015),
+        ("inf", float, math.inf),
+        ("-Inf", float | None, -math.inf),
         ("true", bool, True),
         ("Off", bool, False),
         ("1", bool, True),
@@ -368,6 +374,9 @@ def test_values_are_read_as_their_types(text, hint, value):
         ("x", int | None, "a whole number"),
         ("x", float, "a number"),
         ("1e", float, "a number"),
+        ("infinity", float, "a number"),
+        ("nan", float, "a number"),
+        ("inf", int, "a whole number"),
         ("2", bool, "true or false"),
         ("5x", int | tuple[int, int], "5x7 or a whole number"),
     ],
@@ -395,6 +404,25 @@ def test_agents_are_made_by_name(name):
     assert agent.act(env) == make_agent(f"{text}{separator}seed=4").act(env)
 
 
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
+def test_defaults_are_read_as_they_are_listed(name):
+    """Each parameter given as the text of its default makes an agent, "inf" too."""
+    for key, parameter in parameters(agent_classes()[name]).items():
+        make_agent(f"{name}:{key}={parameter.default}")
+
+
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
+def test_only_what_may_be_infinite_takes_it(name):
+    agent_class = agent_classes()[name]
+    hints = type_hints(agent_class)
+    numbers = [key for key in parameters(agent_class) if hints[key] in (float, float | None)]
+    for key in numbers:
+        for text in ("inf", "-inf"):
+            if (key, text) != ("fpu", "inf"):
+                with pytest.raises(ValueError, match=rf"{name}: expected .*, got {text}"):
+                    make_agent(f"{name}:{key}={text}")
+
+
 # ---- list ----------------------------------------------------------------------------------------
 
 
@@ -409,7 +437,8 @@ def test_list_names_all_games_and_agents():
 
 
 def test_list_as_json():
-    found = json.loads(run("list", "--json").stdout)
+    found = json.loads(run("list", "--json").stdout, parse_constant=pytest.fail)  # such as Infinity
+    assert found["agents"]["uct"]["fpu"] == "inf"
     assert list(found) == ["games", "agents"]
     assert found["games"] == {
         "connect4": {"rows": 6, "columns": 7, "connect": 4},
