@@ -122,7 +122,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
     ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
-    where their defaults are others, its attribute `other_defaults` has them.
+    where it has other defaults for some of them, its attribute `other_defaults` tells them.
     """
     found: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():

@@ -91,7 +91,7 @@ class RHMCTS(TreeSearchAgent):
     """
 
     name = "rhmcts"
-    other_defaults: ClassVar = {"threats": True}
+    other_defaults: ClassVar[SearchOptions] = {"threats": True}
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
 """The command line: matches, games against a person, lists, and what it says of mistakes."""
 
+import inspect
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import hearing_interrupts
@@ -26,6 +28,8 @@ from agents.naming import (
     parse_value,
     type_hints,
 )
+from agents.policy import PolicyAgent
+from agents.tree_search import TreeSearchAgent
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
@@ -402,6 +406,39 @@ def test_agents_are_made_by_name(name):
     env.reset()
     separator = "," if ":" in text else ":"
     assert agent.act(env) == make_agent(f"{text}{separator}seed=4").act(env)
+
+
+POLICY = {"policy": PolicyAgent(lambda planes, masks: np.zeros(masks.shape))}
+NEEDS = {"alphazero": {"net": "tictactoe"}, "puct": POLICY, "gumbel": POLICY, "anet": POLICY}
+
+
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_AN_ENGINE - {"network", "rllib", "sb3"}))
+def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
+    """What an agent leaves to its base class comes there as it is listed for the agent."""
+    if name == "alphazero":
+        pytest.importorskip("torch", reason="the extra train is not installed")
+    agent_class = agent_classes()[name]
+    listed = parameters(agent_class)
+    came = {}
+
+    def recording(base):
+        original, signature = base.__init__, inspect.signature(base)
+
+        def record(self, *args, **options):
+            bound = signature.bind(*args, **options)
+            bound.apply_defaults()
+            came.update(bound.arguments)
+            original(self, *args, **options)
+
+        return record
+
+    for base in agent_class.__mro__[1:-1]:
+        if "__init__" in vars(base):
+            monkeypatch.setattr(base, "__init__", recording(base))
+    agent_class(**NEEDS.get(name, {}))
+    inherited = listed.keys() - inspect.signature(agent_class).parameters.keys()
+    assert bool(inherited) == issubclass(agent_class, TreeSearchAgent)
+    assert {key: came[key] for key in inherited} == {key: listed[key].default for key in inherited}
 
 
 @pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
