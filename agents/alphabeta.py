@@ -220,7 +220,7 @@ class AlphaBeta:
             `simulations` counts positions.
 
     Raises:
-        ValueError: If an option is out of its range.
+        ValueError: If a parameter is out of its range.
     """
 
     name = "alphabeta"

@@ -17,7 +17,7 @@ from agents.search.tree import Tree
 
 
 class GumbelOptions(TypedDict, total=False):
-    """What Gumbel's search takes of the options of `TreeSearchAgent`."""
+    """What Gumbel's search takes of the parameters of `TreeSearchAgent`."""
 
     solver: str
     max_nodes: int
@@ -53,8 +53,8 @@ class GumbelAgent(EvaluatedSearchAgent):
         c_scale: See `agents.search.gumbel`.
         noise: Scale of the Gumbel noise: 1 in self-play, 0 for the strongest play.
         batch: See `EvaluatedSearchAgent`.
-        **options: See `TreeSearchAgent`, of whose options those of `GumbelOptions` make sense here;
-            the others are refused.
+        **options: See `TreeSearchAgent`, of whose parameters those of `GumbelOptions` make sense
+            here; the others are refused.
     """
 
     name = "gumbel"

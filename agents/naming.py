@@ -53,7 +53,8 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         agent_class = agent_classes()[name]
     else:
         raise ValueError(f"expected an agent of {', '.join(agent_classes())}, got {name!r}")
-    options = parse_options(agent_class, rest.split(",") if rest else [], name, ("seed",))
+    pairs = rest.split(",") if rest else []
+    options = parse_options(agent_class, pairs, name, ("seed",), "parameter")
     if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
@@ -152,7 +153,11 @@ def _unpacked(annotation: Any) -> dict[str, Any]:
 
 
 def parse_options(
-    function: Callable[..., Any], pairs: Iterable[str], name: str, given: Container[str] = ()
+    function: Callable[..., Any],
+    pairs: Iterable[str],
+    name: str,
+    given: Container[str] = (),
+    word: str = "option",
 ) -> dict[str, Any]:
     """Arguments for `function` from ``key=value`` texts, read as its type hints say.
 
@@ -161,6 +166,7 @@ def parse_options(
         pairs: The texts.
         name: What errors call it.
         given: Parameters whose values come from elsewhere.
+        word: What errors call a parameter: games have options, agents have parameters.
 
     Raises:
         ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
@@ -174,7 +180,8 @@ def parse_options(
         if not equals:
             raise ValueError(f"{name}: expected key=value, got {pair!r}")
         if key not in known:
-            takes = f"an option of {', '.join(known)}" if known else "no options"
+            article = "an" if word == "option" else "a"
+            takes = f"{article} {word} of {', '.join(known)}" if known else f"no {word}s"
             raise ValueError(f"{name}: expected {takes}, got {key!r}")
         try:
             options[key] = parse_value(text, hints.get(key, str))

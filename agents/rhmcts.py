@@ -87,7 +87,7 @@ class RHMCTS(TreeSearchAgent):
 
     Raises:
         OSError: If the file of patterns cannot be read.
-        ValueError: If an option is out of its range, or the file is damaged.
+        ValueError: If a parameter is out of its range, or the file is damaged.
     """
 
     name = "rhmcts"

@@ -284,7 +284,7 @@ class Solver:
             1 there), `proven` that of the position; `simulations` counts positions searched.
 
     Raises:
-        ValueError: If an option is out of its range, or the book is none.
+        ValueError: If a parameter is out of its range, or the book is none.
         FileNotFoundError: If there is no book at that path.
     """
 

@@ -34,7 +34,7 @@ THREAT_NODES: Final = 20_000
 
 
 class SearchOptions(TypedDict, total=False):
-    """The options of every tree search; see `TreeSearchAgent`."""
+    """The parameters of every tree search; see `TreeSearchAgent`."""
 
     final_move: str
     solver: str

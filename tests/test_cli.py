@@ -234,7 +234,10 @@ BAD_INPUT = [
     (("match", "chess", "random", "random"), "a game of connect4, gomoku, hex, tictactoe, got 'ch"),
     (("match", "hex", "foo", "random"), f"an agent of {', '.join(AGENTS)}, got 'foo'"),
     (("match", "hex", "random,random", "random"), "got 'random,random'"),
-    (("match", "hex", "uct:depth=3", "random"), "uct: expected an option of simulations, seconds"),
+    (
+        ("match", "hex", "uct:depth=3", "random"),
+        "uct: expected a parameter of simulations, seconds",
+    ),
     (("match", "hex", "uct:simulations", "random"), "uct: expected key=value, got 'simulations'"),
     (("match", "hex", "uct:simulations=", "random"), "simulations as a whole number, got ''"),
     (("match", "hex", "uct:simulations=1_", "random"), "simulations as a whole number, got '1_'"),
@@ -733,7 +736,7 @@ def test_an_agent_that_cheats_loses(users_module):
     ("agent", "message"),
     [
         ("Lowest:skip=x", "Lowest: expected skip as a whole number, got 'x'"),
-        ("Lowest:jump=1", "Lowest: expected an option of skip, pause, got 'jump'"),
+        ("Lowest:jump=1", "Lowest: expected a parameter of skip, pause, got 'jump'"),
         ("Needy", "Needy: expected a value for depth, got none"),
         ("Nobody", "Nobody: module 'module_of_a_user' has no attribute 'Nobody'"),
     ],

@@ -932,7 +932,7 @@ def test_they_are_known_by_name_with_the_options_of_searches(name):
     with pytest.raises(ValueError, match="expected the name of a policy, such as sb3, got 'uct'"):
         make_agent(f"{name}:policy=uct,simulations=9,batch=2,solver=hard,max_nodes=500")
     with pytest.raises(
-        ValueError, match=f"{name}: expected an option of policy, simulations, .*se"
+        ValueError, match=f"{name}: expected a parameter of policy, simulations, .*se"
     ):
         make_agent(f"{name}:policy=uct,nonsense=1")
 
