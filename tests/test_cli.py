@@ -1,5 +1,6 @@
 """The command line: matches, games against a person, lists, and what it says of mistakes."""
 
+import functools
 import inspect
 import json
 import math
@@ -427,6 +428,7 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
     def recording(base):
         original, signature = base.__init__, inspect.signature(base)
 
+        @functools.wraps(original)
         def record(self, *args, **options):
             bound = signature.bind(*args, **options)
             bound.apply_defaults()
