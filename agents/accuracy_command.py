@@ -19,7 +19,7 @@ from agents.accuracy import (
     own_sets,
     with_simulations,
 )
-from agents.doors import clear_errors, plot_option, wide_console
+from agents.doors import clear_errors, option_of_game, plot_option, wide_console
 from agents.files import expect_writable, write_csv
 from agents.naming import make_agent
 from agents.plots import accuracy_plot, check_plot, write_plot
@@ -30,7 +30,7 @@ from agents.tournament.processes import available_cpus
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--positions", type=click.Path(), help="A file of solved positions of your own.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the game.")
+@option_of_game
 @click.option(
     "--simulations",
     metavar="N,N...",

@@ -105,7 +105,28 @@ def check_in_play(env: Any) -> None:
         raise ValueError("expected an environment in play, got one whose game is over")
 
 
-class RandomAgent:
+class SeededAgent:
+    """What agents share whose chance comes from one stream.
+
+    Args:
+        seed: Of the random stream; None for an unforeseeable one.
+
+    Attributes:
+        statistics: Of the last move; None for agents that do not search.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.statistics: Statistics | None = None
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the game played so far; with a seed, start the random stream anew."""
+        self.statistics = None
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+
+
+class RandomAgent(SeededAgent):
     r"""Plays a uniformly random legal action.
 
     Formula:
@@ -118,15 +139,6 @@ class RandomAgent:
     """
 
     name = "random"
-    statistics: Statistics | None = None
-
-    def __init__(self, seed: int | None = None) -> None:
-        self._rng = np.random.default_rng(seed)
-
-    def reset(self, seed: int | None = None) -> None:
-        """With a seed, start the random stream anew."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def act(self, env: Any) -> int:
         """A random legal action."""
@@ -138,7 +150,7 @@ class RandomAgent:
 compiled_greedy_action: Final = CompiledFunction(greedy_action)
 
 
-class GreedyAgent:
+class GreedyAgent(SeededAgent):
     """Wins at once where it can, else lets the opponent not win at once, else plays at random.
 
     Args:
@@ -147,17 +159,11 @@ class GreedyAgent:
     """
 
     name = "greedy"
-    statistics: Statistics | None = None
 
     def __init__(self, route: str = "auto", seed: int | None = None) -> None:
         check_route(route)
+        super().__init__(seed)
         self._route = route
-        self._rng = np.random.default_rng(seed)
-
-    def reset(self, seed: int | None = None) -> None:
-        """With a seed, start the random stream anew."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""

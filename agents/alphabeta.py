@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Statistics, check_in_play
+from agents.agent import SeededAgent, Statistics, check_in_play
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
 from agents.gomoku.opening_play import after_opening, opening_action
@@ -185,7 +185,7 @@ def search(
 compiled_search: Final = CompiledFunction(search)
 
 
-class AlphaBeta:
+class AlphaBeta(SeededAgent):
     r"""Looks so many plies ahead and plays the best action it sees, of equals one at random.
 
     Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
@@ -220,7 +220,7 @@ class AlphaBeta:
             `simulations` counts positions.
 
     Raises:
-        ValueError: If an option is out of its range.
+        ValueError: If a parameter is out of its range.
     """
 
     name = "alphabeta"
@@ -242,23 +242,15 @@ class AlphaBeta:
             raise ValueError(f"expected a whole number of plies, got {depth!r}") from None
         if not 1 <= self.depth <= MOST_DEPTH:
             raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
-        if seconds is not None:
-            check_budget(None, seconds)
+        check_budget(None, seconds)
         check_route(route)
+        super().__init__(seed)
         self.seconds = seconds
         self.patterns = patterns
         if patterns and evaluation is None:
             evaluation = PatternEvaluation()
         self.evaluation = _as_evaluation(evaluation)
         self.route = route
-        self.statistics: Statistics | None = None
-        self._rng = np.random.default_rng(seed)
-
-    def reset(self, seed: int | None = None) -> None:
-        """With a seed, start the random stream anew."""
-        self.statistics = None
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""

@@ -1,6 +1,8 @@
 """The command `hexenv`: matches, games against a person, training, and what there is."""
 
+import inspect
 import json
+import math
 import os
 import sys
 from typing import Any
@@ -192,10 +194,7 @@ def list_all(as_json: bool) -> None:
     groups = {"games": environment_makers(), "agents": agent_classes()}
     found = {
         group: {
-            name: {
-                key: "..." if parameter.default is parameter.empty else parameter.default
-                for key, parameter in parameters(maker).items()
-            }
+            name: {key: _default_shown(parameter) for key, parameter in parameters(maker).items()}
             for name, maker in makers.items()
         }
         for group, makers in groups.items()
@@ -209,6 +208,12 @@ def list_all(as_json: bool) -> None:
             click.echo(
                 f"  {name:10} " + " ".join(f"{key}={value}" for key, value in options.items())
             )
+
+
+def _default_shown(parameter: inspect.Parameter) -> Any:
+    if parameter.default is parameter.empty:
+        return "..."
+    return "inf" if parameter.default == math.inf else parameter.default  # JSON has no infinity
 
 
 main.add_command(accuracy)

@@ -39,7 +39,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         **options: See `TreeSearchAgent`.
 
     Raises:
-        ValueError: If the name is of no policy, or an option out of its range.
+        ValueError: If the name is of no policy, or a parameter out of its range.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Flat Monte Carlo: playouts without a tree."""
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from agents.playouts import make_playout
 from agents.search.mcts import Variant
@@ -29,6 +29,7 @@ class FlatMonteCarlo(TreeSearchAgent):
     """
 
     name = "flat"
+    other_defaults: ClassVar[SearchOptions] = {"final_move": "value", "solver": "off"}
 
     def __init__(
         self,
@@ -37,6 +38,6 @@ class FlatMonteCarlo(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        options = {"final_move": "value", "solver": "off", **options}
+        options = {**self.other_defaults, **options}
         variant = Variant(Evenly(), make_playout(playout), WinLoss(), max_depth=1)
         super().__init__(variant, simulations, seconds, **options)

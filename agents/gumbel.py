@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,16 @@ from agents.search.foreign import View
 from agents.search.gumbel import Gumbel
 from agents.search.mcts import Variant
 from agents.search.tree import Tree
-from agents.tree_search import SearchOptions
+
+
+class GumbelOptions(TypedDict, total=False):
+    """What Gumbel's search takes of the parameters of `TreeSearchAgent`."""
+
+    solver: str
+    max_nodes: int
+    threats: bool
+    route: str
+    seed: int | None
 
 
 class GumbelAgent(EvaluatedSearchAgent):
@@ -44,8 +53,8 @@ class GumbelAgent(EvaluatedSearchAgent):
         c_scale: See `agents.search.gumbel`.
         noise: Scale of the Gumbel noise: 1 in self-play, 0 for the strongest play.
         batch: See `EvaluatedSearchAgent`.
-        **options: See `TreeSearchAgent`; `final_move`, `reuse`, `early_stop` and `workers` make no
-            sense here and are refused.
+        **options: See `TreeSearchAgent`, of whose parameters those of `GumbelOptions` make sense
+            here; the others are refused.
     """
 
     name = "gumbel"
@@ -59,10 +68,10 @@ class GumbelAgent(EvaluatedSearchAgent):
         c_scale: float = 1.0,
         noise: float = 0.0,
         batch: int = 1,
-        **options: Unpack[SearchOptions],
+        **options: Unpack[GumbelOptions],
     ) -> None:
-        for name in ("final_move", "reuse", "early_stop", "workers"):
-            if name in options:
+        for name in options:
+            if name not in GumbelOptions.__annotations__:
                 raise ValueError(f"expected no {name} (Gumbel's search has none), got {options}")
         self.noise = number_within("noise", noise)
         rule = Gumbel(
@@ -71,8 +80,7 @@ class GumbelAgent(EvaluatedSearchAgent):
             considered=whole_number_within("considered", considered, 1, 1024),
             simulations=whole_number_within("simulations", simulations, 1, 1_000_000),
         )
-        options["reuse"] = False
-        super().__init__(policy, rule, simulations, None, batch, **options)
+        super().__init__(policy, rule, simulations, None, batch, reuse=False, **options)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """There is nothing to load: every search starts anew.

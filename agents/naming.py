@@ -53,7 +53,8 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         agent_class = agent_classes()[name]
     else:
         raise ValueError(f"expected an agent of {', '.join(agent_classes())}, got {name!r}")
-    options = parse_options(agent_class, rest.split(",") if rest else [], name, ("seed",))
+    pairs = rest.split(",") if rest else []
+    options = parse_options(agent_class, pairs, name, ("seed",), "parameter")
     if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
@@ -122,7 +123,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
     ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
-    where their defaults are others, its attribute `other_defaults` has them.
+    where it has other defaults for some of them, its attribute `other_defaults` tells them.
     """
     found: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -152,7 +153,11 @@ def _unpacked(annotation: Any) -> dict[str, Any]:
 
 
 def parse_options(
-    function: Callable[..., Any], pairs: Iterable[str], name: str, given: Container[str] = ()
+    function: Callable[..., Any],
+    pairs: Iterable[str],
+    name: str,
+    given: Container[str] = (),
+    word: str = "option",
 ) -> dict[str, Any]:
     """Arguments for `function` from ``key=value`` texts, read as its type hints say.
 
@@ -161,6 +166,7 @@ def parse_options(
         pairs: The texts.
         name: What errors call it.
         given: Parameters whose values come from elsewhere.
+        word: What errors call a parameter: games have options, agents have parameters.
 
     Raises:
         ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
@@ -174,7 +180,8 @@ def parse_options(
         if not equals:
             raise ValueError(f"{name}: expected key=value, got {pair!r}")
         if key not in known:
-            takes = f"an option of {', '.join(known)}" if known else "no options"
+            article = "an" if word == "option" else "a"
+            takes = f"{article} {word} of {', '.join(known)}" if known else f"no {word}s"
             raise ValueError(f"{name}: expected {takes}, got {key!r}")
         try:
             options[key] = parse_value(text, hints.get(key, str))
@@ -212,7 +219,7 @@ READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
     NoneType: ("none", lambda text: None),
     bool: ("true|false|on|off|yes|no|1|0", lambda text: text.lower() in ("true", "on", "yes", "1")),
     int: (r"[+-]?\d+(_\d+)*", int),
-    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?", float),
+    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf", float),
 }
 """How texts of a type look, and how they are read."""
 

@@ -34,7 +34,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import OnSlice, Statistics, check_in_play
+from agents.agent import OnSlice, SeededAgent, Statistics, check_in_play
 from agents.budget import ENDLESS, spend
 from agents.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
@@ -61,7 +61,7 @@ TREE_ENTRIES: Final = 4_000_000
 """Bound on the tree: rows times actions. An entry takes 16 bytes."""
 
 
-class NRPA:
+class NRPA(SeededAgent):
     r"""Nested rollout policy adaptation (Rosin 2011), made sound for two players.
 
     The defaults were chosen by solved positions of Hex and games against perfect TicTacToe: deeper
@@ -181,18 +181,15 @@ class NRPA:
             begins_anew=not either(keep_policy, False, True),
         )
         check_route(route)
+        super().__init__(seed)
         self.route = route
-        self.statistics: Statistics | None = None
         self.on_slice: OnSlice | None = None
-        self._rng = np.random.default_rng(seed)
         self._nest: Nest | None = None
 
     def reset(self, seed: int | None = None) -> None:
         """Forget what was learnt; with a seed, start the random stream anew."""
-        self.statistics = None
+        super().reset(seed)
         self._nest = None
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""

@@ -1,4 +1,4 @@
-"""The options of agents, checked as they are given."""
+"""The parameters of agents, checked as they are given."""
 
 import math
 from collections.abc import Collection
@@ -28,7 +28,7 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
-    """An option that is one of the known names.
+    """A parameter that is one of the known names.
 
     Raises:
         ValueError: If it is none of them.
@@ -39,7 +39,7 @@ def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
 
 
 def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """An option that is a whole number.
+    """A parameter that is a whole number.
 
     Raises:
         ValueError: If it is none, or not from `least` to `most`.
@@ -51,7 +51,7 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
 
 
 def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
-    """An option that is a number.
+    """A parameter that is a number.
 
     Raises:
         ValueError: If it is none, or not from `least` to `most`.

@@ -1,4 +1,4 @@
-"""Playout policies by name, as the agents' option `playout` writes them.
+"""Playout policies by name, as the agents' parameter `playout` writes them.
 
 A policy that knows only some answers is followed by the one that answers for it, behind a plus:
 ``"decisive+lgrf2"`` is decisive moves, else the last good reply, else (nothing follows) random.

@@ -17,7 +17,7 @@ from agents.tree_search import SearchOptions
 
 
 class PUCTOptions(SearchOptions, total=False):
-    """The options of `PUCTAgent` besides its policy, its budget and its constants."""
+    """The parameters of `PUCTAgent` besides its policy, its budget and its constants."""
 
     batch: int
     noise: float

@@ -91,11 +91,11 @@ class RHMCTS(TreeSearchAgent):
 
     Raises:
         OSError: If the file of patterns cannot be read.
-        ValueError: If an option is out of its range, or the file is damaged.
+        ValueError: If a parameter is out of its range, or the file is damaged.
     """
 
     name = "rhmcts"
-    other_defaults: ClassVar = {"threats": True}
+    other_defaults: ClassVar[SearchOptions] = {"threats": True}
 
     def __init__(
         self,

@@ -25,7 +25,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.agent import Statistics, check_in_play
+from agents.agent import SeededAgent, Statistics, check_in_play
+from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, planner_view
 from agents.solvers import hex as hex_solver
 from agents.solvers.book import Book, build_book, check_book, load_book
@@ -258,7 +259,7 @@ def check_hex(game: Any) -> None:
         )
 
 
-class Solver:
+class Solver(SeededAgent):
     r"""Plays perfectly where the game is small enough, and refuses to play where it is not.
 
     Formula:
@@ -284,7 +285,7 @@ class Solver:
             1 there), `proven` that of the position; `simulations` counts positions searched.
 
     Raises:
-        ValueError: If an option is out of its range, or the book is none.
+        ValueError: If a parameter is out of its range, or the book is none.
         FileNotFoundError: If there is no book at that path.
     """
 
@@ -301,24 +302,16 @@ class Solver:
     ) -> None:
         if choice not in CHOICES:
             raise ValueError(f"expected a choice of {', '.join(CHOICES)}, got {choice!r}")
-        if seconds is not None and not 0 < seconds < float("inf"):
-            raise ValueError(f"expected a positive number of seconds, got {seconds}")
+        check_budget(None, seconds)
         if not 1 << 10 <= operator.index(table_entries) <= 1 << 32:
             raise ValueError(f"expected table_entries from 2^10 to 2^32, got {table_entries}")
         check_route(route)
+        super().__init__(seed)
         self.choice = choice
         self.seconds = seconds
         self.book = None if book is None else load_book(book)
         self.table_entries = table_entries
         self.route = route
-        self.statistics: Statistics | None = None
-        self._rng = np.random.default_rng(seed)
-
-    def reset(self, seed: int | None = None) -> None:
-        """With a seed, start the random stream anew."""
-        self.statistics = None
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""

@@ -1,6 +1,6 @@
 """UCT over a graph: positions reached by several move orders share what is known of them."""
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from agents.options import number_within
 from agents.playouts import make_playout
@@ -37,6 +37,7 @@ class TranspositionMCTS(TreeSearchAgent):
     """
 
     name = "transposition"
+    other_defaults: ClassVar[SearchOptions] = {"transpositions": True}
 
     def __init__(
         self,
@@ -46,6 +47,6 @@ class TranspositionMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        options = {"transpositions": True, **options}
+        options = {**self.other_defaults, **options}
         variant = Variant(UCB1(number_within("c", c)), make_playout(playout), WinLoss())
         super().__init__(variant, simulations, seconds, **options)

@@ -19,7 +19,7 @@ from agents.saved import expect, load_trees, save_trees
 from agents.search import graph
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from agents.search.mcts import Variant, compiled_search, with_memory
-from agents.search.solver import SOLVERS
+from agents.search.proofs import SOLVERS
 from agents.search.tree import Tree
 from agents.searcher import LoadedTrees, MachineCode, Position, Run, Searcher, played_since
 from agents.threats import ThreatSolver
@@ -34,7 +34,7 @@ THREAT_NODES: Final = 20_000
 
 
 class SearchOptions(TypedDict, total=False):
-    """The options of every tree search; see `TreeSearchAgent`."""
+    """The parameters of every tree search; see `TreeSearchAgent`."""
 
     final_move: str
     solver: str
@@ -63,7 +63,7 @@ class TreeSearchAgent:
             mean; ``"lcb"``: the one with the highest lower confidence bound on the mean. A proven
             win comes before all of them, a proven loss after.
         solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
-            ``"off"``; see `agents.search.solver.SOLVERS`.
+            ``"off"``; see `agents.search.proofs.SOLVERS`.
         early_stop: Whether to stop once no other action can become the most visited; for one
             worker, and `final_move` ``"visits"``.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was

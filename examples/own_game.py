@@ -16,8 +16,8 @@ from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, State
+from hexenv.standard_wrapper import with_standard_wrapper
 from hexenv.testing import check_game
-from hexenv.wrapper import with_standard_wrapper
 
 
 @compiled

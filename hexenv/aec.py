@@ -13,7 +13,7 @@ from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
 from hexenv.observation import extra_codes, plane_names
-from hexenv.position import Position
+from hexenv.position import Code, Position
 from hexenv.render.display import Display, check_render_mode
 from hexenv.render.look import Look, Theme
 from hexenv.render.picture import PICTURE_MODES
@@ -130,13 +130,12 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._starts = opening_starts(game, openings)
         self._rng: np.random.Generator | None = None  # draws among several starts
         self.extra_planes = extra_codes(game, self.planes)
-        start = Start.of(game, new_state(game))
-        self._position = Position(game, start, self.extra_planes, len(self.planes))
+        code = Code(game, self.extra_planes, len(self.planes))
+        self._position = Position(Start.of(game, new_state(game)), code)
         self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
         self._spaces = self._make_spaces()
         self._owns_spaces = True
-        fps = self.metadata["render_fps"]
-        self._display = Display(game, self.look, name, fps)
+        self._display: Display | None = None  # made when first something is shown
 
     # ---- spaces --------------------------------------------------------------------------------
 
@@ -200,7 +199,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: Start) -> None:
-        self._display.begin()
+        if self._display is not None:
+            self._display.begin()
         self._position.start(start)
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
@@ -215,7 +215,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._position.bind()
         self._settle(winner, to_play)
-        self._display.update(self.state, self.render_mode)
+        self._show()
 
     def starting_positions(self, options: dict[str, Any]) -> list[Start]:
         """Where to start: the position that the options tell, or else all openings."""
@@ -240,7 +240,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.actions.append(number)
         # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
         self._settle(winner, to_play)
-        self._display.update(self.state, self.render_mode)
+        self._show()
 
     def is_legal(self, action: object) -> bool:
         """Whether the agent to move may play `action`."""
@@ -279,16 +279,19 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._refresh_infos()
 
     def _refresh_infos(self) -> None:
-        if self.mask_in == "observation":
-            self.infos = {agent: {} for agent in self.agents}
-        else:
-            self.infos = {agent: {"action_mask": self._mask_of(agent)} for agent in self.agents}
+        infos: dict[str, dict[str, Any]] = {}
+        for agent in self.agents:  # a loop, as clones come here: faster than a comprehension
+            infos[agent] = (
+                {} if self.mask_in == "observation" else {"action_mask": self._mask_of(agent)}
+            )
+        self.infos = infos
 
     def _mask_of(self, agent: str) -> NDArray[np.int8]:
         """A fresh mask: the legal actions for the agent to move, zeros for the other."""
+        mask = self._position.mask
         if agent == self.agent_selection:
-            return self._position.mask.copy()  # all zeros once the game is over
-        return np.zeros(len(self._position.mask), np.int8)
+            return mask.copy()  # all zeros once the game is over
+        return np.zeros(mask.size, np.int8)
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
@@ -315,8 +318,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         twin.__dict__ = self.__dict__.copy()
         twin._position = self._position.copy()
         twin.actions = self.actions.copy()
-        twin._display = self._display.copy()
         twin._owns_spaces = False
+        if self._display is not None:
+            twin._display = self._display.copy()
         if self._rng is not None:
             twin._rng = copy.deepcopy(self._rng)
         if hasattr(self, "agents"):
@@ -354,17 +358,28 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     # ---- pictures ------------------------------------------------------------------------------
 
+    def _shown(self) -> Display:
+        if self._display is None:
+            name, fps = self.metadata["name"], self.metadata["render_fps"]
+            self._display = Display(self.game, self.look, name, fps)
+        return self._display
+
+    def _show(self) -> None:
+        """Show or keep the position after a change, where the render mode says so."""
+        if self.render_mode is not None:
+            self._shown().update(self.state, self.render_mode)
+
     def render(self) -> Any:
         """The board as `render_mode` says.
 
         Returns:
             A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
         """
-        return self._display.render(self.state, self.render_mode)
+        return self._shown().render(self.state, self.render_mode)
 
     def _repr_svg_(self) -> str:
         """The board, for notebooks."""
-        return self._display.picture(self.state, "svg")
+        return self._shown().picture(self.state, "svg")
 
     def _repr_html_(self) -> str:
         """The board as an image of its own: documents in one page would share their names."""
@@ -372,7 +387,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self._display.close()
+        if self._display is not None:
+            self._display.close()
 
 
 def planes_of(observation: Observation) -> NDArray[Any]:

@@ -22,7 +22,7 @@ from typing import Unpack
 from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import gomoku as rules
 from hexenv.games import openings
-from hexenv.wrapper import with_standard_wrapper
+from hexenv.standard_wrapper import with_standard_wrapper
 
 __all__ = ["env", "raw_env"]
 

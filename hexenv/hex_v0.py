@@ -15,7 +15,7 @@ from typing import Unpack
 
 from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.games import hex as rules
-from hexenv.wrapper import with_standard_wrapper
+from hexenv.standard_wrapper import with_standard_wrapper
 
 __all__ = ["env", "raw_env"]
 

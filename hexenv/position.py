@@ -19,32 +19,44 @@ from hexenv.observation import (
 from hexenv.starts import Start
 
 
+class Code:
+    """The rules and their machine code, which a position and its copies share.
+
+    Args:
+        game: The rules.
+        extra_planes: See `hexenv.observation.extra_codes`.
+        num_planes: How many planes there are, with the game's own.
+    """
+
+    def __init__(self, game: Game, extra_planes: NDArray[np.int8], num_planes: int) -> None:
+        self.game = game
+        self.extra_planes = extra_planes
+        self.planes_shape = (game.rows * game.columns, num_planes)
+        self.dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
+        self.advance: Callable[..., Any] | None = None
+        self.show: Callable[..., Any] | None = None
+        self.write_mask: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, **dict.fromkeys(("advance", "show", "write_mask"))}
+
+
 class Position:
     """One position of a game, which changes in place, and its legal mask.
 
     Args:
-        game: The rules.
         start: Where it is at first.
-        extra_planes: See `hexenv.observation.extra_codes`.
-        num_planes: How many planes there are, with the game's own.
+        code: What plays on it.
 
     Attributes:
         mask: ``(num_actions,) int8``: 1 for a legal action; all zeros once the game is over.
     """
 
-    def __init__(
-        self, game: Game, start: Start, extra_planes: NDArray[np.int8], num_planes: int
-    ) -> None:
-        self.game = game
-        self._extra_planes = extra_planes
-        self._planes_shape = (game.rows * game.columns, num_planes)
-        self._dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
+    def __init__(self, start: Start, code: Code) -> None:
+        self._code = code
         self._bytes = start.record.copy()
-        self._states = self._bytes.view(self._dtype)
-        self.mask = np.zeros(game.num_actions(), np.int8)
-        self._advance: Callable[..., Any] | None = None
-        self._show: Callable[..., Any] | None = None
-        self._write_mask: Callable[..., Any] | None = None
+        self._states = self._bytes.view(code.dtype)
+        self.mask = np.zeros(code.game.num_actions(), np.int8)
 
     @property
     def state(self) -> State:
@@ -53,13 +65,14 @@ class Position:
 
     def bind(self) -> None:
         """Find the machine code; a game that does not compile is interpreted."""
-        if self._advance is None:
-            game, states = self.game, self._states
-            self._advance, self._show = advance, show
+        code = self._code
+        if code.advance is None:
+            game, states = code.game, self._states
+            code.advance, code.show = advance, show
             if is_compiled(game):
-                out = np.empty(self._planes_shape, np.int8)
-                self._advance = compiled_advance.specialise(game, states, 0, self.mask)
-                self._show = compiled_show.specialise(game, states, 0, self._extra_planes, out)
+                out = np.empty(code.planes_shape, np.int8)
+                code.advance = compiled_advance.specialise(game, states, 0, self.mask)
+                code.show = compiled_show.specialise(game, states, 0, code.extra_planes, out)
 
     def start(self, start: Start) -> None:
         """Go to a start."""
@@ -68,39 +81,41 @@ class Position:
 
     def begin_at(self, state: State) -> None:
         """Go to any position of the game."""
+        code = self._code
         self._bytes[:] = np.frombuffer(state.tobytes(), np.uint8)
-        if self._write_mask is None:  # searches and opponents come here at every position
-            self._write_mask = write_mask
-            if is_compiled(self.game):
-                arguments = (self.game, self._states, self.mask)
-                self._write_mask = compiled_write_mask.specialise(*arguments)
-        self._write_mask(self.game, self._states, self.mask)
+        if code.write_mask is None:  # searches and opponents come here at every position
+            code.write_mask = write_mask
+            if is_compiled(code.game):
+                arguments = (code.game, self._states, self.mask)
+                code.write_mask = compiled_write_mask.specialise(*arguments)
+        code.write_mask(code.game, self._states, self.mask)
 
     def step(self, action: int) -> tuple[int, int]:
         """Play a legal action; returns the winner and the player to move."""
-        assert self._advance is not None
-        return self._advance(self.game, self._states, action, self.mask)
+        code = self._code
+        assert code.advance is not None
+        return code.advance(code.game, self._states, action, self.mask)
 
     def planes(self, player: int) -> NDArray[np.int8]:
         """``(cells, planes)``: what a player sees, a fresh array."""
-        out = np.empty(self._planes_shape, np.int8)
-        assert self._show is not None
-        self._show(self.game, self._states, player, self._extra_planes, out)
+        code = self._code
+        out = np.empty(code.planes_shape, np.int8)
+        assert code.show is not None
+        code.show(code.game, self._states, player, code.extra_planes, out)
         return out
 
     def copy(self) -> "Position":
         """An independent position of the same code."""
         twin = object.__new__(Position)
-        twin.__dict__ = self.__dict__.copy()
+        twin._code = self._code
         twin._bytes = self._bytes.copy()
-        twin._states = np.ndarray(1, self._dtype, twin._bytes)  # faster than a view
+        twin._states = np.ndarray(1, self._code.dtype, twin._bytes)  # faster than a view
         twin.mask = self.mask.copy()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = dict.fromkeys(("_states", "_advance", "_show", "_write_mask"))
-        return {**self.__dict__, **left_out}
+        return {**self.__dict__, "_states": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._states = self._bytes.view(self._dtype)
+        self._states = self._bytes.view(self._code.dtype)

@@ -1,6 +1,9 @@
 """The command line: matches, games against a person, lists, and what it says of mistakes."""
 
+import functools
+import inspect
 import json
+import math
 import os
 import re
 import shutil
@@ -9,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import hearing_interrupts
@@ -20,9 +24,13 @@ from agents.naming import (
     environment_makers,
     make_agent,
     make_environment,
+    parameters,
     parse_options,
     parse_value,
+    type_hints,
 )
+from agents.policy import PolicyAgent
+from agents.tree_search import TreeSearchAgent
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
@@ -227,14 +235,18 @@ BAD_INPUT = [
     (("match", "chess", "random", "random"), "a game of connect4, gomoku, hex, tictactoe, got 'ch"),
     (("match", "hex", "foo", "random"), f"an agent of {', '.join(AGENTS)}, got 'foo'"),
     (("match", "hex", "random,random", "random"), "got 'random,random'"),
-    (("match", "hex", "uct:depth=3", "random"), "uct: expected an option of simulations, seconds"),
+    (
+        ("match", "hex", "uct:depth=3", "random"),
+        "uct: expected a parameter of simulations, seconds",
+    ),
     (("match", "hex", "uct:simulations", "random"), "uct: expected key=value, got 'simulations'"),
     (("match", "hex", "uct:simulations=", "random"), "simulations as a whole number, got ''"),
     (("match", "hex", "uct:simulations=1_", "random"), "simulations as a whole number, got '1_'"),
     (("match", "hex", "uct:simulations=1.5", "random"), "simulations as a whole number, got '1.5'"),
     (("match", "hex", "uct:simulations=0", "random"), "uct: expected at least one simulation"),
     (("match", "hex", "uct:seconds=-1", "random"), "uct: expected a positive number of seconds"),
-    (("match", "hex", "uct:seconds=inf", "random"), "uct: expected seconds as a number, got 'inf'"),
+    (("match", "hex", "uct:seconds=inf", "random"), "a positive number of seconds, got inf"),
+    (("match", "hex", "uct:c=inf", "random"), r"uct: expected c from 0 to 1e\+09, got inf"),
     (("match", "hex", "uct:c=.", "random"), "uct: expected c as a number, got '.'"),
     (("match", "hex", "uct:c=1.2.3", "random"), "uct: expected c as a number, got '1.2.3'"),
     (("match", "hex", "uct:final_move=x", "random"), "uct: expected final_move of visits, value"),
@@ -342,6 +354,8 @@ def test_a_window_without_pygame_is_a_mistake(monkeypatch):
         (".5", float, 0.5),
         ("5.", float, 5.0),
         ("-1.5e-3", float | None, -0.0015),
+        ("inf", float, math.inf),
+        ("-Inf", float | None, -math.inf),
         ("true", bool, True),
         ("Off", bool, False),
         ("1", bool, True),
@@ -368,6 +382,9 @@ def test_values_are_read_as_their_types(text, hint, value):
         ("x", int | None, "a whole number"),
         ("x", float, "a number"),
         ("1e", float, "a number"),
+        ("infinity", float, "a number"),
+        ("nan", float, "a number"),
+        ("inf", int, "a whole number"),
         ("2", bool, "true or false"),
         ("5x", int | tuple[int, int], "5x7 or a whole number"),
     ],
@@ -395,6 +412,59 @@ def test_agents_are_made_by_name(name):
     assert agent.act(env) == make_agent(f"{text}{separator}seed=4").act(env)
 
 
+POLICY = {"policy": PolicyAgent(lambda planes, masks: np.zeros(masks.shape))}
+NEEDS = {"alphazero": {"net": "tictactoe"}, "puct": POLICY, "gumbel": POLICY, "anet": POLICY}
+
+
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_AN_ENGINE - {"network", "rllib", "sb3"}))
+def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
+    """What an agent leaves to its base class comes there as it is listed for the agent."""
+    if name == "alphazero":
+        pytest.importorskip("torch", reason="the extra train is not installed")
+    agent_class = agent_classes()[name]
+    listed = parameters(agent_class)
+    came = {}
+
+    def recording(base):
+        original, signature = base.__init__, inspect.signature(base)
+
+        @functools.wraps(original)
+        def record(self, *args, **options):
+            bound = signature.bind(*args, **options)
+            bound.apply_defaults()
+            came.update(bound.arguments)
+            original(self, *args, **options)
+
+        return record
+
+    for base in agent_class.__mro__[1:-1]:
+        if "__init__" in vars(base):
+            monkeypatch.setattr(base, "__init__", recording(base))
+    agent_class(**NEEDS.get(name, {}))
+    inherited = listed.keys() - inspect.signature(agent_class).parameters.keys()
+    assert bool(inherited) == issubclass(agent_class, TreeSearchAgent)
+    assert {key: came[key] for key in inherited} == {key: listed[key].default for key in inherited}
+
+
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
+def test_defaults_are_read_as_they_are_listed(name):
+    """Each parameter given as the text of its default makes an agent, "inf" too."""
+    for key, parameter in parameters(agent_classes()[name]).items():
+        make_agent(f"{name}:{key}={parameter.default}")
+
+
+@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
+def test_only_what_may_be_infinite_takes_it(name):
+    agent_class = agent_classes()[name]
+    hints = type_hints(agent_class)
+    numbers = [key for key in parameters(agent_class) if hints[key] in (float, float | None)]
+    for key in numbers:
+        for text in ("inf", "-inf"):
+            if (key, text) != ("fpu", "inf"):
+                with pytest.raises(ValueError, match=rf"{name}: expected .*, got {text}"):
+                    make_agent(f"{name}:{key}={text}")
+
+
 # ---- list ----------------------------------------------------------------------------------------
 
 
@@ -409,7 +479,8 @@ def test_list_names_all_games_and_agents():
 
 
 def test_list_as_json():
-    found = json.loads(run("list", "--json").stdout)
+    found = json.loads(run("list", "--json").stdout, parse_constant=pytest.fail)  # such as Infinity
+    assert found["agents"]["uct"]["fpu"] == "inf"
     assert list(found) == ["games", "agents"]
     assert found["games"] == {
         "connect4": {"rows": 6, "columns": 7, "connect": 4},
@@ -667,7 +738,7 @@ def test_an_agent_that_cheats_loses(users_module):
     ("agent", "message"),
     [
         ("Lowest:skip=x", "Lowest: expected skip as a whole number, got 'x'"),
-        ("Lowest:jump=1", "Lowest: expected an option of skip, pause, got 'jump'"),
+        ("Lowest:jump=1", "Lowest: expected a parameter of skip, pause, got 'jump'"),
         ("Needy", "Needy: expected a value for depth, got none"),
         ("Nobody", "Nobody: module 'module_of_a_user' has no attribute 'Nobody'"),
     ],

@@ -20,10 +20,10 @@ from agents.search.gumbel import Gumbel, considered_visits
 from agents.search.leaves import new_cache, new_trees, tree_of
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
+from agents.search.proofs import SOLVERS
 from agents.search.puct import PUCT, EvaluatedUCB1, new_evaluated_extras
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
-from agents.search.solver import SOLVERS
 from agents.search.tree import ROOT, add_node, child_by_action, children, new_tree, node_arrays
 from hexenv import tictactoe_v0
 from hexenv.games import base, notation
@@ -932,7 +932,7 @@ def test_they_are_known_by_name_with_the_options_of_searches(name):
     with pytest.raises(ValueError, match="expected the name of a policy, such as sb3, got 'uct'"):
         make_agent(f"{name}:policy=uct,simulations=9,batch=2,solver=hard,max_nodes=500")
     with pytest.raises(
-        ValueError, match=f"{name}: expected an option of policy, simulations, .*se"
+        ValueError, match=f"{name}: expected a parameter of policy, simulations, .*se"
     ):
         make_agent(f"{name}:policy=uct,nonsense=1")
 

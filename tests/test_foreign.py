@@ -26,7 +26,7 @@ from agents.search.foreign import ForeignGame, action_mask, clone, is_over, plan
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import tictactoe
-from hexenv.wrapper import StandardWrapper
+from hexenv.standard_wrapper import StandardWrapper
 
 JIT = not numba.config.DISABLE_JIT
 

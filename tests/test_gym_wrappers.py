@@ -62,7 +62,7 @@ WRAPPERS = {
 
 HEX = ["hex-3", "hex-3-swap"]
 SIDES = ["first", "second", "random"]
-MODES = list(AutoresetMode)
+MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 
 over_games = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
@@ -70,7 +70,6 @@ over_small_boards = pytest.mark.parametrize("board", SMALL)
 over_hex = pytest.mark.parametrize("board", HEX)
 over_sides = pytest.mark.parametrize("side", SIDES)
 over_views = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-over_modes = pytest.mark.parametrize("mode", MODES, ids=[mode.value for mode in MODES])
 over_wrappers = pytest.mark.parametrize(("wrap", "wrap_many"), WRAPPERS.values(), ids=WRAPPERS)
 
 
@@ -492,7 +491,7 @@ def singles(wrap, board, seed, mode, **options):
 
 
 @over_views
-@pytest.mark.parametrize("mode", MODES[:2], ids=["next-step", "same-step"])
+@pytest.mark.parametrize("mode", MODES, ids=["next-step", "same-step"])
 @over_wrappers
 def test_every_board_is_as_a_single_environment(wrap, wrap_many, mode, view):
     envs = wrap_many(vector("hex-3-swap", 3, autoreset_mode=mode, **view))
@@ -571,7 +570,7 @@ def test_arrays_are_fresh(wrap, wrap_many):
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("mode", MODES[:2], ids=["next-step", "same-step"])
+@pytest.mark.parametrize("mode", MODES, ids=["next-step", "same-step"])
 @over_small_boards
 def test_rewards_of_one_side(board, mode, side):
     """Over random games: as the winner in the position before a reset says."""

@@ -61,7 +61,7 @@ LAYERS = {
         "hexenv.starts",
         *modules_below("hexenv.render"),
     ],
-    "environments": ["hexenv.aec", "hexenv.wrapper"],
+    "environments": ["hexenv.aec", "hexenv.standard_wrapper"],
     "learners": [
         "hexenv.board_kernels",
         "hexenv.boards",

@@ -63,7 +63,7 @@ DOORS = {
     "hexenv.games.tictactoe": "TicTacToe new",
     "hexenv.single": "SingleEnv",
     "hexenv.vector": "BoardVectorEnv",
-    "hexenv.wrapper": "StandardWrapper with_standard_wrapper",
+    "hexenv.standard_wrapper": "StandardWrapper with_standard_wrapper",
 }
 """Modules of `hexenv` with a name or two for users among other things: what these are."""
 

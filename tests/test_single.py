@@ -667,7 +667,7 @@ def test_a_new_opponent_comes_with_the_next_episode(new):
     [
         ("nobody", ValueError, "expected an agent of .*random.*, got 'nobody'"),
         ("alphazero", ValueError, "alphazero: expected a value for net, got none"),
-        ("uct:depth=3", ValueError, "expected an option of"),
+        ("uct:depth=3", ValueError, "expected a parameter of"),
         ("", ValueError, "expected an agent of"),
         ([], ValueError, "expected at least one opponent, got an empty list"),
         ([[], ()], ValueError, "expected at least one opponent"),

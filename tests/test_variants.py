@@ -20,13 +20,13 @@ from agents.search.history import ProgressiveHistory
 from agents.search.mast import NST, Mast
 from agents.search.mcts import Variant, search, with_memory
 from agents.search.playout import Decisive, Uniform
+from agents.search.proofs import SOLVERS
 from agents.search.puct import PUCT, Assessed, Assessment, Indifferent
 from agents.search.rave import HAND, MSE, TEXT, Grave, Rave, amaf_weight
 from agents.search.replies import LastGoodReply
 from agents.search.reward import Discounted, RelativeBonus, WinLoss
 from agents.search.selection import UCB1, Evenly, UCB1Tuned
 from agents.search.simulation import new_simulation
-from agents.search.solver import SOLVERS
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tree, node_arrays
 from agents.tree_search import TreeSearchAgent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0

@@ -6,17 +6,21 @@ whoever has it, and nothing in the packages knows them.
 
 import importlib
 import json
+import re
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from agents.arena import play_match
 from agents.cli import main
 from agents.naming import make_agent, make_environment
+from agents.records import load_record
 from agents.search.foreign import planner_view
 from hexenv.single import SingleEnv
 from hexenv.testing import check_game, perft
@@ -209,23 +213,69 @@ def test_a_match():
 
 def test_a_tournament_in_processes(tmp_path):
     """Each of them finds the game and the variant by name."""
-    path = tmp_path / "results.jsonl"
-    agents = (f"{VARIANT}:simulations=20", "uct:simulations=20", "random")
+    path, records = tmp_path / "results.jsonl", tmp_path / "records"
+    quick = "simulations=20,route=interpreted"  # nothing to compile in each process
+    agents = (f"{VARIANT}:{quick}", f"uct:{quick}", "random")
     flags = ("--option", "columns=4", "--pairs", 1, "--workers", 2, "--results", path, "--seed", 1)
-    printed = command("tournament", GAME, *agents, *flags)
+    printed = command("tournament", GAME, *agents, *flags, "--records", records)
     assert all(agent.partition(":")[0] in printed for agent in agents)
     assert len(path.read_text().splitlines()) == 1 + 6  # a header, and two games of three pairings
+    kept = [load_record(file) for file in records.iterdir()]
+    assert len(kept) == 6
+    for record in kept:
+        assert (record.game, record.options) == (GAME, ("columns=4",))
+        *_, last = record.replay(make_environment(GAME, record.options))
+        assert last.rewards["player_0"] == record.outcome
 
 
-def test_its_records_are_drawn(tmp_path):
-    """A record of a game from outside goes through the formats of pictures."""
-    pytest.importorskip("agents.records", reason="there are no records yet")
-    svg = pytest.importorskip("hexenv.render.svg", reason="there are no documents in SVG yet")
-    records = tmp_path / "records"
-    command("match", GAME, "random", "greedy", "--games", 1, "--records", records)
+# ---- records, films and pages --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """The file of a game between the variant and another search."""
+    records = tmp_path_factory.mktemp("records")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        agents = (f"{VARIANT}:simulations=30", "uct:simulations=30,route=interpreted")
+        command("match", GAME, *agents, "--games", 1, "--option", "columns=4", "--records", records)
     (path,) = records.iterdir()
-    record = importlib.import_module("agents.records").load_record(path)
-    env = make_environment(record.game, record.options)
-    *_, last = record.replay(env)
-    assert list(record.actions) == last.unwrapped.actions
-    assert "<svg" in svg.render_svg(last.unwrapped.game, last.unwrapped.state)
+    return path
+
+
+def test_its_record_is_replayed_where_the_game_is_given(record):
+    found = load_record(record)
+    with pytest.raises(ValueError, match=f"expected a game of hexenv, got {GAME}"):
+        found.rules()
+    *_, last = found.replay(make_environment(found.game, found.options))
+    assert list(found.actions) == last.unwrapped.actions
+    assert found.searches[0].visits
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".svg", ".html", ".png", ".txt"])
+def test_its_record_is_drawn(record, suffix, tmp_path):
+    """With the search's visits in all formats; the page has them anyway."""
+    target, plies = tmp_path / f"game{suffix}", len(load_record(record).actions)
+    flags = () if suffix == ".html" else ("--overlay", "visits", "--numbers")
+    command("render", record, "--to", target, "--game", GAME, *flags)
+    match suffix:
+        case ".gif" | ".png":
+            with Image.open(target) as image:
+                assert image.n_frames == plies + 1 if suffix == ".gif" else image.size > (150, 100)
+        case ".svg":
+            assert ElementTree.parse(target).getroot().tag.endswith("svg")
+        case ".html":
+            page = target.read_text("utf-8")
+            data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+            assert len(data["frames"]) == plies + 1
+        case _:
+            assert target.read_text("utf-8").count(" to play (ply ") == plies
+
+
+def test_its_record_is_drawn_only_where_the_game_is_named(record, tmp_path):
+    for suffix in (".gif", ".svg", ".html"):
+        target = tmp_path / f"game{suffix}"
+        result = CliRunner().invoke(main, ["render", str(record), "--to", str(target)])
+        assert result.exit_code == 2
+        assert re.search(f"expected .* {GAME}", result.stderr)
+        assert not target.exists()

@@ -65,7 +65,7 @@ class NetworkOptions:
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class GuidedSearchOptions:
     """The search that plays and is learnt from."""
 
     method: str = option(
@@ -131,7 +131,7 @@ class ReplayOptions:
 
 
 @dataclass(frozen=True)
-class LearnerOptions:
+class LearningOptions:
     """The steps of training."""
 
     batch: int = option(256, "positions in a step", 1, 65536)
@@ -187,10 +187,10 @@ class Configuration:
     workers: int = option(2, "that play", 1, 4096)
     keep_games: bool = option(False, "keep the shards of games that the buffer has let go")
     network: NetworkOptions = field(default_factory=NetworkOptions)
-    search: SearchOptions = field(default_factory=SearchOptions)
+    search: GuidedSearchOptions = field(default_factory=GuidedSearchOptions)
     self_play: SelfPlayOptions = field(default_factory=SelfPlayOptions)
     replay: ReplayOptions = field(default_factory=ReplayOptions)
-    learner: LearnerOptions = field(default_factory=LearnerOptions)
+    learner: LearningOptions = field(default_factory=LearningOptions)
 
 
 DEFAULTS: Final[dict[str, dict[str, Any]]] = {

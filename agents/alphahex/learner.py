@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.alphahex.configuration import Configuration, LearnerOptions
+from agents.alphahex.configuration import Configuration, LearningOptions
 from agents.alphahex.evaluator import device_of
 from agents.alphahex.files import load_weights, weights_of
 from agents.alphahex.networks import new_network
@@ -29,7 +29,7 @@ OPTIMISERS: Final[dict[str, Any]] = {
 }
 
 
-def new_optimiser(network: nn.Module, options: LearnerOptions) -> torch.optim.Optimizer:
+def new_optimiser(network: nn.Module, options: LearningOptions) -> torch.optim.Optimizer:
     """The optimiser of a network's parameters."""
     arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
     if options.optimiser in ("sgd", "rmsprop"):

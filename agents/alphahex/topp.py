@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from agents.alphahex.configuration import Configuration, SearchOptions, make
+from agents.alphahex.configuration import Configuration, GuidedSearchOptions, make
 from agents.arena import Entrant, Standings, Tournament
 from agents.files import read_object
 from agents.tournament.games import PlayedGame, Result
@@ -193,7 +193,7 @@ def policy_agent(path: Path, temperature: float) -> str:
     return f"network:net={path}" + (f",temperature={temperature}" if temperature else "")
 
 
-def search_agent(path: Path, kind: str, simulations: int, options: SearchOptions) -> str:
+def search_agent(path: Path, kind: str, simulations: int, options: GuidedSearchOptions) -> str:
     """The agent that searches with a network, with the parameters of a run.
 
     Raises:

@@ -35,7 +35,7 @@ def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
 
 
 def with_patterns(variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
-    """A variant with what the options of a tree search for such games add to it.
+    """A variant with what the parameters of a tree search for such games add to it.
 
     Args:
         variant: The composition.

@@ -18,7 +18,7 @@ from hexenv.games.base import new_state, play_randomly
 
 TRANSPARENT: Final = {
     "hexenv.aec.BoardEnv",
-    "hexenv.wrapper.StandardWrapper",
+    "hexenv.standard_wrapper.StandardWrapper",
     "pettingzoo.utils.wrappers.assert_out_of_bounds.AssertOutOfBoundsWrapper",
     "pettingzoo.utils.wrappers.capture_stdout.CaptureStdoutWrapper",
     "pettingzoo.utils.wrappers.order_enforcing.OrderEnforcingWrapper",

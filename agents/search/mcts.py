@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.playout import Playout
+from agents.search.proofs import NoSolver, Solver, back_up_proof, proof_by_children
 from agents.search.reward import Reward
 from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
-from agents.search.solver import NoSolver, Solver, back_up_proof, proof_by_children
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 

@@ -25,7 +25,7 @@ LEAST_WEIGHT: Final = 0.01
 
 @compiled
 class Form(NamedTuple):
-    """A form of the search, as its kernels need it; see `NRPA` for what the options mean."""
+    """A form of the search, as its kernels need it; see `NRPA` for what the parameters mean."""
 
     levels: int
     iterations: int

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from agents.doors import INTERRUPTED, clear_errors, plot_option
+from agents.doors import INTERRUPTED, clear_errors, option_of_game, plot_option
 from agents.files import expect_writable, read_object, write_csv
 from agents.plots import check_plot, tournament_plot, write_plot
 from agents.tournament.report import print_standings, table_rows
@@ -111,9 +111,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 )
 @click.option("--seed", type=click.IntRange(0), help="Of all chance.  [default: 0]")
 @click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
-@click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the game."
-)
+@option_of_game
 @click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
 @click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
 @click.option(

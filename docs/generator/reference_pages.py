@@ -5,7 +5,7 @@ from agents.naming import agent_classes, environment_makers
 
 MODULES = {
     "Environments": [
-        "hexenv", "hexenv.aec", "hexenv.wrapper", "hexenv.single", "hexenv.vector",
+        "hexenv", "hexenv.aec", "hexenv.standard_wrapper", "hexenv.single", "hexenv.vector",
         "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3",
         "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
     ],
@@ -24,7 +24,7 @@ MODULES = {
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
-        "agents.search.solver", "agents.search.rave", "agents.search.history",
+        "agents.search.proofs", "agents.search.rave", "agents.search.history",
         "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
         "agents.search.bridges", "agents.search.nested", "agents.search.puct",
         "agents.search.gumbel",

@@ -186,9 +186,9 @@ class CanonicalHex(BoardWrapper):
     """
 
     def __init__(self, env: gymnasium.Env[Observation, Any]) -> None:
-        super().__init__(env, partial(CanonicalView, sides=self._sides))
+        super().__init__(env, partial(CanonicalView, players=self._players))
 
-    def _sides(self) -> NDArray[np.int8]:
+    def _players(self) -> NDArray[np.int8]:
         return np.array([cast("SingleEnv", self.unwrapped).side], np.int8)
 
 

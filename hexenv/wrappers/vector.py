@@ -183,10 +183,10 @@ class VectorCanonicalHex(VectorBoardWrapper):
     """
 
     def __init__(self, env: Envs) -> None:
-        sides = None if plays_both(env) else self._sides
-        super().__init__(env, partial(CanonicalView, sides=sides))
+        players = None if plays_both(env) else self._players
+        super().__init__(env, partial(CanonicalView, players=players))
 
-    def _sides(self) -> NDArray[np.int8]:
+    def _players(self) -> NDArray[np.int8]:
         return cast("BoardVectorEnv", self.unwrapped).sides
 
 

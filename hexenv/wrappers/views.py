@@ -209,14 +209,14 @@ class CanonicalView(ImageView):
 
     Args:
         seen: What there is to show.
-        sides: Tells the learner's player on each board, ``(B,)``; None where the learner plays for
-            whoever is to move.
+        players: Tells the learner's player on each board, ``(B,)``; None where the learner plays
+            for whoever is to move.
 
     Raises:
         ValueError: If the game is not Hex on a square board.
     """
 
-    def __init__(self, seen: Seen, sides: Callable[[], NDArray[np.int8]] | None) -> None:
+    def __init__(self, seen: Seen, players: Callable[[], NDArray[np.int8]] | None) -> None:
         game = seen.env.game
         if game.name != "hex" or game.rows != game.columns:
             raise ValueError(f"expected the game of Hex on a square board, got {game}")
@@ -225,17 +225,17 @@ class CanonicalView(ImageView):
         transposed = cells.reshape(game.rows, game.columns).T.reshape(-1)
         mirrored = np.concatenate([transposed, actions[len(cells) :]])  # the swap stays
         super().__init__(seen, np.stack([cells, transposed]), np.stack([actions, mirrored]))
-        self._sides = sides
+        self._players = players
         self._side_plane = seen.env.planes.index("side")
 
     def begin(self, boards: Which) -> None:
         """Who looks: the learner's player in the episodes that begin."""
-        if self._sides is not None:
-            self.images[boards] = self._sides()[boards]
+        if self._players is not None:
+            self.images[boards] = self._players()[boards]
 
     def record(self, planes: NDArray[Any], boards: Which) -> None:
         """Who looks, where the learner plays for both: who is to move, as the planes tell."""
-        if self._sides is None:
+        if self._players is None:
             self.images[boards] = self._side_planes(planes)[:, 0, 0] == 0
 
     def show(self, planes: NDArray[Any], boards: Which) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from pettingzoo.utils.wrappers import (
 )
 
 from hexenv.aec import BoardEnv
-from hexenv.wrapper import StandardWrapper
+from hexenv.standard_wrapper import StandardWrapper
 
 over_boards = pytest.mark.parametrize("board", SMALL)
 over_masks = pytest.mark.parametrize("mask_in", ["both", "observation", "info"])
