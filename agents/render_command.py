@@ -79,7 +79,7 @@ def render(
 
     .gif, .mp4 (extra video) and .svg are films, .txt has every position as text, and .png the last.
     With --ply .svg, .txt and .png have the one position. .html is a page to step through, where the
-    reader chooses overlay and numbers.
+    reader chooses the overlay: of the options it takes --theme.
 
     Example: hexenv render games/000001.json --to game.gif --overlay visits
     """

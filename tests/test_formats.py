@@ -106,7 +106,7 @@ def as_plays(colours, moves, head="GM[11]SZ[5]"):
 
 @pytest.mark.parametrize("word", ["swap-sides", "swap-pieces", "swap"])
 def test_swapped_sides_are_the_mirrored_game(word):
-    """After swap-sides white is next; HexGui up to 0.9 called that swap-pieces."""
+    """After swap-sides white is next, whichever of the two words a file has."""
     for chance in range(30):
         rest = random_record("hex", ("board_size=5", "swap=true"), chance).moves.split()[2:]
         first = "c4"

@@ -100,7 +100,7 @@ def tell(game, state):
     return (
         openings.phase_of(game, state).name,
         game.to_play(state),
-        openings.black_player(game, state),
+        int(state.black),
         "BW"[colours.to_play(stones)],
     )
 
