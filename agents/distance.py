@@ -27,8 +27,8 @@ class DistanceMCTS(TreeSearchAgent):
         decisive: Worth of a win at the next ply.
         power: A later win is worth 1 / plies ** power.
         draw: Worth of a draw: -1 as a loss, for both sides; 0 fair.
-        faithful: As the text that the project began with has it: its formula of selection literally, the action with the best
-            mean at the end, and no proofs.
+        faithful: As the text that the project began with has it: its formula of selection
+            literally, the action with the best mean at the end, and no proofs.
         playout: A policy of `agents.playouts`.
         **options: See `TreeSearchAgent`.
     """

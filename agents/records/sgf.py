@@ -4,10 +4,10 @@ Hex: https://www.red-bean.com/sgf/hex.html and https://www.hexwiki.net/index.php
 Cells are a letter and a number; black joins top and bottom. The swap is ``W[swap-pieces]``, after
 which the stone is white's and stands mirrored, as in `hexenv.games.hex`. ``swap-sides``, which
 leaves the stone and swaps the colours of the players, is read as the same game mirrored; so is a
-game that white begins, as black begins here. Where a file says swap-pieces and then lets white move,
-it means swap-sides: the colour of the next move decides. Little Golem writes cells of two letters, and W
-for the moves of PB, who begins and joins top and bottom; where such a file begins with W, its
-colours are read the other way round.
+game that white begins, as black begins here. Where a file says swap-pieces and then lets white
+move, it means swap-sides: the colour of the next move decides. Little Golem writes cells of two
+letters, and W for the moves of PB, who begins and joins top and bottom; where such a file begins
+with W, its colours are read the other way round.
 
 Gomoku: cells are two letters, the column from the left and the row from the top.
 
