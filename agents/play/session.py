@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
+from agents.cells import cell_of, is_by_column, question_of
 from agents.records import GameRecord, Recorder
 from agents.search.foreign import is_over
 from hexenv.games import base, notation
@@ -89,8 +90,7 @@ class Session:
     @property
     def prompt(self) -> str:
         """What the person is asked for: ``your move``, with the game's question if it has one."""
-        ask = getattr(self.game, "question", None)
-        question = ask(self.state) if ask else ""
+        question = question_of(self.game, self.state)
         return f"your move ({question})" if question else "your move"
 
     @property
@@ -142,13 +142,12 @@ class Session:
 
     def cell_of(self, action: int) -> int | None:
         """The cell that a legal action fills, or None."""
-        cell = self.game.cell_of(self.state, action)
-        return cell if 0 <= cell < self.game.rows * self.game.columns else None
+        return cell_of(self.game, self.state, action)
 
     def action_at(self, cell: int) -> int | None:
         """The action that a cell stands for, legal or not: its column's in a wall of holes."""
         column_labels, _ = self.game.labels()
-        if self.game.style == "holes" and column_labels:
+        if is_by_column(self.game) and column_labels:
             return self.game.parse_action(column_labels[cell % self.game.columns])
         actions = range(self.game.num_actions())
         return next((action for action in actions if self.cell_of(action) == cell), None)

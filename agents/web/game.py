@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any, Final, Literal, cast
 
 from agents.agent import Agent, ForfeitError, Statistics
+from agents.cells import cell_of, question_of
 from agents.match import is_legal, prepare
 from agents.records import GameRecord, Search
 from agents.records.record import fits
@@ -21,7 +22,6 @@ from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
 from agents.web.view import (
     Values,
-    cell_of,
     choices_view,
     frame_view,
     move_view,
@@ -169,6 +169,7 @@ class ServedGame:
     def _state(self, since: int) -> Values:
         """The state of the game with the frames from one on."""
         status = self.status
+        question = question_of(self.game, self._env.unwrapped.state)
         seconds = [0.0, 0.0]
         for frame in self._frames[1:]:
             seconds[frame["move"]["player"]] += frame["move"]["seconds"]
@@ -180,7 +181,7 @@ class ServedGame:
             "side": self.setup.side,
             "names": self.names,
             "choices": self._choices() if status == "yours" else None,
-            "question": self._question() if status == "yours" else "",
+            "question": question if status == "yours" else "",
             "can_undo": self._ply_to_undo() is not None,
             "is_asked": self._wants_hint,
             "hint": self._hint,
@@ -194,11 +195,6 @@ class ServedGame:
     def _choices(self) -> Values:
         mask = self._env.infos[self._env.agent_selection]["action_mask"]
         return choices_view(self.game, self._env.unwrapped.state, mask.nonzero()[0].tolist())
-
-    def _question(self) -> str:
-        """What is asked of the person, in an opening."""
-        ask = getattr(self.game, "question", None)
-        return "" if ask is None else ask(self._env.unwrapped.state)
 
     def record(self) -> Callable[[], GameRecord]:
         """What makes a record of the game so far, on any thread: it checks all moves anew."""

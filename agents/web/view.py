@@ -6,6 +6,7 @@ the player to move found in a search. A page has a list of them, from the start 
 
 from typing import Any, Final
 
+from agents.cells import cell_of, is_by_column
 from agents.records import Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
@@ -16,8 +17,6 @@ Values = dict[str, Any]
 
 MOST_OF_LINE: Final = 20
 """How much of a principal variation is shown."""
-COLUMN_STYLE: Final = "holes"
-"""The style of games whose actions are columns."""
 
 
 def frame_view(game: Game, state: State, move: Values | None = None) -> Values:
@@ -100,19 +99,6 @@ def line_view(game: Game, state: State, actions: tuple[int, ...]) -> list[Values
         )
         game.step(state, action)
     return line
-
-
-def cell_of(game: Game, state: State, action: int) -> int | None:
-    """The cell that an action would fill; None for one that fills none, as a swap."""
-    if action >= game.num_actions() or (is_by_column(game) and action >= game.columns):
-        return None
-    cell = int(game.cell_of(state, action))
-    return cell if cell < game.rows * game.columns else None
-
-
-def is_by_column(game: Game) -> bool:
-    """Whether a player chooses a column, and not a cell."""
-    return game.style == COLUMN_STYLE
 
 
 def choices_view(game: Game, state: State, legal: list[int]) -> Values:
