@@ -150,7 +150,8 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
             if not options or sorted(options) == sorted(positions[0].options):
                 sets[stem] = positions
     if not sets:
-        raise ValueError(f"expected a game with a set of solved positions, got {game} {options}")
+        asked = " ".join((game, *options))
+        raise ValueError(f"expected a game with a set of solved positions, got {asked}")
     return sets
 
 

@@ -1,5 +1,6 @@
 """The command `hexenv render`."""
 
+import errno
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from agents.films import (
 )
 from agents.naming import make_environment
 from agents.records import GameRecord, load_record
+from agents.records.formats import READERS
 from hexenv.render.look import MAX_CELL_SIZE, MIN_CELL_SIZE, THEMES, Look, Theme
 
 ONE_POSITION: Final = (".png", ".svg", ".txt")
@@ -85,6 +87,10 @@ def render(
     """
     with clear_errors():
         check_target(target, ply, force)
+        if Path(record).suffix.lower() in READERS:
+            raise ValueError(
+                f"{record}: expected a record, which hexenv convert makes of this file"
+            )
         found = load_record(record)
         env = environment_of(found, game)
         if Path(target).suffix.lower() == ".html":
@@ -111,7 +117,7 @@ def check_target(target: str, ply: int | None, force: bool) -> None:
     if ply is not None and suffix not in ONE_POSITION:
         raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
     if Path(target).exists() and not force:
-        raise FileExistsError(17, "is there already", target)
+        raise FileExistsError(errno.EEXIST, "is there already (--force replaces it)", target)
 
 
 def environment_of(record: GameRecord, allowed: str | None) -> Any:

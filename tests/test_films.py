@@ -276,6 +276,12 @@ def test_nothing_is_overwritten_unasked(saved, tmp_path):
     assert path.read_text().startswith(" . . .")
 
 
+def test_other_programs_files_are_to_be_converted_first(tmp_path):
+    other = tmp_path / "game.sgf"
+    other.write_text("(;GM[4];B[aa])")
+    assert "which hexenv convert makes of this file" in run(other, "--to", "a.gif", code=2)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -335,3 +335,16 @@ def test_the_command_plays_in_a_window(pygame, monkeypatch):
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 0, result.output
     assert result.stdout == "stopped\nmoves: 5\n"
+
+
+def test_a_window_that_nobody_can_see_is_not_played_in(pygame, monkeypatch):
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    monkeypatch.setattr("pygame.display.get_driver", lambda: "offscreen")
+    monkeypatch.setattr(Window, "_fetch", lambda self: None)
+    session = session_of("tictactoe", agent=Lowest())
+    live = LiveSession(session, window.HELP)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # to open one at all where there is no screen
+    with pytest.raises(OSError, match="expected a screen to open a window on"):
+        window.WindowFace(live).run()
+    monkeypatch.setattr("pygame.display.get_driver", lambda: "dummy")  # as was asked for
+    assert window.WindowFace(live).window.is_seen

@@ -46,8 +46,15 @@ class WindowFace:
         self.picture = Picture(live)
 
     def run(self) -> None:
-        """Show it until the person leaves."""
+        """Show it until the person leaves.
+
+        Raises:
+            OSError: If there is no screen to show it on.
+        """
         try:
+            self.turn()
+            if self.window.is_open and not self.window.is_seen:
+                raise OSError("expected a screen to open a window on, got none")
             while self.window.is_open and not self.live.is_closed:
                 self.turn()
         finally:

@@ -55,7 +55,9 @@ class RecordDirectory:
             ValueError: Naming the first.
         """
         for _, path in self.known():
-            raise ValueError(f"expected a directory without records, got {path} in it")
+            raise ValueError(
+                f"expected a directory without records, got {path} in it (name another)"
+            )
 
     def save(self, number: int, record: GameRecord) -> None:
         """Write the record of a game.

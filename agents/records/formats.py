@@ -140,7 +140,11 @@ def save_games(
         raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
     for found in [*texts, *(record_files(target) if target.is_dir() else ())]:
         if found.exists() and not (force and found in texts):
-            told = "is there already" if found in texts else "would be among the new games"
+            told = (
+                "is there already (force replaces it)"
+                if found in texts
+                else "would be among the new games"
+            )
             raise FileExistsError(errno.EEXIST, told, str(found))
     with ExitStack() as stack:  # all are written before the first takes its place
         for found, text in texts.items():

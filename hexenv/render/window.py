@@ -35,6 +35,10 @@ class Key(NamedTuple):
 Event = Click | Moved | Key
 
 
+IN_MEMORY: Final = ("offscreen", "dummy")
+"""The drivers of SDL that need no screen."""
+
+
 class Window:
     """A window for the frames of one environment.
 
@@ -63,6 +67,17 @@ class Window:
     def is_open(self) -> bool:
         """Whether frames are still shown: nobody has closed the window."""
         return self._is_open
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the window is on a screen, once it is open.
+
+        Without a screen SDL draws into memory. Where the user has asked for that, it counts as one.
+        """
+        display = self._pygame.display
+        if not display.get_init() or display.get_driver() not in IN_MEMORY:
+            return True
+        return display.get_driver() == os.environ.get("SDL_VIDEODRIVER")
 
     def show(self, frame: NDArray[np.uint8]) -> None:
         """Show a frame, and wait until the next one may follow.
