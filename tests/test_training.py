@@ -27,7 +27,7 @@ from hexenv.games import base
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
-from agents.alphahex import training  # noqa: E402
+from agents.alphahex import run_directory, training  # noqa: E402
 from agents.alphahex.configuration import as_dict  # noqa: E402
 from agents.alphahex.configuration import make as configured  # noqa: E402
 from agents.alphahex.duel import duel, elo  # noqa: E402
@@ -653,7 +653,7 @@ def test_a_full_disk_elsewhere_spoils_nothing(tmp_path, unbroken, monkeypatch, w
         elif what == "a network":
             patched.setattr(training, "save_network", full(save_network, 3))
         else:
-            patched.setattr(training, "open", full(open, 3), raising=False)
+            patched.setattr(run_directory, "open", full(open, 3), raising=False)
         with pytest.raises(OSError, match="No space left on device"):
             train(tmp_path, tiny())
     train(tmp_path, tiny())
