@@ -533,6 +533,8 @@ def test_policies_take_threats_but_no_minimax():
         return np.zeros(masks.shape), None
 
     with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
+        PUCTAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
+    with pytest.raises(ValueError, match="expected no implicit_minimax"):
         GumbelAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
     env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8 o8", size=15)  # white has an open three
     agent = PUCTAgent(PolicyAgent(indifferent), 600, threats=True, seed=1)

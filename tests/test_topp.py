@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from agents.alphahex.configuration import NetworkOptions, SearchOptions, as_dict, make
+from agents.alphahex.configuration import GuidedSearchOptions, NetworkOptions, as_dict, make
 from agents.alphahex.topp import (
     check_results,
     chosen_games,
@@ -122,7 +122,7 @@ def test_networks_play_with_a_search_as_well(learnt):
 
 
 def test_the_search_is_that_of_the_run():
-    options = SearchOptions(considered=5, c_scale=0.25, c_visit=1e-05, c=2.0, fpu=-0.5)
+    options = GuidedSearchOptions(considered=5, c_scale=0.25, c_visit=1e-05, c=2.0, fpu=-0.5)
     net = Path("/some where/000005.safetensors")
     made = search_agent(net, "gumbel", 12, options)
     assert made == (
