@@ -95,6 +95,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         ValueError: If an option is out of its range.
     """
 
+    closed = True  # until it is made: Gymnasium may close what `__init__` has refused
+
     def __init__(
         self,
         game: str | Callable[..., BoardEnv],
@@ -139,6 +141,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
         learner_options = cast("LearnerOptions", of_learner)
         self._parts = Parts(self.raw_env, num_envs, opponents, threads, learner_options)
+        self.closed = False
 
     # ---- opponents -------------------------------------------------------------------------------
 
