@@ -60,6 +60,16 @@ def expect_regular(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{path}: expected a file, got a pipe or a device")
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file of text, in UTF-8 and with line ends as they are in the text.
+
+    Raises:
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The object in a JSON file.
 

@@ -23,7 +23,7 @@ from hexenv.games.base import Game, State
 from hexenv.render.animation import animated_svg
 from hexenv.render.ansi import render_text
 from hexenv.render.look import DEFAULT_LOOK, Look
-from hexenv.render.overlay import Overlay, move_numbers, overlay_of_shares, overlay_of_values
+from hexenv.render.overlay import Overlay, numbers_in_game, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import render_svg
 
@@ -51,7 +51,7 @@ class Frames(Protocol):
 
 @dataclass(frozen=True)
 class Film:
-    """All positions of a game, and how they are shown.
+    """All positions of a game, and how they are shown: ``film[ply]`` is a frame.
 
     Args:
         game: The game.
@@ -71,15 +71,10 @@ class Film:
         return len(self.states)
 
     def __getitem__(self, ply: int, /) -> Frame:
-        return self.frame(ply)
-
-    def frame(self, ply: int) -> Frame:
-        """The position after so many plies, ``(height, width, 3)``."""
         return render_rgb(self.game, self.states[ply], look=self.look, **self._shown(ply))
 
-    def frames(self) -> Iterator[Frame]:
-        """All positions."""
-        return map(self.frame, range(len(self)))
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
 
     def svg(self, ply: int) -> str:
         """The position after so many plies as a document."""
@@ -135,8 +130,7 @@ def film_of(
         raise ValueError(f"expected a record with {overlay} of searches to show, got none")
     numbers: list[NDArray[np.int32] | None] = [None] * len(states)
     if numbered:
-        plies = range(len(states))
-        numbers = [move_numbers(game, record.actions[:ply], states[0]) for ply in plies]
+        numbers = list(numbers_in_game(game, states))
     return Film(game, states, overlays, numbers, look)
 
 

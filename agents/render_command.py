@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from agents.doors import clear_errors
-from agents.files import replacing
+from agents.files import write_text
 from agents.films import (
     OVERLAYS,
     SECONDS,
@@ -146,21 +146,11 @@ def write_film(target: str, film: Film, seconds: float, ply: int | None) -> None
         case ".gif":
             write_gif(target, film, seconds)
         case ".mp4":
-            write_mp4(target, film.frames(), seconds)
+            write_mp4(target, film, seconds)
         case ".png":
-            write_image(target, film.frame(len(film) - 1 if ply is None else ply))
+            write_image(target, film[-1 if ply is None else ply])
         case ".svg":
             write_text(target, film.animation(seconds) if ply is None else film.svg(ply))
         case _:
             plies = range(len(film)) if ply is None else [ply]
             write_text(target, "\n".join(film.text(each) for each in plies))
-
-
-def write_text(target: str, text: str) -> None:
-    """Write a file of text in UTF-8.
-
-    Raises:
-        OSError: If it cannot be written; what was there is as it was.
-    """
-    with replacing(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")

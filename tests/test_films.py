@@ -86,7 +86,7 @@ def test_a_gif_has_every_position_once(name, tmp_path):
     path = tmp_path / "game.gif"
     write_gif(path, film, seconds=0.5)
     frames, durations = frames_of_gif(path)
-    check_frames(frames, list(film.frames()), 2)
+    check_frames(frames, list(film), 2)
     assert durations == [500] * len(record.actions) + [1000 * LAST_SECONDS]
 
 
@@ -95,9 +95,9 @@ def test_a_film_has_every_position_once(name, tmp_path):
     film = film_of(RECORDS[name], look=Look("colorblind", 22))
     path = tmp_path / "game.mp4"
     pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
-    write_mp4(path, film.frames(), seconds=0.25)
+    write_mp4(path, film, seconds=0.25)
     about, frames = decoded(path)
-    check_frames(frames, list(film.frames()), 6)
+    check_frames(frames, list(film), 6)
     assert about == {"codec": "h264", "pixels": "yuv420p", "rate": 4}
     assert frames[0].shape[0] % 2 == frames[0].shape[1] % 2 == 0
     data = path.read_bytes()
@@ -107,7 +107,7 @@ def test_a_film_has_every_position_once(name, tmp_path):
 def test_the_colours_of_overlays_are_kept(tmp_path):
     film = film_of(RECORDS["tictactoe"], overlay="values")
     write_gif(tmp_path / "a.gif", film)
-    check_frames(frames_of_gif(tmp_path / "a.gif")[0], list(film.frames()), 1)
+    check_frames(frames_of_gif(tmp_path / "a.gif")[0], list(film), 1)
 
 
 @pytest.mark.parametrize("write", [write_gif, write_mp4])
@@ -154,7 +154,7 @@ def test_a_film_that_ffmpeg_gives_up_is_not_written(script, reason, monkeypatch,
 def test_a_film_says_what_it_needs(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(ImportError, match=r'needs imageio-ffmpeg: pip install "hexenv\[video\]"'):
-        write_mp4(tmp_path / "a.mp4", film_of(RECORDS["tictactoe"]).frames())
+        write_mp4(tmp_path / "a.mp4", film_of(RECORDS["tictactoe"]))
 
 
 # ---- what a film shows ---------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_frames_are_those_of_the_positions(name):
     game = record.rules()
     for ply, state in enumerate(record.states()):
         numbers = move_numbers(game, record.actions[:ply])
-        assert np.array_equal(film.frame(ply), render_rgb(game, state, numbers=numbers))
+        assert np.array_equal(film[ply], render_rgb(game, state, numbers=numbers))
         assert film.svg(ply) == render_svg(game, state, numbers=numbers)
         stones = np.count_nonzero(base.cell_owners(game, state) != base.EMPTY)
         assert np.count_nonzero(numbers) == stones
@@ -182,11 +182,11 @@ def test_a_position_shows_what_its_player_found(overlay):
     numbers[list(getattr(SEARCH, overlay))] = list(getattr(SEARCH, overlay).values())
     make = overlay_of_values if overlay == "values" else overlay_of_shares
     expected = render_rgb(game, state, overlay=make(game, state, numbers))
-    assert np.array_equal(film.frame(1), expected)
+    assert np.array_equal(film[1], expected)
     plain = film_of(record)
-    assert not np.array_equal(film.frame(1), plain.frame(1))
+    assert not np.array_equal(film[1], plain[1])
     for ply in (0, *range(2, len(film))):
-        assert np.array_equal(film.frame(ply), plain.frame(ply))
+        assert np.array_equal(film[ply], plain[ply])
 
 
 def test_a_record_without_searches_has_no_overlay():
@@ -200,7 +200,7 @@ def test_a_game_of_ones_own_is_played_again_in_its_environment():
         film_of(record)
     film = film_of(record, env=tictactoe_v0.env())
     expected = film_of(GameRecord.of("tictactoe", (), (4, 0, 8)))
-    assert np.array_equal(list(film.frames()), list(expected.frames()))
+    assert np.array_equal(list(film), list(expected))
     from pettingzoo.classic.tictactoe import tictactoe
 
     with pytest.raises(ValueError, match="expected an environment of hexenv's to draw, got"):
@@ -230,7 +230,7 @@ def test_the_command_writes_every_format(saved, tmp_path):
         path = tmp_path / f"a.{suffix}"
         assert run(saved, "--to", path, *words).strip() == f"written: {path}"
     assert len(frames_of_gif(tmp_path / "a.gif")[0]) == len(film)
-    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film.frame(len(film) - 1))
+    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film[len(film) - 1])
     assert (tmp_path / "a.svg").read_text() == film.animation()
     ElementTree.parse(tmp_path / "a.svg")
     text = (tmp_path / "a.txt").read_text()
@@ -250,7 +250,7 @@ def test_the_command_writes_one_position(saved, tmp_path):
     film = film_of(RECORDS["tictactoe"])
     for suffix in ("png", "svg", "txt"):
         run(saved, "--to", tmp_path / f"a.{suffix}", "--ply", 2)
-    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film.frame(2))
+    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film[2])
     assert (tmp_path / "a.svg").read_text() == film.svg(2)
     assert (tmp_path / "a.txt").read_text() == film.text(2)
 
@@ -315,7 +315,7 @@ def test_a_game_of_ones_own_is_imported_only_when_named(tmp_path):
 
 
 def test_an_image_has_the_format_of_its_name(tmp_path):
-    frame = film_of(RECORDS["hex"]).frame(2)
+    frame = film_of(RECORDS["hex"])[2]
     write_image(tmp_path / "a.bmp", frame)
     with Image.open(tmp_path / "a.bmp") as image:
         assert image.format == "BMP"
@@ -348,7 +348,7 @@ def test_films_of_pettingzoo(moviepy, tmp_path, mode, ends):
         film.close()
     (path,) = (tmp_path / "films").iterdir()
     about, frames = decoded(path)
-    expected = list(film_of(RECORDS["tictactoe"], look=Look(cell_size=25)).frames())
+    expected = list(film_of(RECORDS["tictactoe"], look=Look(cell_size=25)))
     check_frames(frames[: len(expected)], expected, 6)
     assert len(frames) == len(expected) - 1 + ends
     assert about["pixels"] == "yuv420p"

@@ -376,4 +376,4 @@ def test_games_become_gifs(learnt):
         assert gif.n_frames == len(game["actions"]) + 1
         gif.seek(gif.n_frames - 1)
         shown = np.array(gif.convert("RGB")).astype(int)
-    assert np.abs(shown - film_of(record).frame(-1)).mean() < 4
+    assert np.abs(shown - film_of(record)[-1]).mean() < 4

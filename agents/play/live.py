@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from threading import Thread
 from typing import Final
 
 from agents.agent import ForfeitError
+from agents.background import in_background
 from agents.play.session import Hint, Session
 from agents.play.words import help_text, understand
 
@@ -162,17 +162,3 @@ class LiveSession:
         if self._thought is not None:
             self.message = f"{BUSY}; wait, or quit"
         return self._thought is not None
-
-
-def in_background(function: Callable[[], int]) -> Future[int]:
-    """Call a function in a thread that does not keep the program from ending."""
-    future: Future[int] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(function())
-        except BaseException as error:  # for whoever asks for the result
-            future.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    return future

@@ -8,8 +8,8 @@ from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
 from agents.cells import cell_of, is_by_column, question_of
 from agents.records import GameRecord, Recorder
-from agents.search.foreign import is_over
-from hexenv.games import base, notation
+from agents.search.foreign import is_over, legal_actions
+from hexenv.games import notation
 from hexenv.games.base import Game, State
 
 
@@ -108,13 +108,7 @@ class Session:
     @property
     def legal_actions(self) -> list[int]:
         """The legal actions; none when the session is over."""
-        if self.is_over:
-            return []
-        return [
-            action
-            for action in base.legal_actions(self.game, self.state)
-            if is_legal(self.env, action)
-        ]
+        return [] if self.is_over else legal_actions(self.env).tolist()
 
     @property
     def choices(self) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from agents.files import expect_regular, replacing
+from agents.files import expect_regular, write_text
 from agents.records.record import GameRecord, Search
 
 FORMAT: Final = "hexenv-game"
@@ -51,8 +51,7 @@ def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
         ValueError: If it is no record of such a game; nothing is written.
     """
     record.check()
-    with replacing(path) as temporary:
-        temporary.write_text(as_text(record), encoding="utf-8", newline="\n")
+    write_text(path, as_text(record))
 
 
 def as_text(record: GameRecord) -> str:

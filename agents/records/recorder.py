@@ -120,13 +120,16 @@ class Recorder:
             opening: The actions that had been played before.
         """
         self._seconds = [rounded(seconds) for seconds in result.clock]
-        return self._finish(
-            (*opening, *result.actions),
-            result.first,
-            outcome=result.outcome * (-1 if result.first else 1),
-            reason=reason_of(result),
-            seed=seed,
-        )
+        try:
+            return self._collected(
+                (*opening, *result.actions),
+                result.first,
+                outcome=result.outcome * (-1 if result.first else 1),
+                reason=reason_of(result),
+                seed=seed,
+            )
+        finally:
+            self._searches, self._seconds = [], []
 
     def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
         """The record of a game in an environment of `hexenv` that somebody else has played.
@@ -138,16 +141,12 @@ class Recorder:
             first: Which of the agents plays for player 0.
             **about: `outcome` and `reason` of a game that the rules have not ended, and `seed`.
         """
-        searches, seconds = self._searches.copy(), self._seconds.copy()
-        try:
-            return self._finish(tuple(env.unwrapped.actions), first, **about)
-        finally:
-            self._searches, self._seconds = searches, seconds
+        return self._collected(tuple(env.unwrapped.actions), first, **about)
 
-    def _finish(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
+    def _collected(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
+        """The record of these actions, with what has been noted of the last of them."""
         count = min(len(self._searches), len(actions))
         searches, seconds = self._searches[:count], self._seconds[:count]
-        self._searches, self._seconds = [], []
         opening = len(actions) - count
         return GameRecord.of(
             self._game,

@@ -17,6 +17,7 @@ from agents.match import is_legal, prepare
 from agents.records import GameRecord, Search
 from agents.records.record import fits
 from agents.records.recorder import search_of
+from agents.search.foreign import legal_actions
 from agents.web.choices import Setup
 from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
@@ -193,8 +194,8 @@ class ServedGame:
         }
 
     def _choices(self) -> Values:
-        mask = self._env.infos[self._env.agent_selection]["action_mask"]
-        return choices_view(self.game, self._env.unwrapped.state, mask.nonzero()[0].tolist())
+        legal = legal_actions(self._env).tolist()
+        return choices_view(self.game, self._env.unwrapped.state, legal)
 
     def record(self) -> Callable[[], GameRecord]:
         """What makes a record of the game so far, on any thread: it checks all moves anew."""

@@ -2,16 +2,16 @@
 
 import asyncio
 import secrets
-import threading
 import time
+from asyncio import wrap_future
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
+from agents.background import in_background
 from agents.match import close
 from agents.records import Search
 from agents.web.choices import Setup, start
-from agents.web.game import Answer, Messages, ServedGame, Task
+from agents.web.game import Messages, ServedGame, Task
 from agents.web.protocol import MessageError
 
 MOST_WAITING: Final = 256
@@ -120,39 +120,13 @@ class Table:
 
         try:
             async with self._threads:
-                answer: Answer = await on_thread(lambda: task.run(report))
+                answer = await wrap_future(in_background(lambda: task.run(report)))
             self._tell(self.game.finished(task, answer))
         except Exception as error:  # whatever an agent may raise
             self._tell(self.game.failed(task, error))
         if self._is_closed:
             close([self._agent])
         self._go_on()
-
-
-async def on_thread(work: Callable[[], Any]) -> Any:
-    """What `work` returns, or raises, on a thread that does not keep the program from ending."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[Any] = loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if result.cancelled():
-            return
-        if error is None:
-            result.set_result(value)
-        else:
-            result.set_exception(error)
-
-    def run() -> None:
-        value, error = None, None
-        try:
-            value = work()
-        except BaseException as raised:
-            error = raised
-        with suppress(RuntimeError):  # where the server has ended meanwhile
-            loop.call_soon_threadsafe(settle, value, error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await result
 
 
 class Games:
@@ -195,7 +169,7 @@ class Games:
         async with self._starting:  # a network takes its time, and memory, to load
             self._expect_room()
             try:
-                env, agent = await on_thread(lambda: start(setup, self.extra))
+                env, agent = await wrap_future(in_background(lambda: start(setup, self.extra)))
             except (ValueError, OSError, ImportError) as error:
                 raise MessageError(str(error)) from None
             try:

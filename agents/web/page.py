@@ -1,6 +1,7 @@
 """Pages as one HTML file each: styles, scripts and data are within, and nothing else is loaded.
 
-The sources are in ``static``: `viewer.html` and the scripts before the last belong to both pages.
+The sources are in ``static``: `viewer.html`, `tools.html` and the scripts before the last belong to
+both pages.
 What comes from records is data for the scripts, which put it in the page as text alone.
 """
 
@@ -139,6 +140,7 @@ def _page(
         "policy": html.escape(policy),
         "title": html.escape(title),
         "style": _source("style.css"),
+        "tools": _source("tools.html").rstrip(),
         "viewer": _source("viewer.html"),
         "data": json_for_html(data),
         "script": code,

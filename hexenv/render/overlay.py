@@ -4,7 +4,7 @@ Discs are purple where a number is positive and orange where it is negative, whi
 tell apart, and the stronger the greater the number is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -198,16 +198,37 @@ def move_numbers(
         ``(cells,)``: from 1, and 0 on cells without a stone of these moves.
     """
     state = base.new_state(game) if start is None else base.clone(game, start)
+
+    def states() -> Iterator[State]:
+        yield state
+        for action in actions:
+            game.step(state, action)
+            yield state
+
+    *_, last = numbers_in_game(game, states())
+    return last
+
+
+def numbers_in_game(game: Game, states: Iterable[State]) -> Iterator[NDArray[np.int32]]:
+    """The numbers of the moves, as `move_numbers` has them, in every position of a game.
+
+    Args:
+        game: The game.
+        states: Its positions, the start first.
+
+    Yields:
+        ``(cells,)`` for each of them.
+    """
     numbers = np.zeros(game.rows * game.columns, np.int32)
-    was_empty = base.cell_owners(game, state).reshape(-1) == EMPTY
-    for number, action in enumerate(actions, 1):
-        game.step(state, action)
+    was_empty = np.ones(len(numbers), np.bool_)
+    for number, state in enumerate(states):
         is_empty = base.cell_owners(game, state).reshape(-1) == EMPTY
-        left = numbers[is_empty & ~was_empty]
-        numbers[was_empty & ~is_empty] = left if left.size else number
-        numbers[is_empty] = 0
+        if number > 0:
+            left = numbers[is_empty & ~was_empty]
+            numbers[was_empty & ~is_empty] = left if left.size else number
+            numbers[is_empty] = 0
+        yield numbers.copy()
         was_empty = is_empty
-    return numbers
 
 
 def numbers_of(game: Game, numbers: ArrayLike | None) -> NDArray[np.int64]:
