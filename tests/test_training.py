@@ -211,6 +211,17 @@ def test_a_run_killed_at_random_moments_ends_like_an_unbroken_one(tmp_path, unbr
     assert [line["iteration"] for line in log_of(tmp_path)] == list(range(1, 13))
 
 
+def test_a_run_begun_anew_for_each_iteration_ends_like_an_unbroken_one(tmp_path, unbroken):
+    def break_off(figures):
+        raise InterruptedError
+
+    for _ in range(12):
+        with pytest.raises(InterruptedError):
+            Run(tmp_path, tiny(iterations=12)).run(break_off)
+    assert differences(unbroken(iterations=12), end_of(tmp_path)) == []
+    assert leftovers(tmp_path) == []
+
+
 @pytest.mark.parametrize("interval", [2, 3, 100])
 def test_a_run_with_few_checkpoints_goes_on_from_the_last(tmp_path, unbroken, killer, interval):
     """Its log and its files of later iterations are written anew."""

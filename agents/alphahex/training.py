@@ -150,12 +150,16 @@ class Run:
         }
 
     def save(self) -> None:
-        """Write a checkpoint, and take away what no checkpoint needs any more.
+        """Write a checkpoint, and remove what no checkpoint needs any more.
 
         Raises:
             OSError: If it cannot be written; the run is as it was at the last one.
         """
         save_checkpoint(self._files.file("checkpoints", self.iteration, "pt"), self._contents())
+        self._take_away()
+
+    def _take_away(self) -> None:
+        """Remove the checkpoints before the last two, and the games that those two do not need."""
         for path in self._files.checkpoints()[:-KEPT]:
             path.unlink()
         self._games.drop(int(self._files.checkpoints()[0].stem), self.configuration.keep_games)
@@ -188,7 +192,7 @@ class Run:
         self._games.refill(total)
         self.buffer.uses[:] = uses
         with self._files.alone(self.iteration):  # a mistake is best said at once
-            pass
+            self._take_away()  # what the run was killed before, or the checkpoint does not know of
 
     # ---- running ---------------------------------------------------------------------------------
 
