@@ -646,7 +646,13 @@ AGENTS = {
 }
 
 
-@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(agent, id=name, marks=[pytest.mark.slow] if name == "decisive" else [])
+        for name, agent in AGENTS.items()
+    ],
+)
 @pytest.mark.parametrize("name", ["swap2", "swap"])
 def test_agents_play_openings_to_the_end(agent, name):
     if not JIT and isinstance(agent, NRPA):

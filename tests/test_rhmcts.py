@@ -83,7 +83,7 @@ def clustered(rules, rng, plies, spread=2):
         pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
         pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
         ("uct:threats=on", "gomoku-7x9"),
-        ("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9"),
+        pytest.param("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("uct:threats=on,transpositions=on", "gomoku-7x9", marks=pytest.mark.slow),
     ],
 )
@@ -528,14 +528,20 @@ def test_leaves_that_are_won_by_fours_are_proven():
     assert not {"g8", "k8"} & lost
 
 
-def test_policies_take_threats_but_no_minimax():
-    def indifferent(planes, masks):
-        return np.zeros(masks.shape), None
+def indifferent(planes, masks):
+    """A policy without an opinion."""
+    return np.zeros(masks.shape), None
 
+
+def test_policies_take_no_minimax():
     with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
         PUCTAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
     with pytest.raises(ValueError, match="expected no implicit_minimax"):
         GumbelAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
+
+
+@pytest.mark.slow
+def test_policies_take_threats():
     env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8 o8", size=15)  # white has an open three
     agent = PUCTAgent(PolicyAgent(indifferent), 600, threats=True, seed=1)
     agent.act(env)

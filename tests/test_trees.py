@@ -85,7 +85,15 @@ def positions_of(game, root, tree):
                 waiting.append((child, below, game.to_play(state)))
 
 
-@pytest.mark.parametrize("options", ["uct", "uct:solver=hard", "rave:solver=hard", "uct:fpu=0.5"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "uct",
+        "uct:solver=hard",
+        pytest.param("rave:solver=hard", marks=pytest.mark.slow),
+        "uct:fpu=0.5",
+    ],
+)
 @pytest.mark.parametrize(("board", "moves"), PROVABLE)
 def test_what_a_tree_proves_is_so(board, moves, options):
     separator = "," if ":" in options else ":"

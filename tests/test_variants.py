@@ -50,7 +50,8 @@ SPECS = (
     "distance", "distance:faithful=on", "flat", "transposition",
 )  # fmt: skip
 IN_HEX = ("uct:playout=bridges", "rave:playout=bridges", "uct:playout=bridges+lgr2")
-ROUTES = [(spec, board) for spec in SPECS for board in ("connect4", "hex-3-swap")]
+ROUTES = [(spec, "hex-3-swap") for spec in SPECS]
+ROUTES += [pytest.param(spec, "connect4", marks=pytest.mark.slow) for spec in SPECS]
 ROUTES += [(spec, board) for spec in IN_HEX for board in ("hex-3-swap", "hex-3x5")]
 
 
