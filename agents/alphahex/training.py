@@ -192,7 +192,7 @@ class Run:
         self._games.refill(total)
         self.buffer.uses[:] = uses
         with self._files.alone(self.iteration):  # a mistake is best said at once
-            self._take_away()  # what the run was killed before, or the checkpoint does not know of
+            self._take_away()  # the checkpoint was written before: it lists games that are gone
 
     # ---- running ---------------------------------------------------------------------------------
 
