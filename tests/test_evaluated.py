@@ -1084,10 +1084,7 @@ def test_the_speed_of_a_machine_makes_no_difference_to_batches(monkeypatch):
 
 def test_batches_are_full_against_the_clock_too(monkeypatch):
     clock = Clock(1e-3)
-    for module in (
-        "agents.tree_search",
-        "agents.budget",
-    ):  # when it began, and how long that is ago
+    for module in ("agents.tree_search", "agents.budget"):  # when it began; how long that is ago
         monkeypatch.setattr(f"{module}.time", clock)
     agent = PUCTAgent(counted(sizes := []), seconds=0.02, batch=8, **PLAIN)
     agent.act(started("5", board="connect4"))

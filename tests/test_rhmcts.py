@@ -536,7 +536,9 @@ def indifferent(planes, masks):
 def test_policies_take_no_minimax():
     with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
         PUCTAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
-    with pytest.raises(ValueError, match="expected no implicit_minimax"):
+    with pytest.raises(
+        ValueError, match=r"expected no implicit_minimax \(Gumbel's search has none"
+    ):
         GumbelAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
 
 
