@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Statistics, check_in_play
+from agents.agent import SeededAgent, check_in_play
 from agents.models import (
     Judgement,
     Policy,
@@ -33,7 +33,7 @@ from hexenv.games.base import Game, State
 from hexenv.observation import plane_names
 
 
-class PolicyAgent:
+class PolicyAgent(SeededAgent):
     r"""Plays what a policy says, of the legal actions.
 
     It is an agent, and as well an opponent for many boards at once: ``agent(observations, masks)``
@@ -55,8 +55,6 @@ class PolicyAgent:
         title: What to call it in messages.
     """
 
-    statistics: Statistics | None = None
-
     def __init__(
         self,
         policy: Policy,
@@ -65,11 +63,11 @@ class PolicyAgent:
         planes: tuple[str, ...] | None = None,
         title: str = "policy",
     ) -> None:
+        super().__init__(seed)
         self.temperature = number_within("temperature", temperature)
         self.title = title
         self._policy = policy
         self._planes = planes
-        self._rng = np.random.default_rng(seed)
         self._view: BoardEnv | None = None
         self._shown: BoardEnv | None = None
 
@@ -147,11 +145,6 @@ class PolicyAgent:
         return cls(policy, **options)
 
     # ---- as an agent -----------------------------------------------------------------------------
-
-    def reset(self, seed: int | None = None) -> None:
-        """With a seed, start the random stream anew."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
 
     def see_as(self, env: BoardEnv) -> None:
         """Take it from here on that what it is given is shown as by this environment.

@@ -25,7 +25,7 @@ except ImportError:  # Windows
     fcntl = None
 
 from agents.alphahex.configuration import Configuration, as_dict, make, merged
-from agents.files import read_object, replacing
+from agents.files import read_object, write_text
 
 CHANGEABLE: Final = (
     "iterations",
@@ -66,8 +66,8 @@ class RunDirectory:
 
     def note(self, configuration: Configuration) -> None:
         """Write down what the run does."""
-        with replacing(self.path / "config.json") as temporary:
-            temporary.write_text(json.dumps(as_dict(configuration), indent=1) + "\n")
+        text = json.dumps(as_dict(configuration), indent=1) + "\n"
+        write_text(self.path / "config.json", text)
 
     def file(self, folder: str, iteration: int, suffix: str) -> Path:
         """The path of an iteration's file."""
@@ -147,8 +147,7 @@ class RunDirectory:
         log = self.path / "log.jsonl"
         if log.exists():
             lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-            with replacing(log) as temporary:
-                temporary.write_text("".join(lines[:iteration]), encoding="utf-8")
+            write_text(log, "".join(lines[:iteration]))
 
 
 class Journal:

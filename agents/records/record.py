@@ -98,7 +98,7 @@ class GameRecord:
             ValueError: If the rules do not allow it, or what it says of the game is not so.
         """
         moves = None
-        if ":" not in game:
+        if not is_foreign_name(game):
             rules = rules_of(game, tuple(options))
             end = notation.play(rules, list(actions))
             moves = notation.moves_text(rules, list(actions))
@@ -111,7 +111,7 @@ class GameRecord:
     @property
     def is_foreign(self) -> bool:
         """Whether the game is not of `hexenv`."""
-        return ":" in self.game
+        return is_foreign_name(self.game)
 
     def rules(self) -> Game:
         """The rules of the game.
@@ -247,6 +247,11 @@ def fits(game: Game, state: State, search: Search) -> bool:
     return True
 
 
+def is_foreign_name(game: str) -> bool:
+    """Whether a name is of a function that makes an environment, and not of a game of `hexenv`."""
+    return ":" in game
+
+
 @functools.lru_cache(maxsize=32)
 def rules_of(game: str, options: tuple[str, ...]) -> Game:
     """The rules of a game of `hexenv`.
@@ -258,6 +263,6 @@ def rules_of(game: str, options: tuple[str, ...]) -> Game:
     Raises:
         ValueError: If there is no such game, or it refuses an option.
     """
-    if ":" in game:  # which would be imported
+    if is_foreign_name(game):  # which would be imported
         raise ValueError(f"expected a game of hexenv, got {game!r}")
     return make_environment(game, options).unwrapped.game

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agents.agent import Statistics
 from agents.match import GameResult
-from agents.records.record import GameRecord, Search, fits, rules_of
+from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
 from hexenv.games import base
 
 
@@ -165,7 +165,7 @@ class Recorder:
         """The searches, but for those that some agent has made of another position."""
         if not any(searches):
             return ()
-        if ":" in self._game:
+        if is_foreign_name(self._game):
             return tuple(searches)
         rules = rules_of(self._game, self._options)
         state = base.new_state(rules)

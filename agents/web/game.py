@@ -21,14 +21,7 @@ from agents.search.foreign import legal_actions
 from agents.web.choices import Setup
 from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
-from agents.web.view import (
-    Values,
-    choices_view,
-    frame_view,
-    move_view,
-    result_text,
-    search_view,
-)
+from agents.web.view import Values, choices_view, frame_view, move_view, result_text, search_view
 from hexenv.games import base, notation
 from hexenv.games.openings import is_opening
 

@@ -1,8 +1,7 @@
 """Pages as one HTML file each: styles, scripts and data are within, and nothing else is loaded.
 
 The sources are in ``static``: `viewer.html`, `tools.html` and the scripts before the last belong to
-both pages.
-What comes from records is data for the scripts, which put it in the page as text alone.
+both pages. What comes from records is data for the scripts, which put it in the page as text alone.
 """
 
 import base64
