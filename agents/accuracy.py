@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.intervals import difference_interval, score_interval
 from agents.naming import make_agent, make_environment
 from agents.tournament.processes import end_with_parent
 from hexenv.games.tictactoe import HAS_LINE
@@ -94,42 +95,31 @@ class Accuracy:
         }
 
 
-def interval(found: NDArray[Any], least: float = 0.0, draws: int = 4_000) -> tuple[float, float]:
-    """95 % interval of a mean over positions, each counted with its mean over the seeds.
+def interval(found: NDArray[Any]) -> tuple[float, float]:
+    """95 % interval of a share, by `agents.intervals.score_interval` over positions.
 
-    A bootstrap over positions: runs with other seeds share them, so they are no new evidence of how
-    the agent does on others. Where all are alike, it is as wide as Wilson's for as many positions
-    that are all right, or all wrong.
+    Each position counts with its mean over the seeds: runs with other seeds share the positions, so
+    they are no new evidence of how the agent does on others.
 
     Args:
-        found: ``(seeds, positions)``: from `least` to 1.
-        least: 0 for shares, -1 for differences of shares.
-        draws: How often the positions are resampled.
+        found: ``(seeds, positions)``: from 0 to 1.
     """
-    means = found.mean(axis=0)
-    count = len(means)
-    if means.min() == means.max():
-        side = 1.96**2 / (count + 1.96**2)
-        return max(least, float(means[0]) - side), min(1.0, float(means[0]) + side)
-    rng = np.random.default_rng(0)
-    drawn = np.array([means[rng.integers(0, count, count)].mean() for _ in range(draws)])
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(low), float(high)
+    return score_interval(found.mean(axis=0))
 
 
 def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, float], float]:
     """How much more often one agent keeps the value than another on the same positions.
 
     Returns:
-        The difference of the shares, its 95 % interval (a bootstrap over positions), and McNemar's
-        exact two-sided p for the first seed.
+        The difference of the shares, its 95 % interval over positions (see
+        `agents.intervals.difference_interval`), and McNemar's exact two-sided p for the first seed.
     """
     gain = one.kept.mean(axis=0) - other.kept.mean(axis=0)
     better = int(np.sum(one.kept[0] & ~other.kept[0]))
     worse = int(np.sum(~one.kept[0] & other.kept[0]))
     unequal = better + worse
     tail = sum(comb(unequal, k) for k in range(min(better, worse) + 1)) / 2**unequal
-    return float(gain.mean()), interval(gain[None, :], least=-1.0), min(1.0, 2.0 * tail)
+    return float(gain.mean()), difference_interval(gain), min(1.0, 2.0 * tail)
 
 
 # ---- sets ----------------------------------------------------------------------------------------

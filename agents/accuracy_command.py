@@ -67,7 +67,7 @@ def accuracy(
     moves after which the game is still won, or still drawn; "optimal": of those that win soonest or
     lose latest, where the set knows; "loss": how much a move gives away, in wins and draws (2: a
     win made a loss); "beside the first": the difference, with McNemar's p. The intervals are of
-    95 %, by a bootstrap over positions. --simulations leaves agents as they are that have their
+    95 %, over positions. --simulations leaves agents as they are that have their
     own, or that count none.
     """
     with clear_errors():

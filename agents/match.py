@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from agents.agent import Agent, ForfeitError
-from agents.root import wilson_interval
+from agents.intervals import score_interval
 from agents.search.foreign import ForeignGame, ForeignState, action_mask, is_over
 
 OnMove = Callable[[Any, int, int], None]
@@ -175,7 +175,8 @@ class MatchSummary:
         draws: Games drawn.
         losses: Games lost.
         score: (wins + draws / 2) / games; 0 without a game.
-        interval: 95 % Wilson interval of the score.
+        interval: 95 % interval of the score by `agents.intervals.score_interval`, over pairs of
+            games in which both agents move first once.
         wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
         games_moving_first: How many games that were.
         illegal_moves: Games lost by an illegal action, by agent.
@@ -210,7 +211,8 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
     score = (wins + draws / 2) / count if count else 0.0
-    low, high = wilson_interval(score, count) if count else (0.0, 1.0)
+    points = np.array([(1 + outcome) / 2 for outcome in outcomes])
+    starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
 
     def of_both(value: Callable[[int], float]) -> tuple[Any, Any]:
         return value(0), value(1)
@@ -229,7 +231,9 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         draws=draws,
         losses=losses,
         score=score,
-        interval=(float(low), float(high)),
+        interval=score_interval(
+            np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
+        ),
         wins_moving_first=of_both(wins_moving_first),
         games_moving_first=of_both(lambda n: sum(result.first == n for result in results)),
         illegal_moves=of_both(lambda n: sum(result.illegal == n for result in results)),

@@ -37,6 +37,8 @@ GREY: Final = "#767676"
 """Of lines that are there to compare with."""
 WIDEST_CROSS_TABLE: Final = 12
 """Agents; of more, the figures would not be read."""
+ARROW: Final = 28
+"""Points: how long the arrow is along the open end of an interval."""
 LABEL_WIDTH: Final = 44
 """Characters in a line of a label."""
 
@@ -90,23 +92,20 @@ def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
     axes = figure.subplots()
     lines: dict[str, list[Rating]] = {}
     for rating in ratings:
-        if rating.low is not None:
+        if rating.games:
             lines.setdefault(rating.plays, []).append(rating)
     for number, line in enumerate(lines.values()):
         iterations = [rating.iteration for rating in line]
-        axes.fill_between(
-            iterations,
-            [rating.low for rating in line],
-            [rating.high for rating in line],
-            color=look(number)["color"],
-            alpha=0.15,
-            linewidth=0,
-        )
-        axes.plot(iterations, [rating.elo for rating in line], **look(number))
+        elo = [rating.elo for rating in line]
+        bounds = [(rating.low, rating.high) for rating in line]
+        low, high = zip(*closed(elo, bounds), strict=True)
+        color = look(number)["color"]
+        axes.fill_between(iterations, low, high, color=color, alpha=0.15, linewidth=0)
+        axes.plot(iterations, elo, **look(number))
+        for iteration, value, bound in zip(iterations, elo, bounds, strict=True):
+            add_open_ends(axes, (iteration, value), bound, color, is_vertical=True)
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=1)
-    set_words(
-        axes, title, "iteration", "Elo above the first policy\n(band: 95 % bootstrap interval)"
-    )
+    set_words(axes, title, "iteration", "Elo above the first policy\n(band: 95 % interval)")
     whole_numbers(axes.xaxis)
     add_legend(axes, axes.lines[: len(lines)], list(lines), title="plays by")
     return figure
@@ -201,7 +200,7 @@ def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
                 line.sort(key=lambda each: each.simulations or 0)
                 handles[agent] = _add_accuracy(axes, line, look(number))
         _set_simulations(axes, {each.simulations for each in members if each.simulations})
-    panels[0].set_ylabel("moves that keep the value / %\n(bars, bands: 95 % bootstrap interval)")
+    panels[0].set_ylabel("moves that keep the value / %\n(bars, bands: 95 % interval)")
     add_legend(figure, handles.values(), list(handles), loc="outside lower center", ncols=2)
     return figure
 
@@ -260,7 +259,7 @@ def tournament_plot(standings: Standings) -> Any:
         axes = figure.subplots()
     _add_ratings(axes, agents, labels)
     biased = ", biased by the early stop" if standings.is_biased else ""
-    set_words(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % bootstrap interval{biased})", "")
+    set_words(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % interval{biased})", "")
     return figure
 
 
@@ -271,9 +270,12 @@ def _tournament_title(standings: Standings) -> str:
 
 def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[str]) -> None:
     elo = [agent.elo for agent in agents]
-    intervals = [agent.interval or (agent.elo, agent.elo) for agent in agents]
+    bounds = [agent.interval or (None, None) for agent in agents]
     style = {**look(0), "linestyle": ""}
-    axes.errorbar(elo, range(len(agents)), xerr=error_bars(elo, intervals), capsize=4, **style)
+    bars = error_bars(elo, closed(elo, bounds))
+    axes.errorbar(elo, range(len(agents)), xerr=bars, capsize=4, **style)
+    for row, (value, bound) in enumerate(zip(elo, bounds, strict=True)):
+        add_open_ends(axes, (value, row), bound, style["color"])
     axes.set_yticks(range(len(agents)), labels, parse_math=False)
     axes.set_ylim(*row_limits(agents))
     axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
@@ -358,6 +360,31 @@ def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any)
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set_text(wrapped(label))
         text.set_parse_math(False)
+
+
+def closed(
+    values: Sequence[float], intervals: Iterable[tuple[float | None, float | None]]
+) -> list[tuple[float, float]]:
+    """Intervals whose open ends are at their values."""
+    return [
+        (value if low is None else low, value if high is None else high)
+        for value, (low, high) in zip(values, intervals, strict=True)
+    ]
+
+
+def add_open_ends(
+    axes: Any,
+    point: tuple[float, float],
+    interval: tuple[float | None, float | None],
+    color: Any,
+    is_vertical: bool = False,
+) -> None:
+    """Arrows from a point of the data along the open ends of its interval."""
+    for sign, end in zip((-ARROW, ARROW), interval, strict=True):
+        if end is None:
+            there = (0, sign) if is_vertical else (sign, 0)
+            arrow = {"arrowstyle": "<-", "color": color}
+            axes.annotate("", point, there, textcoords="offset points", arrowprops=arrow)
 
 
 def error_bars(

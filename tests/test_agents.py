@@ -16,8 +16,8 @@ from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_actio
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
+from agents.intervals import score_interval
 from agents.options import DEFAULT_SIMULATIONS
-from agents.root import wilson_interval
 from agents.search.foreign import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
@@ -614,7 +614,7 @@ def test_a_summary_by_hand():
         draws=1,
         losses=2,
         score=0.5,
-        interval=pytest.approx(wilson_interval(0.5, 5)),
+        interval=score_interval([2.0, 0.5, 0.0], [2, 2, 1]),
         wins_moving_first=(1, 1),
         games_moving_first=(3, 2),
         illegal_moves=(1, 1),

@@ -104,7 +104,8 @@ def test_long_labels_are_broken_and_nothing_is_lost():
 
 
 def rating(iteration, plays, elo, low, high):
-    return Rating(iteration, plays, elo, low, high, None, 1, 2, 1, 0, 1, 0.1)
+    games = 0 if low is None and high is None else 2
+    return Rating(iteration, plays, elo, low, high, None, 1, games, 1, 0, 1, 0.1)
 
 
 RATINGS = [
@@ -127,6 +128,21 @@ def test_ratings_are_lines_with_bands():
     assert texts(axes.get_legend().get_texts()) == ["policy", "search"]
     assert axes.get_title() == "$a$ title"
     assert "95 %" in axes.get_ylabel()
+
+
+@needs_matplotlib
+def test_open_ends_of_intervals_are_arrows(table):
+    (axes,) = plots.rating_plot([RATINGS[0], replace(RATINGS[1], high=None)], "t").axes
+    (corners,) = (band.get_paths()[0].vertices for band in axes.collections)
+    assert {tuple(corner) for corner in corners} == {(0, -20), (0, 30), (10, 60), (10, 100)}
+    (arrow,) = axes.texts
+    assert arrow.xy == (10, 100)
+    assert arrow.xyann == (0, plots.ARROW)
+    best, *others = table.agents
+    sure = replace(best, interval=(best.elo - 5, None))
+    axes = plots.tournament_plot(replace(table, agents=(sure, *others))).axes[0]
+    assert (axes.texts[0].xy, axes.texts[0].xyann) == ((best.elo, 0), (plots.ARROW, 0))
+    assert bars_of(axes)[0, :, 0].tolist() == [best.elo - 5, best.elo]
 
 
 LOG = [

@@ -1,21 +1,20 @@
 """Ratings, their intervals, and the sequential test: exact small cases and known laws."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from agents.root import wilson_interval
-from agents.tournament.ratings import (
-    PairScores,
-    bradley_terry,
-    interval,
-    resampled_tables,
-    superiority,
-    tables,
-)
+from agents.tournament.ratings import PairScores, bradley_terry, rate, tables
 from agents.tournament.specification import Sprt
-from agents.tournament.sprt import PAIR_SCORES, expected_score, log_likelihood_ratio, state_of_test
+from agents.tournament.sprt import (
+    PAIR_SCORES,
+    expected_score,
+    log_likelihood_ratio,
+    state_of_test,
+    walds_bounds,
+)
 
 HARDLY_ANY = 1e-7
 """A prior that leaves the likelihood alone."""
@@ -44,18 +43,33 @@ def test_exact_scores_give_the_ratings_back(ratings):
     assert bradley_terry(*points_of(ratings, 10), HARDLY_ANY) == pytest.approx(ratings, abs=1e-2)
 
 
-def test_hunters_algorithm_finds_the_same():
+def test_the_prior_is_firths():
+    """The ratings maximise the likelihood times the root of the determinant of the information."""
     rng = np.random.default_rng(0)
-    games = np.triu(rng.integers(5, 20, (5, 5)), 1)
-    wins = np.triu(rng.random((5, 5)) * games, 1)
-    points = wins + np.tril((games - wins).T, -1)
-    games = games + games.T
-    strength = np.ones(5)
-    for _ in range(5000):  # with the made-up drawn game against strength 1
-        against = games / np.add.outer(strength, strength)
-        strength = (points.sum(axis=1) + 0.5) / (against.sum(axis=1) + 1 / (strength + 1))
-    expected = 400 * np.log10(strength)
-    assert bradley_terry(points, games) == pytest.approx(expected - expected.mean(), abs=1e-6)
+    games = np.triu(rng.integers(2, 9, (4, 4)), 1)
+    wins = np.triu(rng.random((4, 4)) * games, 1)
+    points, games = wins + np.tril((games - wins).T, -1), games + games.T
+
+    def penalised(ratings):
+        apart = np.subtract.outer(ratings, ratings) * math.log(10) / 400
+        expected = 1 / (1 + np.exp(-apart))
+        between = games * expected * (1 - expected)
+        information = np.diag(between.sum(1)) - between
+        return (points * np.log(expected)).sum() + np.linalg.slogdet(information[1:, 1:])[1] / 2
+
+    found = bradley_terry(points, games)
+    for step in (1.0, -1.0):
+        for agent in range(4):
+            beside = found + step * np.eye(4)[agent]
+            assert penalised(beside) < penalised(found)
+
+
+@pytest.mark.parametrize("wins", [0, 3, 10])
+def test_two_agents_with_the_prior_have_half_a_win_each_more(wins):
+    """Jeffreys' prior of one proportion."""
+    found = bradley_terry([[0, wins], [10 - wins, 0]], [[0, 10], [10, 0]])
+    expected = 400 * math.log10((wins + 0.5) / (10.5 - wins))
+    assert found[0] - found[1] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("games", [1, 10, 1000])
@@ -63,9 +77,6 @@ def test_a_clean_sweep_stays_finite(games):
     high, low = bradley_terry([[0, games], [0, 0]], [[0, games], [games, 0]])
     assert math.isfinite(high)
     assert high == pytest.approx(-low)
-    # Where the slope of the likelihood with its prior is 0:
-    lost = games * (1 - expected_score(high - low))
-    assert lost == pytest.approx(expected_score(high) - 0.5, abs=1e-8)
 
 
 def test_more_wins_and_a_weaker_prior_move_ratings_further_apart():
@@ -107,7 +118,16 @@ def test_there_is_always_a_prior(prior):
         bradley_terry(np.zeros((2, 2)), np.zeros((2, 2)), prior)
 
 
-# ---- the bootstrap -------------------------------------------------------------------------------
+def test_groups_that_have_not_met_each_have_mean_0():
+    points = np.zeros((5, 5))
+    points[0, 1] = points[2, 3] = 6
+    points[1, 0] = points[3, 2] = 4
+    found = bradley_terry(points, points + points.T)
+    assert found[:2].sum() == pytest.approx(0, abs=1e-9)
+    assert found.tolist() == pytest.approx([*found[:2], *found[:2], 0], abs=1e-9)
+
+
+# ---- intervals -----------------------------------------------------------------------------------
 
 
 def pairing(*points, agents=(0, 1)):
@@ -120,46 +140,107 @@ def test_tables_of_pairs():
     assert games.tolist() == [[0, 6, 0], [6, 0, 2], [0, 2, 0]]
 
 
-def test_resampling_keeps_the_number_of_games_and_is_reproducible():
-    pairings = [pairing(2, 1, 0, 1.5), pairing(1, 1, agents=(1, 2)), pairing(agents=(0, 2))]
-    points, games = resampled_tables(pairings, 3, 50, seed=3)
-    assert (games == tables(pairings, 3)[1]).all()
-    assert (points + points.transpose(0, 2, 1) == games).all()
-    again, other = (resampled_tables(pairings, 3, 50, seed)[0] for seed in (3, 4))
-    assert (again == points).all()
-    assert (other != points).any()
+def simulated(rng, strengths, pairs, draws=0.0):
+    """The pairings of a round robin of agents with these strengths in Elo."""
+    found = []
+    for i, j in itertools.combinations(range(len(strengths)), 2):
+        score = expected_score(strengths[i] - strengths[j])
+        drawn = 2 * draws * min(score, 1 - score)
+        chance = rng.random((pairs, 2))
+        points = (chance < score - drawn / 2) * 0.5 + (chance < score + drawn / 2) * 0.5
+        found.append(PairScores((i, j), points.sum(1), np.full(pairs, 2.0)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("agents", "pairs", "apart", "draws"),
+    [
+        (2, 50, 200, 0.6),
+        (8, 10, 200, 0.0),
+        (8, 10, 400, 0.6),
+        (8, 50, 100, 0.0),
+        (16, 10, 100, 0.6),
+    ],
+)
+def test_intervals_cover_what_they_say(agents, pairs, apart, draws):
+    """A small form of `tests/benchmarks/intervals.py`."""
+    rng = np.random.default_rng(agents * pairs + apart)
+    strengths = np.arange(agents) * float(apart)
+    truth = strengths - strengths.mean()
+    hits = []
+    for _ in range(1200 // agents):
+        low, high = np.array(
+            [
+                (-np.inf if low is None else low, np.inf if high is None else high)
+                for low, high in rate(simulated(rng, strengths, pairs, draws), agents).intervals
+            ]
+        ).T
+        hits.append((low <= truth) & (truth <= high))
+    assert 0.92 <= np.mean(hits) <= 0.98
+
+
+@pytest.mark.parametrize("draws", [0.0, 0.6])
+def test_the_likelihood_of_superiority_is_calibrated(draws):
+    """Of equal agents it is below 0.025 or above 0.975 once in twenty cases."""
+    rng = np.random.default_rng(5)
+    found = np.concatenate(
+        [
+            rate(simulated(rng, np.zeros(6), 10, draws), 6).superiority[np.triu_indices(6, 1)]
+            for _ in range(150)
+        ]
+    )
+    assert 0.03 <= np.mean((found < 0.025) | (found > 0.975)) <= 0.07
+    assert 0.45 <= np.mean(found < 0.5) <= 0.55
 
 
 @pytest.mark.parametrize("pairs", [1, 5, 20, 100])
-def test_a_clean_sweep_has_an_interval_like_wilsons(pairs):
-    points, games = resampled_tables([pairing(*[2] * pairs)], 2, 4000, seed=0)
-    low, high = interval(points[:, 0, 1] / games[:, 0, 1], 1.0)
-    assert high == 1
-    assert low == pytest.approx(wilson_interval(1.0, pairs)[0], abs=0.05 if pairs > 1 else 0.3)
+def test_who_won_all_has_no_upper_end_and_who_lost_all_no_lower(pairs):
+    found = rate([pairing(*[2] * pairs), pairing(*[2, 0] * pairs, agents=(1, 2))], 3)
+    (low, high), (_, _), _ = found.intervals
+    assert low < found.elo[0]
+    assert high is None
+    assert all(end is not None for end in (*found.intervals[1], *found.intervals[2]))
+    assert found.separated
+    (_, high), (low, _) = rate([pairing(*[2] * pairs)], 2).intervals
+    assert (high, low) == (None, None)
+
+
+def test_two_groups_of_which_one_scored_nothing_are_separated():
+    inside = [pairing(2, 0), pairing(2, 0, agents=(2, 3))]
+    between = [pairing(2, 2, agents=(i, j)) for i in (0, 1) for j in (2, 3)]
+    found = rate([*inside, *between], 4)
+    assert found.separated
+    assert all(
+        low < elo < high for (low, high), elo in zip(found.intervals, found.elo, strict=True)
+    )
+    assert not rate([*inside, *between[:-1], pairing(2, 1.5, agents=(1, 3))], 4).separated
+
+
+def test_agents_without_games_and_groups_that_have_not_met_are_as_likely_better():
+    found = rate([pairing(2, 2, 1), pairing(2, 0, agents=(2, 3))], 5)
+    assert found.superiority[0, 1] > 0.8
+    assert found.superiority[0, 2:].tolist() == [0.5] * 3
+    assert found.superiority[4].tolist() == [0.5] * 5
+    assert found.elo[4] == pytest.approx(0, abs=1e-9)
+    assert not rate([], 3).separated
+
+
+def width(*points):
+    (low, high), _ = rate([pairing(*points)], 2).intervals
+    return high - low
 
 
 def test_the_interval_is_that_of_pairs_not_games():
     """Pairs in which each side wins once vary not at all; half of them swept vary most."""
-    widths = []
-    for points in ([1] * 50, [2, 0] * 25):
-        scored, played = resampled_tables([pairing(*points)], 2, 2000, seed=0)
-        low, high = interval(scored[:, 0, 1] / played[:, 0, 1], 0.5)
-        assert low < 0.5 < high
-        widths.append(high - low)
-    assert widths[1] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 50), rel=0.1)
-    assert widths[0] < widths[1] / 3
+    independent = [0, 1, 1, 2] * 25
+    assert width(*[2, 0] * 50) > 1.3 * width(*independent) > 1.3 * 1.3 * width(*[1] * 100)
 
 
-def test_an_interval_contains_its_middle():
-    low, high = interval([[1.0, 5.0], [2.0, 6.0]], np.array([9.0, 5.5]))
-    assert low.tolist() == pytest.approx([1.025, 5.025])
-    assert high.tolist() == pytest.approx([9.0, 5.975])
-
-
-def test_superiority():
-    found = superiority([[1, 0, 0], [2, 3, 0], [2, 1, 1], [5, 4, 3]])
-    assert found[0].tolist() == [0.5, 0.75, 1]
-    assert (found + found.T == 1).all()
+def test_superiority_of_both_sides_adds_up_to_1():
+    rng = np.random.default_rng(2)
+    found = rate(simulated(rng, np.arange(5) * 80.0, 10), 5).superiority
+    assert found + found.T == pytest.approx(np.ones((5, 5)))
+    assert found[4, 0] > 0.975
 
 
 # ---- the sequential test -------------------------------------------------------------------------
@@ -207,15 +288,29 @@ def test_in_a_long_match_it_is_nearly_the_normal_ratio(counts):
     assert log_likelihood_ratio(counts, 0, 10) == pytest.approx(normal, rel=0.05, abs=0.01)
 
 
-def test_errors_are_as_rare_as_promised():
-    """Matches of equal agents accept elo1 in about alpha of all cases, and most are decided."""
+@pytest.mark.parametrize("draws", [0.0, 0.6])
+@pytest.mark.parametrize("true", ["elo0", "elo1"])
+def test_errors_are_as_rare_as_promised(draws, true):
+    """The wrong strength is accepted in about alpha, or beta, of all matches."""
     rng = np.random.default_rng(5)
     sprt = Sprt(0, 100, alpha=0.1, beta=0.1)
-    accepted = []
-    for _ in range(100):
-        places = rng.choice([0, 2, 4], 150, p=[0.25, 0.5, 0.25])
-        counts = (np.bincount(places[:n], minlength=5) for n in range(4, 151, 4))
-        states = (state_of_test(sprt, count) for count in counts)
-        accepted.append(next((s.accepted for s in states if s.accepted is not None), None))
-    assert accepted.count("elo1") <= 18
-    assert accepted.count("elo0") >= 75
+    counts = np.zeros((400, 5))
+    accepted = np.zeros(400, int)
+    score = expected_score(getattr(sprt, true))
+    drawn = 2 * draws * min(score, 1 - score)
+    lower, upper = walds_bounds(sprt)
+    for _ in range(250):
+        chance = rng.random((400, 2))
+        places = ((chance < score - drawn / 2) * 1 + (chance < score + drawn / 2)).sum(1)
+        counts[np.arange(400), places] += accepted == 0
+        ratio = log_likelihood_ratio(counts, sprt.elo0, sprt.elo1)
+        accepted = np.where(accepted == 0, (ratio >= upper) * 1 - (ratio <= lower), accepted)
+    wrong = 1 if true == "elo0" else -1
+    assert np.mean(accepted == wrong) <= 0.13
+    assert np.mean(accepted == 0) < 0.01
+
+
+def test_many_ratios_at_once():
+    counts = np.array([[3, 10, 40, 17, 5], [0, 0, 0, 0, 0], [1, 0, 0, 0, 9]])
+    found = log_likelihood_ratio(counts, 0, 30)
+    assert found == pytest.approx([float(log_likelihood_ratio(row, 0, 30)) for row in counts])

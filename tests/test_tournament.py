@@ -846,10 +846,22 @@ def test_json_csv_and_remarks(tmp_path):
     assert [row["agent"] for row in rows] == [agent["agent"] for agent in found["agents"]]
     for row, agent in zip(rows, found["agents"], strict=True):
         assert float(row["elo"]) == agent["elo"]
-        assert [float(row["low"]), float(row["high"])] == agent["interval"]
-        assert agent["interval"][0] <= agent["elo"] <= agent["interval"][1]
+        ends = [float(row[end]) if row[end] else None for end in ("low", "high")]
+        assert ends == agent["interval"]
     output = run(*arguments, "--pairs", 3).stdout
     assert "4 repeated games are counted once (2 different ones" in output
+
+
+def test_an_agent_that_won_all_has_an_open_interval():
+    arguments = ("tictactoe", "competitors.Illegal", "random", "--pairs", 4)
+    best, worst = json.loads(run(*arguments, "--json").stdout)["agents"]
+    (low, above), (below, high) = best["interval"], worst["interval"]
+    assert (above, below) == (None, None)
+    assert low == pytest.approx(-high)
+    output = run(*arguments).stdout
+    assert f"over {low:.0f} " in output
+    assert f"under {high:.0f} " in output
+    assert "the prior of the ratings says" in output
 
 
 def test_a_failure_and_a_stopped_test_are_told():

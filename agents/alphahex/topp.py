@@ -63,9 +63,9 @@ class Rating:
         iteration: See `Participant`.
         plays: See `Participant`.
         elo: Its rating; that of the first policy is 0.
-        low: Lower end of its 95 % bootstrap interval, which says how sure the rating is beside the
-            mean of all, as in every tournament here; None without a game.
-        high: Upper end.
+        low: Lower end of its 95 % interval, which says how sure the rating is beside the mean of
+            all, as in every tournament here; None without a game, and if it lost all its games.
+        high: Upper end; None without a game, and if it won all its games.
         better: Likelihood that it is better than the network before it, which plays likewise; None
             for the first, and without a game.
         points: A win counts 1, a draw 1/2.

@@ -26,6 +26,7 @@ from agents.models import library
 from agents.plots import check_plot, game_text, rating_plot, write_plot
 from agents.tournament.command import play_missing
 from agents.tournament.game_records import plain_record
+from agents.tournament.report import interval_text
 
 
 @click.command()
@@ -170,7 +171,7 @@ def ratings_table(rows: list[Rating]) -> Table:
             str(rating.iteration),
             rating.plays,
             f"{rating.elo:.0f}" if rating.games else "-",
-            "-" if rating.low is None else f"{rating.low:.0f} to {rating.high:.0f}",
+            interval_text((rating.low, rating.high)) if rating.games else "-",
             "" if rating.better is None else f"{100 * rating.better:.0f} %",
             f"{rating.points:g}/{rating.games}",
             f"{rating.wins}/{rating.draws}/{rating.losses}",

@@ -49,11 +49,10 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
         after = standings.agents[place + 1 :]
         if after and agent.games and after[0].games:
             los = f"{100 * standings.superiority[order[place]][order[place + 1]]:.0f} %"
-        low, high = agent.interval or (0.0, 0.0)
         table.add_row(
             names[agent.agent],
             f"{agent.elo:.0f}" if agent.interval else "-",
-            f"{low:.0f} to {high:.0f}" if agent.interval else "-",
+            interval_text(agent.interval) if agent.interval else "-",
             los,
             f"{agent.points:g}/{agent.games}",
             str(agent.wins),
@@ -63,6 +62,14 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
             f"{1000 * agent.seconds_per_move:.2f}",
         )
     return table
+
+
+def interval_text(interval: tuple[float | None, float | None]) -> str:
+    """An interval of ratings, such as ``-20 to 35``, or ``over 158`` where one end is open."""
+    low, high = interval
+    if low is None or high is None:
+        return f"under {high:.0f}" if low is None else f"over {low:.0f}"
+    return f"{low:.0f} to {high:.0f}"
 
 
 def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
@@ -93,6 +100,11 @@ def remarks(standings: Standings) -> list[str]:
         )
     if standings.is_biased:
         found.append("the match was stopped by its test: score, Elo and intervals are biased")
+    if standings.separated:
+        found.append(
+            "some agents scored no point against the others: how far the two groups are apart, and "
+            "so where the mean of all is, the prior of the ratings says and not the games"
+        )
     if standings.beyond_stop:
         found.append(f"{standings.beyond_stop} games played after the decision are not counted")
     for pairing in standings.pairings:

@@ -13,6 +13,9 @@ from agents.tournament.specification import Sprt
 PAIR_SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """What an agent can score in a pair of games, as a share of it."""
 
+BISECTIONS: Final = 60
+"""Enough for the last bit of a float64."""
+
 LEAST_COUNT: Final = 1e-3
 """What a score counts that has not been seen, so that no likelihood is 0."""
 
@@ -39,7 +42,9 @@ def expected_score(elo: float) -> float:
     return 1 / (1 + 10 ** (-elo / 400))
 
 
-def log_likelihood_ratio(counts: Sequence[int] | NDArray[Any], elo0: float, elo1: float) -> float:
+def log_likelihood_ratio(
+    counts: Sequence[int] | NDArray[Any], elo0: float, elo1: float
+) -> NDArray[np.float64]:
     """Generalised log-likelihood ratio of two strengths, from the scores of pairs of games.
 
     The pairs are taken as draws from an unknown distribution over the five scores; under each
@@ -49,17 +54,19 @@ def log_likelihood_ratio(counts: Sequence[int] | NDArray[Any], elo0: float, elo1
     clean sweep, where the variance is 0.
 
     Args:
-        counts: How many pairs had each of `PAIR_SCORES`.
+        counts: ``(..., 5)``: how many pairs had each of `PAIR_SCORES`.
         elo0: The lower strength.
         elo1: The higher.
+
+    Returns:
+        ``(...)``; 0 without a pair.
     """
-    seen = np.asarray(counts, np.float64)
-    if seen.sum() == 0:
-        return 0.0
-    seen = np.maximum(seen, LEAST_COUNT)
-    share = seen / seen.sum()
+    played = np.asarray(counts, np.float64)
+    seen = np.maximum(played, LEAST_COUNT)
+    share = seen / seen.sum(-1, keepdims=True)
     likely = [_most_likely(share, expected_score(elo)) for elo in (elo0, elo1)]
-    return float(seen.sum() * (share * np.log(likely[1] / likely[0])).sum())
+    found = (seen * np.log(likely[1] / likely[0])).sum(-1)
+    return np.where(played.sum(-1) > 0, found, 0.0)
 
 
 def _most_likely(share: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
@@ -68,20 +75,23 @@ def _most_likely(share: NDArray[np.float64], mean: float) -> NDArray[np.float64]
     By Lagrange it is ``share / (1 + x (score - mean))``, with the x at which its mean is right.
     """
     away = PAIR_SCORES - mean
-    low, high = -1 / away[-1], -1 / away[0]
-    for _ in range(100):
+    rows = (*share.shape[:-1], 1)
+    low, high = np.full(rows, -1 / away[-1]), np.full(rows, -1 / away[0])
+    for _ in range(BISECTIONS):
         x = (low + high) / 2
-        if (share * away / (1 + x * away)).sum() > 0:
-            low = x
-        else:
-            high = x
+        is_low = (share * away / (1 + x * away)).sum(-1, keepdims=True) > 0
+        low, high = np.where(is_low, x, low), np.where(is_low, high, x)
     return share / (1 + (low + high) / 2 * away)
+
+
+def walds_bounds(sprt: Sprt) -> tuple[float, float]:
+    """The log-likelihood ratios at and beyond which `elo0`, and `elo1`, are accepted."""
+    return math.log(sprt.beta / (1 - sprt.alpha)), math.log((1 - sprt.beta) / sprt.alpha)
 
 
 def state_of_test(sprt: Sprt, counts: Sequence[int] | NDArray[Any]) -> SprtState:
     """What a test says to how many pairs of games had each of `PAIR_SCORES`."""
-    llr = log_likelihood_ratio(counts, sprt.elo0, sprt.elo1)
-    lower = math.log(sprt.beta / (1 - sprt.alpha))
-    upper = math.log((1 - sprt.beta) / sprt.alpha)
+    llr = float(log_likelihood_ratio(counts, sprt.elo0, sprt.elo1))
+    lower, upper = walds_bounds(sprt)
     accepted = "elo1" if llr >= upper else "elo0" if llr <= lower else None
     return SprtState(int(np.sum(counts)), llr, (lower, upper), accepted)

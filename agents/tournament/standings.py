@@ -2,28 +2,15 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from agents.intervals import score_interval
 from agents.tournament.games import FailedGame, PlayedGame, Result
-from agents.tournament.ratings import (
-    Floats,
-    PairScores,
-    bradley_terry,
-    interval,
-    resampled_tables,
-    superiority,
-    tables,
-)
-from agents.tournament.schedule import stream_seed
+from agents.tournament.ratings import PairScores, Ratings, rate, tables
 from agents.tournament.specification import Sprt, Tournament
 from agents.tournament.sprt import PAIR_SCORES, SprtState, state_of_test
-
-SAMPLES: Final = 1000
-"""How often the pairs of games are resampled."""
-OF_SAMPLES: Final = 3
-"""The random stream of that; see `agents.tournament.schedule`."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +20,9 @@ class AgentStanding:
     Attributes:
         agent: Its label.
         elo: Its rating by `agents.tournament.ratings.bradley_terry`; the mean of all is 0.
-        interval: 95 % bootstrap interval of `elo`; None without a game.
+        interval: 95 % interval of `elo` (see `agents.tournament.ratings.rate`). Its upper end is
+            None if the agent won all its games, its lower end if it lost all: the games set no
+            bound there. None without a game.
         points: A win counts 1, a draw 1/2.
         games: Games counted, as `wins`, `draws` and `losses`.
         wins: Games won.
@@ -46,7 +35,7 @@ class AgentStanding:
 
     agent: str
     elo: float
-    interval: tuple[float, float] | None
+    interval: tuple[float | None, float | None] | None
     points: float
     games: int
     wins: int
@@ -68,7 +57,8 @@ class PairingStanding:
         draws: Games drawn.
         losses: Of the first.
         score: Points for a game, 0 to 1; None without a game.
-        interval: 95 % bootstrap interval of `score`, over pairs of games.
+        interval: 95 % interval of `score` over pairs of games, by
+            `agents.intervals.score_interval`.
         first_side_wins: Games won by whoever played the environment's first side.
         distinct: How many different games there were.
         repeated: Games not counted, as two deterministic agents had played them before.
@@ -106,6 +96,8 @@ class Standings:
         is_biased: Whether the intervals are those of a match that a test has stopped: they then
             favour whom the test favours.
         forfeited: Games lost by a forfeit, by whom and why; they count.
+        separated: Whether there are two groups of agents, of which one scored no point against the
+            other: how far apart the two are, the games do not say.
     """
 
     tournament: dict[str, Any]
@@ -122,6 +114,7 @@ class Standings:
     sprt: SprtState | None
     is_biased: bool
     forfeited: tuple[dict[str, Any], ...] = ()
+    separated: bool = False
 
     def as_json(self, measured: bool = True) -> dict[str, Any]:
         """As what JSON knows.
@@ -248,25 +241,22 @@ def standings(
     pairings = [pair_scores(tournament, number, counted) for number in _numbers(tournament)]
     size = len(tournament.entrants)
     points, played = tables(pairings, size)
-    seed = stream_seed(tournament.seed, OF_SAMPLES)
-    resampled = resampled_tables(pairings, size, SAMPLES, seed)
-    ratings = bradley_terry(points, played)
-    drawn = bradley_terry(*resampled)
+    ratings = rate(pairings, size)
     return Standings(
         tournament=tournament.description(),
         played=len(within),
         wanted=tournament.games,
-        agents=_agents(tournament, counted, ratings, drawn),
+        agents=_agents(tournament, counted, ratings),
         pairings=tuple(
-            _pairing(tournament, number, within, repeated, resampled)
-            for number in _numbers(tournament)
+            _pairing(tournament, scores, number, within, repeated)
+            for number, scores in enumerate(pairings)
         ),
         labels=tournament.labels,
         cross_table=tuple(
             tuple(float(points[i, j]) if played[i, j] else None for j in range(size))
             for i in range(size)
         ),
-        superiority=tuple(tuple(map(float, row)) for row in superiority(drawn)),
+        superiority=tuple(tuple(map(float, row)) for row in ratings.superiority),
         failed=tuple(_failure(tournament, result) for result in failed if result.game.pair < pairs),
         repeated=len(repeated),
         beyond_stop=len(games) - len(within),
@@ -277,6 +267,7 @@ def standings(
             for game in counted
             if game.forfeited_by is not None
         ),
+        separated=ratings.separated,
     )
 
 
@@ -312,9 +303,8 @@ def pair_scores(tournament: Tournament, pairing: int, games: Iterable[PlayedGame
 
 
 def _agents(
-    tournament: Tournament, games: Sequence[PlayedGame], ratings: Floats, drawn: Floats
+    tournament: Tournament, games: Sequence[PlayedGame], ratings: Ratings
 ) -> tuple[AgentStanding, ...]:
-    low, high = interval(drawn, ratings)
     found: list[AgentStanding] = []
     for number, label in enumerate(tournament.labels):
         those = [game for game in games if number in game.game.agents]
@@ -325,8 +315,8 @@ def _agents(
         found.append(
             AgentStanding(
                 agent=label,
-                elo=float(ratings[number]),
-                interval=(float(low[number]), float(high[number])) if outcomes else None,
+                elo=float(ratings.elo[number]),
+                interval=ratings.intervals[number] if outcomes else None,
                 points=outcomes.count(1) + outcomes.count(0) / 2,
                 games=len(outcomes),
                 wins=outcomes.count(1),
@@ -342,28 +332,23 @@ def _agents(
 
 def _pairing(
     tournament: Tournament,
+    scores: PairScores,
     number: int,
     games: Sequence[PlayedGame],
     repeated: set[int],
-    resampled: tuple[Floats, Floats],
 ) -> PairingStanding:
     i, j = tournament.pairings[number]
     all_of_them = [game for game in games if game.game.pairing == number]
     mine = [game for game in all_of_them if game.game.number not in repeated]
     outcomes = [game.outcome for game in mine]
-    score = sum(1 + outcome for outcome in outcomes) / 2 / len(mine) if mine else None
-    low, high = 0.0, 1.0
-    if score is not None:
-        points, played = (table[:, i, j] for table in resampled)
-        low, high = map(float, interval(points / np.maximum(played, 1), score))
     return PairingStanding(
         agents=(tournament.labels[i], tournament.labels[j]),
         games=len(mine),
         wins=outcomes.count(1),
         draws=outcomes.count(0),
         losses=outcomes.count(-1),
-        score=score,
-        interval=(low, high),
+        score=float(scores.points.sum() / scores.games.sum()) if mine else None,
+        interval=score_interval(scores.points, scores.games),
         first_side_wins=sum(game.outcome == (1 if game.game.first == 0 else -1) for game in mine),
         distinct=len({(game.game.first, game.actions) for game in all_of_them}),
         repeated=len(all_of_them) - len(mine),

@@ -17,6 +17,7 @@ import numpy as np
 import pyspiel
 
 from agents import UCT
+from agents.intervals import score_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0
 from hexenv.games import base, notation
 
@@ -78,14 +79,6 @@ def play(task: tuple[str, int, int, bool, float]) -> dict[str, Any]:
     }
 
 
-def pair_interval(scores: np.ndarray, draws: int = 10_000) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean score, over pairs of games."""
-    rng = np.random.default_rng(0)
-    means = scores[rng.integers(0, len(scores), (draws, len(scores)))].mean(axis=1)
-    low, high = np.quantile(means, (0.025, 0.975))
-    return float(low), float(high)
-
-
 def main() -> None:
     """Play, go on where the file of results stops, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -117,14 +110,14 @@ def main() -> None:
             rows = [row for row in done if (row["game"], row["solve"]) == (name, solve)]
             pairs = sorted({row["pair"] for row in rows})
             by_pair = np.array(
-                [np.mean([(r["outcome"] + 1) / 2 for r in rows if r["pair"] == p]) for p in pairs]
+                [sum((r["outcome"] + 1) / 2 for r in rows if r["pair"] == p) for p in pairs]
             )
-            low, high = pair_interval(by_pair)
+            low, high = score_interval(by_pair, 2)
             used = np.mean([[t or 0.0 for t in row["seconds"]] for row in rows], axis=0)
             distinct = len({row["moves"] for row in rows})
             print(
                 f"{name:9} solve {'on ' if solve else 'off'} {len(rows):4} games ({distinct} "
-                f"distinct): score {by_pair.mean():.3f} ({low:.3f}-{high:.3f}); "
+                f"distinct): score {by_pair.mean() / 2:.3f} ({low:.3f}-{high:.3f}); "
                 f"ms a move: ours {1000 * used[0]:.0f}, theirs {1000 * used[1]:.0f}"
             )
 
