@@ -79,7 +79,10 @@ class Accuracy:
     simulations: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The shares, with intervals, as a dictionary of what JSON knows."""
+        """The shares, with intervals, as a dictionary of what JSON knows.
+
+        ``kept_by_position`` has for each position with how many seeds the value was kept.
+        """
         return {
             "agent": self.agent,
             "set": self.name,
@@ -92,6 +95,7 @@ class Accuracy:
             "optimal_interval": interval(self.optimal),
             "loss": float(self.loss.mean()),
             "seconds_per_move": self.seconds,
+            "kept_by_position": self.kept.sum(axis=0).tolist(),
         }
 
 

@@ -114,11 +114,13 @@ def _counts(text: str) -> list[int]:
 
 
 def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a table: each interval as two numbers."""
+    """The row of a table: each interval as two numbers, and no list."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
-        is_interval = isinstance(value, tuple)
-        flat |= {f"{key}_low": value[0], f"{key}_high": value[1]} if is_interval else {key: value}
+        if isinstance(value, tuple):
+            flat |= {f"{key}_low": value[0], f"{key}_high": value[1]}
+        elif not isinstance(value, list):
+            flat[key] = value
     return flat
 
 

@@ -18,6 +18,7 @@ from PIL import Image
 from agents.files import replacing
 from agents.records.record import GameRecord, Search
 from hexenv.aec import BoardEnv
+from hexenv.extras import how_to_install
 from hexenv.games import base
 from hexenv.games.base import Game, State
 from hexenv.render.animation import animated_svg
@@ -265,4 +266,4 @@ def _ffmpeg() -> str:
         library: Any = importlib.import_module("imageio_ffmpeg")
         return library.get_ffmpeg_exe()
     except (ImportError, RuntimeError) as error:
-        raise ImportError('MP4 needs imageio-ffmpeg: pip install "hexenv[video]"') from error
+        raise ImportError(f"MP4 needs imageio-ffmpeg: {how_to_install('video')}") from error

@@ -3,29 +3,18 @@
 import io
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.extras import library
+
 Judgement = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
 Policy = Callable[[NDArray[Any], NDArray[np.int8]], Judgement]
 """Called with planes ``(N, rows, columns, K)`` and masks ``(N, num_actions)``."""
-
-
-def library(module: str, extra: str) -> Any:
-    """A module of a library that an extra brings.
-
-    Raises:
-        ImportError: Saying what to install, if it is missing.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(f'expected {module} (pip install "hexenv[{extra}]"): {error}') from error
 
 
 class PolicyError(ValueError):

@@ -5,8 +5,8 @@ PyTorch is imported when a network is loaded (extra ``train``).
 
 from typing import Any
 
-from agents.models import library
 from agents.policy import PolicyAgent
+from hexenv.extras import library
 
 
 def network_policy(net: str, temperature: float, seed: int | None, title: str) -> Any:

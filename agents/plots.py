@@ -21,9 +21,9 @@ from typing import Any, Final
 from agents.accuracy import Accuracy, interval, without_simulations
 from agents.alphahex.topp import Rating
 from agents.files import expect_writable, replacing
-from agents.models import library
 from agents.tournament.report import short_names
 from agents.tournament.standings import AgentStanding, Standings
+from hexenv.extras import library
 
 FORMATS: Final = (".png", ".svg", ".pdf")
 """Of the files, by the end of their names."""

@@ -207,6 +207,8 @@ def test_the_command_prints_json(tmp_path):
         low, high = row["kept_interval"]
         assert low <= row["kept"] <= high
         assert row["loss"] == pytest.approx(2 * (1 - row["kept"]))
+        assert np.sum(row["kept_by_position"]) == pytest.approx(row["kept"] * 20 * 2)
+        assert len(row["kept_by_position"]) == 20
     assert len(table.read_text().splitlines()) == 3
 
 

@@ -9,11 +9,15 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
+import tomllib
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+
+from hexenv import extras
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "pages"
@@ -180,17 +184,79 @@ def test_what_is_not_run_is_still_there():
         assert text in everything, text
 
 
+def the_benchmark(name):
+    """A benchmark's script, as a module."""
+    spec = spec_from_file_location(name, ROOT / "tests" / "benchmarks" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SPEED = the_benchmark("speed")
+
+
+def rows_of(path):
+    """The rows of the tables of a file that name a board of `SPEED`."""
+    titles = "|".join(board.title for board in SPEED.BOARDS)
+    return re.findall(rf"^\| (?:{titles}) \|.+\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_the_readme_quotes_the_benchmarks():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    measured = "\n".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "benchmarks").glob("*.md")
-    )
-    rows = re.findall(r"^\| (?!UCT|---)(.+) \|$", readme, re.MULTILINE)
-    assert len(rows) == 3
-    for row in rows:
-        board, speed, score = row.split(" | ")
-        assert re.search(rf"^\| {board} \| {speed.split()[0]} \|", measured, re.MULTILINE), row
-        assert re.search(rf"^\| {board} \| off \| .* \| {re.escape(score)} \|", measured, re.M), row
+    measured = rows_of(ROOT / "tests" / "benchmarks" / "SPEED.md")[: len(SPEED.BOARDS)]
+    assert rows_of(ROOT / "README.md") == [SPEED.readme_row(row) for row in measured]
+
+
+def test_the_speed_of_a_call_is_measured_beside_the_kernels():
+    pytest.importorskip("pyspiel", reason="the extra test is not installed")
+    found = SPEED.search_figures(SPEED.BOARDS[-1], rounds=2, limit=None, simulations=20)
+    assert found.limit is None
+    for rates in (found.call, found.kernel, found.openspiel):
+        assert rates.shape == (2,)
+        assert (rates > 0).all()
+
+
+def test_a_row_of_speeds_has_the_call_first():
+    figures = SPEED.SearchFigures(*(np.array(each) for each in ([3, 5], [8, 16], [2, 2], [10, 10])))
+    row = SPEED.speed_row(SPEED.BOARDS[-1], figures)
+    assert row == "| TicTacToe | 2.0x | 1.5-2.5 | 40 % | 6.0x | 4.0-8.0 | 120 % |"
+    assert SPEED.readme_row(row) == "| TicTacToe | 2.0x | 6.0x | not played |"
+    shares = SPEED.speed_row(SPEED.BOARDS[-1], figures._replace(limit=None)).split("|")
+    assert not shares[4].strip()
+
+
+# ---- what can be installed -----------------------------------------------------------------------
+
+
+def texts():
+    """What the project says, to users and in its code: the text of every file, by its path."""
+    files = [
+        *ROOT.glob("*.md"),
+        *(path for folder in ("agents", "docs", "examples", "hexenv", "tests")
+          for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", ".js", ".html")),
+    ]  # fmt: skip
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+
+
+def test_nothing_is_installed_by_a_name_that_is_not_published():
+    by_name = r"""pip install(?: -\S+)* ["']?hexenv\b"""
+    assert {path for path, text in texts().items() if re.search(by_name, text)} == set()
+
+
+def test_extras_that_are_named_exist():
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {}
+    for path, text in texts().items():
+        for several in re.findall(r"""pip install[^\n]* ["']?\.\[([\w,]+)\]""", text):
+            named |= dict.fromkeys(several.split(","), path)
+        for extra in re.findall(r"""\b(?:library\([^()]+, |how_to_install\()["'](\w+)["']""", text):
+            named[extra] = path
+    assert {"docs", "train", "human", "plot", "web", "distributed", "video", "skrl"} <= set(named)
+    assert {extra: named[extra] for extra in named.keys() - known["optional-dependencies"]} == {}
+
+
+def test_a_missing_library_is_told_with_what_installs_it():
+    with pytest.raises(ImportError, match=re.escape('pip install -e ".[train]"')):
+        extras.library("hexenv.no_such_library", "train")
 
 
 def test_links_lead_to_files():

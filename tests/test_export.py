@@ -20,6 +20,7 @@ from agents.alphahex import export  # noqa: E402
 from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
 from agents.alphahex.files import game_of, load_network, save_network  # noqa: E402
 from agents.alphahex.networks import new_network, parameter_table  # noqa: E402
+from hexenv.extras import how_to_install  # noqa: E402
 from hexenv.games import base, notation  # noqa: E402
 from hexenv.observation import plane_names  # noqa: E402
 from hexenv.render.overlay import overlay_of_shares  # noqa: E402
@@ -244,7 +245,7 @@ def test_what_is_missing_is_named(connect4, module, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     option = "--tensorboard" if module == "tensorboard" else "--onnx"
     result = run(connect4, option, tmp_path / "out", status=2)
-    words = f'expected {module} (pip install "hexenv[train]")'
+    words = f"expected {module} ({how_to_install('train')})"
     assert words in " ".join(result.output.split())
     assert list(tmp_path.iterdir()) == []
 

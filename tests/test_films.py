@@ -17,6 +17,7 @@ from agents.cli import main
 from agents.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
 from agents.records import GameRecord, Search, save_record
 from hexenv import hex_v0, tictactoe_v0
+from hexenv.extras import how_to_install
 from hexenv.games import base
 from hexenv.render.look import Look
 from hexenv.render.overlay import move_numbers, overlay_of_shares, overlay_of_values
@@ -153,7 +154,7 @@ def test_a_film_that_ffmpeg_gives_up_is_not_written(script, reason, monkeypatch,
 
 def test_a_film_says_what_it_needs(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(ImportError, match=r'needs imageio-ffmpeg: pip install "hexenv\[video\]"'):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("video"))):
         write_mp4(tmp_path / "a.mp4", film_of(RECORDS["tictactoe"]))
 
 

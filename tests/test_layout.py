@@ -55,6 +55,7 @@ LAYERS = {
     "compiled": ["hexenv.compiled", "hexenv.compiled_cache"],
     "games": modules_below("hexenv.games"),
     "parts": [
+        "hexenv.extras",
         "hexenv.observation",
         "hexenv.policies",
         "hexenv.position",
@@ -132,7 +133,7 @@ def heads_of(module):
 
 @pytest.mark.parametrize("module", SOURCES)
 def test_pytorch_is_for_alphahex(module):
-    """Elsewhere it is imported by `agents.models.library`, when a model is given."""
+    """Elsewhere it is imported by `hexenv.extras.library`, when a model is given."""
     assert "torch" not in tops_of(module) or module.startswith("agents.alphahex.")
 
 

@@ -9,6 +9,7 @@ from persons import GAMES, Broken, Lowest, session_of
 
 from agents.cli import main
 from agents.play import command
+from hexenv.extras import how_to_install
 from hexenv.games.base import legal_actions
 from hexenv.render.ansi import render_text
 
@@ -249,14 +250,14 @@ def test_without_the_extra_it_is_plain_with_a_word_of_advice(terminals, monkeypa
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     result = CliRunner().invoke(main, ["play", "tictactoe", "random"])
     assert terminals == ["plain"]
-    assert result.stderr == 'for cursor keys: pip install "hexenv[human]"\n'
+    assert result.stderr == f"for cursor keys: {how_to_install('human')}\n"
 
 
 def test_a_window_needs_the_extra(terminals, monkeypatch):
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     result = CliRunner().invoke(main, ["play", "tictactoe", "random", "--window"])
     assert result.exit_code == 2
-    assert '--window needs pygame: pip install "hexenv[human]"' in result.stderr
+    assert f"--window needs pygame: {how_to_install('human')}" in result.stderr
 
 
 def test_one_face_at_a_time():

@@ -17,6 +17,7 @@ from agents.accuracy import Accuracy, interval, with_simulations, without_simula
 from agents.alphahex.topp import Rating
 from agents.arena import Tournament, run_tournament
 from agents.cli import main
+from hexenv.extras import how_to_install
 
 needs_matplotlib = pytest.mark.usefixtures("matplotlib")
 
@@ -347,7 +348,7 @@ def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_played(comm
 def test_without_matplotlib_it_says_what_to_install(command, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     words = refused(command, tmp_path, tmp_path / "x.png")
-    assert 'expected matplotlib.figure (pip install "hexenv[plot]")' in words
+    assert f"expected matplotlib.figure ({how_to_install('plot')})" in words
 
 
 @pytest.mark.parametrize("command", ["tournament", "topp", "accuracy", "train"])

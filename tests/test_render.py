@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from hexenv.extras import how_to_install
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.ansi import render_text
 from hexenv.render.board import cell_at, cell_centers
@@ -508,5 +509,5 @@ except ImportError as error:
     )
     assert done.stdout.splitlines() == [
         "X to play (ply 0) 3",
-        'render_mode "human" needs pygame: pip install "hexenv[human]"',
+        f'render_mode "human" needs pygame: {how_to_install("human")}',
     ]

@@ -24,6 +24,7 @@ from agents.cli import INTERRUPTED, main
 from agents.films import film_of
 from agents.naming import make_agent
 from agents.records import GameRecord, load_record
+from hexenv.extras import how_to_install
 
 SIZE = 5
 OPTIONS = NetworkOptions(kind="anet", layers=[], value=False)
@@ -329,7 +330,7 @@ def test_a_damaged_network_is_named(learnt):
 def test_without_pytorch_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     words = " ".join(run(tmp_path, status=2).output.split())
-    assert 'expected torch (pip install "hexenv[train]")' in words
+    assert f"expected torch ({how_to_install('train')})" in words
 
 
 # ---- games to look at ----------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from agents.alphahex import configuration as configurations
 from agents.alphahex.topp import options_of
 from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.files import read_object, read_objects
-from agents.models import library
 from agents.plots import check_plot, game_text, training_plot, write_plot
+from hexenv.extras import library
 
 
 @click.command()

@@ -16,8 +16,8 @@ import torch
 
 from agents.alphahex.configuration import Configuration
 from agents.alphahex.self_play import Result, SelfPlay, Task
-from agents.models import library
 from agents.tournament.processes import end_with_parent, quiet_start
+from hexenv.extras import library
 
 ATTEMPTS: Final = 5
 """Deaths of workers, for every task (in processes, where one breaks all, in sum), after which they

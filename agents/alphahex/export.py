@@ -25,7 +25,7 @@ from agents.alphahex.evaluator import NetworkPolicy, traced
 from agents.alphahex.files import SavedNetwork
 from agents.alphahex.networks import folded, parameter_table
 from agents.files import replacing
-from agents.models import library
+from hexenv.extras import library
 from hexenv.games import base, notation
 from hexenv.games.base import State
 from hexenv.observation import plane_names

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from agents.alphahex.configuration import NetworkOptions, as_dict, parsed
 from agents.alphahex.networks import new_network
 from agents.files import replacing
-from agents.models import library
 from agents.naming import environment_makers, make_environment
 from hexenv.aec import BoardEnv
+from hexenv.extras import library
 from hexenv.games import base
 from hexenv.games.base import Game
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from agents.doors import clear_errors, wide_console
 from agents.films import write_image
-from agents.models import library
+from hexenv.extras import library
 from hexenv.games.notation import SYMBOLS
 from hexenv.render.overlay import overlay_of_shares
 from hexenv.render.rgb import render_rgb

@@ -22,11 +22,11 @@ from agents.alphahex.topp import (
 from agents.arena import Standings, TournamentRun
 from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.films import film_of, write_gif
-from agents.models import library
 from agents.plots import check_plot, game_text, rating_plot, write_plot
 from agents.tournament.command import play_missing
 from agents.tournament.game_records import plain_record
 from agents.tournament.report import interval_text
+from hexenv.extras import library
 
 
 @click.command()

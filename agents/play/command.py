@@ -16,6 +16,7 @@ from agents.naming import make_agent, make_environment
 from agents.play import plain
 from agents.play.session import Session
 from agents.records import Recorder, save_record
+from hexenv.extras import how_to_install
 
 
 @click.command()
@@ -105,7 +106,7 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     if window and is_plain:
         raise ValueError("expected one of --window and --plain, got both")
     if window and find_spec("pygame") is None:
-        raise ImportError('--window needs pygame: pip install "hexenv[human]"')
+        raise ImportError(f"--window needs pygame: {how_to_install('human')}")
     if window:
         from agents.play import window as in_window  # an extra
 
@@ -113,7 +114,7 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     if is_plain or not is_terminal():
         return plain.run
     if find_spec("prompt_toolkit") is None:
-        click.echo('for cursor keys: pip install "hexenv[human]"', err=True)
+        click.echo(f"for cursor keys: {how_to_install('human')}", err=True)
         return plain.run
     from agents.play import terminal  # an extra
 

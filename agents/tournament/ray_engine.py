@@ -9,7 +9,6 @@ with it. `hexenv`, and the modules that agents come from, must be installed on e
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false
 
 import faulthandler
-import importlib
 import itertools
 import pickle
 import sys
@@ -23,6 +22,7 @@ from agents.tournament.games import FailedGame, Result
 from agents.tournament.players import PREPARE_SECONDS, Players
 from agents.tournament.schedule import Game
 from agents.tournament.specification import Tournament
+from hexenv.extras import library
 
 GET_SECONDS: Final = 60.0
 """How long the result of a task that has ended may take to arrive."""
@@ -69,20 +69,6 @@ class _Job:
     keeps_records: bool
 
 
-def import_ray() -> Any:
-    """Ray.
-
-    Raises:
-        ImportError: With how to install it.
-    """
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise ImportError(
-            f'expected ray for engine="ray" (pip install "hexenv[distributed]"): {error}'
-        ) from error
-
-
 def play_with_ray(
     tournament: Tournament,
     games: Iterable[Game],
@@ -102,7 +88,7 @@ def play_with_ray(
         game_seconds: How long a game may take, without compilation; None for as long as it likes.
         keeps_records: Whether the games' records are made.
     """
-    ray = import_ray()
+    ray = library("ray", "distributed")
     is_ours = not ray.is_initialized()
     if is_ours:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")

@@ -9,11 +9,12 @@ from agents.tournament.game_records import TournamentRecords
 from agents.tournament.games import FailedGame, PlayedGame, Result
 from agents.tournament.players import check_agents
 from agents.tournament.processes import available_cpus, play_here, play_in_processes
-from agents.tournament.ray_engine import import_ray, play_with_ray
+from agents.tournament.ray_engine import play_with_ray
 from agents.tournament.results import ResultsFile
 from agents.tournament.schedule import Game, Schedule
 from agents.tournament.specification import Tournament, is_number, is_whole_number
 from agents.tournament.standings import SprtMonitor, Standings, standings
+from hexenv.extras import library
 
 EngineName = Literal["processes", "ray"]
 ENGINES: Final[tuple[EngineName, ...]] = get_args(EngineName)
@@ -65,7 +66,7 @@ class TournamentRun:
         self.tournament = tournament
         self._engine, self._workers, self._game_seconds = engine, workers, game_seconds
         if engine == "ray":
-            import_ray()
+            library("ray", "distributed")
         check_agents(tournament, must_pickle=engine == "processes" and workers != 0)
         self._schedule = Schedule(tournament)
         self.results: dict[int, Result] = {}

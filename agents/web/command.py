@@ -1,6 +1,5 @@
 """The command `hexenv serve`."""
 
-import importlib
 import ipaddress
 import socket
 from contextlib import suppress
@@ -10,6 +9,7 @@ import click
 
 from agents.doors import clear_errors
 from agents.naming import make_agent
+from hexenv.extras import library
 
 LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
 
@@ -51,8 +51,8 @@ def serve(
     Example: hexenv serve --agent rave:simulations=20000,c=0.1
     """
     with clear_errors():
-        for library in LIBRARIES:
-            _expect_library(library)
+        for name in LIBRARIES:
+            library(name, "web")
         for text in agents:
             make_agent(text)  # so that a mistake in it is told now
         listening = listen(host, port)
@@ -78,14 +78,6 @@ def _run(app: Any, listening: socket.socket) -> None:
 
     with suppress(KeyboardInterrupt):
         PatientServer(config(app)).run(sockets=[listening])
-
-
-def _expect_library(name: str) -> None:
-    try:
-        importlib.import_module(name)
-    except ImportError as error:
-        message = f'hexenv serve needs {name} ({error}): pip install "hexenv[web]"'
-        raise ImportError(message) from error
 
 
 def listen(host: str, port: int) -> socket.socket:

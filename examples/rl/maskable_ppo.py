@@ -1,6 +1,6 @@
 """Train MaskablePPO (sb3-contrib) against a mixed pool and its own past, and measure the result.
 
-pip install "hexenv[sb3]"
+pip install -e ".[sb3]"
 python examples/rl/maskable_ppo.py --out connect4.zip
 hexenv match connect4 sb3:path=connect4.zip uct:simulations=200 --games 100
 """

@@ -1,6 +1,6 @@
 """Train RLlib's PPO (new API stack) with its masking module, and measure the result.
 
-pip install "hexenv[rllib]"
+pip install -e ".[rllib]"
 python examples/rl/rllib_ppo.py --game Hex --board-size 5
 """
 

@@ -1,6 +1,6 @@
 """PPO of skrl with action masks, over the native vector environment, and the result.
 
-    pip install "hexenv[skrl]"
+    pip install -e ".[skrl]"
     python examples/rl/skrl_ppo.py --game Hex --board-size 5
 
 skrl knows no masks: it hands a model the whole observation, flattened, and the policy's model here

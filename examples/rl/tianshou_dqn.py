@@ -1,6 +1,6 @@
 """Double DQN of tianshou with action masks, and the result.
 
-    pip install "hexenv[tianshou]"
+    pip install -e ".[tianshou]"
     python examples/rl/tianshou_dqn.py --game Hex --board-size 5
 
 Of tianshou's algorithms the DQN family applies masks: in the greedy choice, in exploration and in

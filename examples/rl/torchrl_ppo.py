@@ -1,6 +1,6 @@
 """Self-play with TorchRL over the PettingZoo environment: PPO on whole games, and the result.
 
-    pip install "hexenv[torchrl]"
+    pip install -e ".[torchrl]"
     python examples/rl/torchrl_ppo.py --game Hex --board-size 5
 
 One network plays both sides. The environment is stepped in Python, one move at a time.

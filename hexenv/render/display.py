@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.extras import how_to_install
 from hexenv.games.base import Game, State
 from hexenv.render.look import Look
 from hexenv.render.picture import render_picture
@@ -91,4 +92,4 @@ def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
             f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"
         )
     if render_mode == "human" and find_spec("pygame") is None:
-        raise ImportError('render_mode "human" needs pygame: pip install "hexenv[human]"')
+        raise ImportError(f'render_mode "human" needs pygame: {how_to_install("human")}')

@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.extras import how_to_install
+
 MOST_EVENTS: Final = 256
 """Events that are kept for who asks; of a window that nobody asks, the oldest are forgotten."""
 
@@ -144,7 +146,5 @@ def _import_pygame() -> ModuleType:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(
-            'render_mode "human" needs pygame: pip install "hexenv[human]"'
-        ) from error
+        raise ImportError(f'render_mode "human" needs pygame: {how_to_install("human")}') from error
     return pygame

@@ -1,7 +1,8 @@
 """Speed beside the peers, as ratios measured in one run: ``python tests/benchmarks/speed.py``.
 
 Every row times us and the peer in turn, several times, in processor time on one thread, and quotes
-the median of the ratios: a busy machine slows both alike. Needs the extra `test`.
+the median of the ratios: a busy machine slows both alike. At the end come the rows of `SPEED.md`
+and `README.md` as they stand there. Needs the extra `test`.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -24,20 +25,38 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from agents import UCT
 from agents.search.mcts import Variant, compiled_search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.tree import new_tree
-from hexenv import connect4_v0
-from hexenv.games import base, connect4, gomoku, hex, tictactoe
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.games import base
 
 SIMULATIONS = 10_000
-GAMES = [  # game, OpenSpiel's name for it, the name in the C program, the ratio to reach
-    (hex.new(11), "hex(board_size=11)", "hex11", 40.0),
-    (connect4.new(), "connect_four", "connect_four", 22.0),
-    (tictactoe.new(), "tic_tac_toe", "tic_tac_toe", 3.5),
-    (gomoku.new(15), "gomoku(size=15)", "gomoku15", 25.0),
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+class Board(NamedTuple):
+    """A game that is searched from its empty board."""
+
+    title: str
+    """What the tables call it."""
+    env: AECEnv
+    peer: str
+    """OpenSpiel's name for it."""
+    c_name: str
+    """Its name in the C program."""
+    target: float
+    """How many times as fast as OpenSpiel the kernel is to be."""
+
+
+BOARDS = [
+    Board("Hex 11 x 11", hex_v0.env(board_size=11), "hex(board_size=11)", "hex11", 40.0),
+    Board("Gomoku 15 x 15", gomoku_v0.env(board_size=15), "gomoku(size=15)", "gomoku15", 25.0),
+    Board("Connect4", connect4_v0.env(), "connect_four", "connect_four", 22.0),
+    Board("TicTacToe", tictactoe_v0.env(), "tic_tac_toe", "tic_tac_toe", 3.5),
 ]
 
 
@@ -54,16 +73,61 @@ def paired(ours: Callable[[], float], *peers: Callable[[], float], rounds: int) 
     return np.array([[figure() for figure in (ours, *peers)] for _ in range(rounds)])
 
 
+def times_text(ratio: float) -> str:
+    """A ratio with two digits, or more before the point."""
+    return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
+
+
+def median_text(ratios: np.ndarray) -> str:
+    """The median of the rounds."""
+    return f"{times_text(float(np.median(ratios)))}x"
+
+
+def range_text(ratios: np.ndarray) -> str:
+    """The least and the greatest of the rounds."""
+    return f"{times_text(ratios.min())}-{times_text(ratios.max())}"
+
+
 # ---- tree search ---------------------------------------------------------------------------------
 
 
-def our_search(game: Any) -> Callable[[], float]:
-    """Simulations per second of a plain UCT with a fresh tree each time."""
+class SearchFigures(NamedTuple):
+    """Simulations per second in each round; the C program's only where it was given."""
+
+    call: np.ndarray
+    """What a user gets: a new agent, its defaults, its `act`."""
+    kernel: np.ndarray
+    """The compiled search alone, over a tree allocated beforehand."""
+    openspiel: np.ndarray
+    limit: np.ndarray | None
+
+
+def our_call(env: AECEnv, simulations: int) -> Callable[[], float]:
+    """Simulations per second of `UCT` as a user calls it: a new agent each time, as it comes."""
+    env.reset()
+
+    def call() -> int:
+        agent = UCT(simulations=simulations)
+        agent.act(env)
+        assert agent.statistics is not None
+        return agent.statistics.simulations  # fewer where the root is proven
+
+    def rate() -> float:
+        started = time.process_time()
+        done = sum(call() for _ in range(5))
+        return done / (time.process_time() - started)
+
+    call()  # which compiles
+    return rate
+
+
+def our_kernel(game: Any, simulations: int) -> Callable[[], float]:
+    """Simulations per second of the compiled search alone: a plain UCT over one tree, emptied."""
     root, state = base.new_state(game), base.new_state(game)
-    tree = new_tree(1 + (SIMULATIONS + 1) * game.num_actions())
+    tree = new_tree(1 + (simulations + 1) * game.num_actions())
     rng = np.random.default_rng(1)
     variant = Variant(UCB1(1.0), Uniform(fast=True), WinLoss())
-    arguments = (game, root, state, tree, variant, SIMULATIONS, rng)
+    arguments = (game, root, state, tree, variant, simulations, rng)
     run = compiled_search.specialise(*arguments)
 
     def search() -> None:
@@ -71,11 +135,11 @@ def our_search(game: Any) -> Callable[[], float]:
         run(*arguments)
 
     search()
-    return lambda: SIMULATIONS / seconds_of(search, 5)
+    return lambda: simulations / seconds_of(search, 5)
 
 
-def openspiel_search(name: str) -> Callable[[], float]:
-    """Simulations per second of OpenSpiel's C++ MCTS bot: one rollout, no solver, a fresh tree."""
+def openspiel_search(name: str, simulations: int) -> Callable[[], float]:
+    """Simulations per second of OpenSpiel's C++ MCTS bot: one rollout, no solver, a new bot."""
     import pyspiel
 
     game = pyspiel.load_game(name)
@@ -83,16 +147,16 @@ def openspiel_search(name: str) -> Callable[[], float]:
 
     def search() -> None:
         evaluator = pyspiel.RandomRolloutEvaluator(1, 7)
-        bot = pyspiel.MCTSBot(game, evaluator, 2.0, SIMULATIONS, 1000, False, 7, False)
+        bot = pyspiel.MCTSBot(game, evaluator, 2.0, simulations, 1000, False, 7, False)
         bot.step(state)
 
-    return lambda: SIMULATIONS / seconds_of(search)
+    return lambda: simulations / seconds_of(search)
 
 
-def c_search(program: Path, name: str) -> float:
+def c_search(program: Path, name: str, simulations: int) -> float:
     """Simulations per second of the C program, as it prints them."""
     output = subprocess.run([program, "3", "0.2"], capture_output=True, text=True, check=True)
-    line = re.search(rf"C UCT {name}\s+N={SIMULATIONS}\s+(\d+)", output.stdout)
+    line = re.search(rf"C UCT {name}\s+N={simulations}\s+(\d+)", output.stdout)
     assert line is not None, f"the C program printed nothing on {name}"
     return float(line[1])
 
@@ -107,33 +171,48 @@ def compile_limit(source: Path, directory: Path) -> Path:
     return program
 
 
-def search_table(rounds: int, limit: Path | None) -> Table:
-    """Simulations per second from the empty board, beside OpenSpiel and the C limit."""
-    table = Table(box=box.SIMPLE_HEAD, title=f"UCT, {SIMULATIONS:,} simulations, one thread")
-    for column in ("game", "ours /s", "OpenSpiel C++ /s", "ratio", "range", "target"):
-        table.add_column(column, justify="right")
+def search_figures(
+    board: Board, rounds: int, limit: Path | None, simulations: int = SIMULATIONS
+) -> SearchFigures:
+    """The call, the kernel, OpenSpiel and the C program, taken in turn from the empty board."""
+    others = [
+        our_kernel(board.env.unwrapped.game, simulations),
+        openspiel_search(board.peer, simulations),
+    ]
     if limit:
-        table.add_column("C limit /s", justify="right")
-        table.add_column("share of C", justify="right")
-    for game, peer, c_name, target in GAMES:
-        peers = [openspiel_search(peer)]
-        if limit:
-            peers.append(lambda name=c_name: c_search(limit, name))
-        figures = paired(our_search(game), *peers, rounds=rounds)
-        ratios = figures[:, 0] / figures[:, 1]
-        medians = np.median(figures, axis=0)
-        row = [
-            game.name,
-            f"{medians[0]:,.0f}",
-            f"{medians[1]:,.0f}",
-            f"{np.median(ratios):.1f}x",
-            f"{ratios.min():.1f}-{ratios.max():.1f}",
-            f"{target}x",
-        ]
-        if limit:
-            row += [f"{medians[2]:,.0f}", f"{np.median(figures[:, 0] / figures[:, 2]):.0%}"]
-        table.add_row(*row)
+        others.append(lambda: c_search(limit, board.c_name, simulations))
+    found = paired(our_call(board.env, simulations), *others, rounds=rounds).T
+    return SearchFigures(found[0], found[1], found[2], found[3] if limit else None)
+
+
+def search_table(measured: dict[Board, SearchFigures]) -> Table:
+    """Simulations per second, and the kernel's target."""
+    table = Table(box=box.SIMPLE_HEAD, title=f"UCT, {SIMULATIONS:,} simulations, one thread")
+    for column in ("game", "call /s", "kernel /s", "OpenSpiel C++ /s", "C /s", "kernel", "target"):
+        table.add_column(column, justify="right")
+    for board, found in measured.items():
+        medians = ["" if rates is None else f"{np.median(rates):,.0f}" for rates in found]
+        kernel = median_text(found.kernel / found.openspiel)
+        table.add_row(board.title, *medians, kernel, f"{board.target}x")
     return table
+
+
+def speed_row(board: Board, found: SearchFigures) -> str:
+    """The row of `SPEED.md`: the call and then the kernel, beside OpenSpiel and the C program."""
+    cells = [board.title]
+    for ours in (found.call, found.kernel):
+        ratios = ours / found.openspiel
+        share = "" if found.limit is None else f"{100 * np.median(ours / found.limit):.0f} %"
+        cells += [median_text(ratios), range_text(ratios), share]
+    return f"| {' | '.join(cells)} |"
+
+
+def readme_row(speed: str) -> str:
+    """The row of `README.md` of one of `SPEED.md`, with the score that is in `RESULTS.md`."""
+    title, call, _, _, kernel, _, _ = speed.strip("| ").split(" | ")
+    results = RESULTS.read_text(encoding="utf-8")
+    score = re.search(rf"^\| {title} \| off \| [^|]* \| ([^|]*) \|", results, re.MULTILINE)
+    return f"| {title} | {call} | {kernel} | {score[1] if score else 'not played'} |"
 
 
 # ---- environments --------------------------------------------------------------------------------
@@ -200,31 +279,42 @@ def moves_per_second(env: AECEnv, moves: int = 4_000) -> float:
     return moves / (time.process_time() - started)
 
 
-def environment_table(rounds: int) -> Table:
-    """Moves per second of the environment loop, beside PettingZoo's Connect4."""
+def environment_figures(rounds: int) -> dict[str, np.ndarray]:
+    """``(rounds, 2)`` moves per second of the loop: ours, and PettingZoo's Connect4, in turn."""
     from pettingzoo.classic.connect_four import connect_four
 
-    rows = [
-        ("raw", connect4_v0.raw_env(), connect_four.raw_env(), "4x"),
-        ("wrapped", connect4_v0.env(), connect_four.env(), "1.7x"),
-        ("its wrappers around nothing", wrapped_empty(), connect_four.env(), "(ceiling)"),
-    ]
-    table = Table(box=box.SIMPLE_HEAD, title="Connect4 environment: last, mask, step")
-    for column in ("environment", "ours /s", "PettingZoo /s", "ratio", "range", "target"):
-        table.add_column(column, justify="right")
-    for name, ours, theirs, target in rows:
+    pairs = {
+        "`raw_env()`": (connect4_v0.raw_env(), connect_four.raw_env()),
+        "`env()`": (connect4_v0.env(), connect_four.env()),
+        "PettingZoo's wrappers around nothing": (wrapped_empty(), connect_four.env()),
+    }
+    measured = {}
+    for name, (ours, theirs) in pairs.items():
         moves_per_second(ours, 100)
-        figures = paired(
+        measured[name] = paired(
             lambda env=ours: moves_per_second(env),
             lambda env=theirs: moves_per_second(env),
             rounds=rounds,
         )
-        ratios = figures[:, 0] / figures[:, 1]
-        medians = np.median(figures, axis=0)
-        spread = f"{ratios.min():.1f}-{ratios.max():.1f}"
-        ratio = f"{np.median(ratios):.1f}x"
-        table.add_row(name, f"{medians[0]:,.0f}", f"{medians[1]:,.0f}", ratio, spread, target)
+    return measured
+
+
+def environment_table(measured: dict[str, np.ndarray]) -> Table:
+    """Moves per second of the environment loop."""
+    table = Table(box=box.SIMPLE_HEAD, title="Connect4 environment: last, mask, step")
+    for column in ("environment", "ours /s", "PettingZoo /s", "target"):
+        table.add_column(column, justify="right")
+    targets = ("4x", "1.7x", "(ceiling)")
+    for (name, figures), target in zip(measured.items(), targets, strict=True):
+        ours, theirs = np.median(figures, axis=0)
+        table.add_row(name, f"{ours:,.0f}", f"{theirs:,.0f}", target)
     return table
+
+
+def environment_row(name: str, figures: np.ndarray) -> str:
+    """The row of `SPEED.md`."""
+    ratios = figures[:, 0] / figures[:, 1]
+    return f"| {name} | {median_text(ratios)} | {range_text(ratios)} |"
 
 
 # ---- single figures ------------------------------------------------------------------------------
@@ -270,7 +360,7 @@ def single_figures(rounds: int) -> Table:
 
 
 def main() -> None:
-    """Print all tables."""
+    """Print all tables, and the rows of the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=Path, help="source of a C program that marks the limit")
     parser.add_argument("--rounds", type=int, default=7, help="how often each pair is timed")
@@ -278,9 +368,15 @@ def main() -> None:
     console = Console(width=110)
     with tempfile.TemporaryDirectory() as directory:
         limit = compile_limit(arguments.limit, Path(directory)) if arguments.limit else None
-        console.print(search_table(arguments.rounds, limit))
-    console.print(environment_table(arguments.rounds))
+        searches = {board: search_figures(board, arguments.rounds, limit) for board in BOARDS}
+    environments = environment_figures(arguments.rounds)
+    console.print(search_table(searches))
+    console.print(environment_table(environments))
     console.print(single_figures(arguments.rounds))
+    rows = [speed_row(board, found) for board, found in searches.items()]
+    print("SPEED.md:", *rows, sep="\n")
+    print(*(environment_row(name, found) for name, found in environments.items()), sep="\n")
+    print("README.md:", *map(readme_row, rows), sep="\n")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class Play {
     if (enter.length + hint.length > 0) return [...enter, ...hint].join(" ");
     const question = state.question ? ` (${state.question})` : "";
     return {
-      preparing: "Compiling: the first game of a kind takes up to a minute ...",
+      preparing: "Compiling: the first game of a kind may take minutes ...",
       yours: `Your turn${question}.`,
       thinking: `${agent} thinks ...`,
       over: `The game is over: ${state.result}.`,
