@@ -59,11 +59,13 @@ def play(task: tuple[str, int, int, bool, float]) -> dict[str, Any]:
     for action in opening:
         peer_state.apply_action(action)
     times: tuple[list[float], list[float]] = ([], [])
+    processor: tuple[list[float], list[float]] = ([], [])
     while not env.game.is_terminal(env.state):
         side = int(env.game.to_play(env.state))
-        started = time.perf_counter()
+        started, started_here = time.perf_counter(), time.process_time()
         action = ours.act(env) if side == our_side else theirs.step(peer_state)
         times[int(side != our_side)].append(time.perf_counter() - started)
+        processor[int(side != our_side)].append(time.process_time() - started_here)
         env.step(action)
         peer_state.apply_action(action)
     outcome = env.game.outcome(env.state, our_side)
@@ -76,6 +78,7 @@ def play(task: tuple[str, int, int, bool, float]) -> dict[str, Any]:
         "outcome": int(outcome),
         "moves": notation.moves_text(env.game, env.actions),
         "seconds": [float(np.mean(own)) if own else None for own in times],
+        "processor_seconds": [float(np.mean(own)) if own else None for own in processor],
     }
 
 
@@ -113,12 +116,16 @@ def main() -> None:
                 [sum((r["outcome"] + 1) / 2 for r in rows if r["pair"] == p) for p in pairs]
             )
             low, high = score_interval(by_pair, 2)
-            used = np.mean([[t or 0.0 for t in row["seconds"]] for row in rows], axis=0)
+            used, processor = (
+                1000 * np.mean([[t or 0.0 for t in row[key]] for row in rows], axis=0)
+                for key in ("seconds", "processor_seconds")
+            )
             distinct = len({row["moves"] for row in rows})
             print(
                 f"{name:9} solve {'on ' if solve else 'off'} {len(rows):4} games ({distinct} "
                 f"distinct): score {by_pair.mean() / 2:.3f} ({low:.3f}-{high:.3f}); "
-                f"ms a move: ours {1000 * used[0]:.0f}, theirs {1000 * used[1]:.0f}"
+                f"ms a move: ours {used[0]:.0f}, theirs {used[1]:.0f}; of a processor: "
+                f"{processor[0]:.0f}, {processor[1]:.0f}"
             )
 
 
