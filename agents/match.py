@@ -10,7 +10,8 @@ import numpy as np
 
 from agents.agent import Agent, ForfeitError
 from agents.root import wilson_interval
-from agents.search.foreign import ForeignGame, ForeignState, action_mask, is_over
+from agents.search.environment import action_mask, is_over
+from agents.search.foreign import ForeignGame, ForeignState
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""

@@ -18,7 +18,7 @@ from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.options import DEFAULT_SIMULATIONS
 from agents.root import wilson_interval
-from agents.search.foreign import action_mask
+from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 JIT = not numba.config.DISABLE_JIT

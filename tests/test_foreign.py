@@ -22,7 +22,8 @@ from pettingzoo.utils.wrappers import (
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
 from agents.root import wilson_interval
-from agents.search.foreign import ForeignGame, action_mask, clone, is_over, planner_view
+from agents.search.environment import action_mask, clone, is_over
+from agents.search.foreign import ForeignGame, planner_view
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.aec import BoardEnv
 from hexenv.games import tictactoe
@@ -178,11 +179,12 @@ over_wrapped = pytest.mark.parametrize("name", WRAPPED)
 @pytest.mark.parametrize("board", BOARDS)
 def test_our_environments_are_planned_over_as_compiled_games(board, kind):
     env = played(make(board, kind))
-    game, root, compiles, actions = planner_view(env)
+    game, root, compiles, actions, assumed = planner_view(env)
     assert game is env.unwrapped.game
     assert root.tobytes() == env.unwrapped.state.tobytes()
     assert compiles
     assert actions == tuple(env.unwrapped.actions)
+    assert assumed is None
     assert not planner_view(env, "interpreted").compiles
     assert isinstance(planner_view(env, "environment").game, ForeignGame)
 

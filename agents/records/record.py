@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agents.naming import make_environment
-from agents.search.foreign import ForeignGame, ForeignState, is_over
+from agents.search.environment import is_over
+from agents.search.foreign import ForeignGame, ForeignState
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
 

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from agents.agent import Agent, ForfeitError, Statistics
 from agents.match import close, play_game, prepare
 from agents.naming import make_agent
-from agents.search.foreign import action_mask
+from agents.search.environment import action_mask
 from agents.tournament.game_records import environment_seed, new_recorder
 from agents.tournament.games import FailedGame, PlayedGame, Result, played
 from agents.tournament.schedule import OF_AGENTS, Game, new_environment, stream_seed
