@@ -176,9 +176,9 @@ def _attribute_copy(env: Any, in_full: bool = False) -> Any:
 def _copied(value: Any, memo: dict[int, Any]) -> Any:
     if isinstance(value, (int, float, str, bool, type(None))):
         return value
-    if hasattr(type(value), "agent_iter") and id(value) not in memo:  # an environment within it
-        memo[id(value)] = clone(value)
     try:
+        if hasattr(value, "agent_iter") and id(value) not in memo:  # an environment within it
+            memo[id(value)] = clone(value)
         return copy.deepcopy(value, memo)
     except Exception:  # whatever a foreign object raises: it will not be copied
         return value
@@ -204,14 +204,13 @@ def check_clone(env: Any) -> None:
     """
     before = snapshot(env)
     action = int(legal_actions(env)[0])
-    after: list[Any] = []
     try:
         twins = silent_clone(env), silent_clone(env)
         copied = all(same(snapshot(twin), before) for twin in twins)
         for twin in twins:
             with global_chance(0):  # which no clone can hold, and is no fault of the clone
                 twin.step(action)
-            after.append(snapshot(twin))
+        after = [snapshot(twin) for twin in twins]
     except Exception as error:
         raise _cannot_clone(env, f"a clone raised {error!r}") from error
     if not copied:

@@ -14,7 +14,7 @@ them says it, `agents.search.trial` plays some moves to find out.
 import re
 import threading
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from agents.search.environment import (
@@ -24,7 +24,6 @@ from agents.search.environment import (
     class_name,
     is_over,
     layers_of,
-    names_of,
 )
 from agents.search.trial import tried_faults
 
@@ -84,14 +83,16 @@ def known_traits(env: Any) -> Traits | None:
     layers = layers_of(env)
     wrappers = layers[: next((i for i, each in enumerate(layers) if each is raw), len(layers))]
     is_bare = TRANSPARENT.issuperset(map(class_name, wrappers))
-    metadata: Any = getattr(raw, "metadata", None)
-    about: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    about: Any = getattr(raw, "metadata", None)
+    if not isinstance(about, Mapping):
+        about = {}
     name = class_name(raw)
-    by_class = about if name == OWN else vars(type(raw)).get("metadata", {})
-    family = re.sub(r"_v\d+$", "", str(about.get("name", "")))
+    by_class: Any = about if name == OWN else raw.__class__.__dict__.get("metadata")
+    metadata = cast("Mapping[str, Any]", about)
+    family = re.sub(r"_v\d+$", "", str(metadata.get("name", "")))
     for found, is_its_own in (
         (_of_openspiel(getattr(raw, "game_type", None)), True),
-        (_declared(about), by_class is about),
+        (_declared(metadata), by_class is about),
         (CLASSIC.get(family), name.startswith("pettingzoo.classic.")),
     ):
         if found is not None and (found.faults() or (is_its_own and is_bare)):
@@ -166,9 +167,9 @@ def _tried_once(env: Any) -> tuple[str, ...]:
 
 def _unfit(env: Any, faults: tuple[str, ...]) -> UnfitEnvironmentError:
     return UnfitEnvironmentError(
-        f"expected a game of perfect information without chance, in turn, to plan by clones in, "
-        f"got {names_of(env)}: it has {' and '.join(faults)} (with "
-        f'assume="{PERFECT_INFORMATION}" a search knows what its player cannot know)'
+        "expected a game in turn, of perfect information and without chance, to plan over clones, "
+        f"got {env.unwrapped}, which has {' and '.join(faults)} (assume={PERFECT_INFORMATION!r} "
+        "searches all the same, and knows what its player cannot know)"
     )
 
 

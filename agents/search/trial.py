@@ -28,8 +28,8 @@ from agents.search.environment import (
     snapshot,
 )
 
-PLIES: Final = 10
-"""How long a game of the trial is."""
+PLIES: Final = 30
+"""How long a game of the trial is, at most."""
 MOST_OBJECTS: Final = 10_000
 """How many parts of an environment are looked through for generators."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
@@ -44,14 +44,18 @@ class Course(NamedTuple):
     """Of all chance."""
     turn: int
     """The ply at which another move is played than in the games beside it; -1: at none."""
+    line: int = 0
+    """Which random moves are played besides."""
 
 
 COURSES: Final = (
     *(Course(False, seed, -1) for seed in range(4)),
     *(Course(False, 0, turn) for turn in range(4)),
+    *(Course(False, 0, turn, line=1) for turn in range(-1, 4)),
     *(Course(True, seed, -1) for seed in range(12)),
-    *(Course(True, 0, turn) for turn in range(4)),
+    *(Course(True, 0, turn, line=1) for turn in range(-1, 4)),
 )
+"""The games: by chance, by one move, and by what was dealt they differ from others."""
 
 
 def tried_faults(env: Any) -> tuple[str, ...]:
@@ -80,16 +84,18 @@ class Trial:
         self._env = env
         self._agents: list[Any] = list(env.possible_agents)
         self._of_original = set(map(id, generators_in(env)))
-        self._draws = np.random.default_rng(0).random(PLIES).tolist()
+        self._draws = np.random.default_rng(0).random((2, PLIES)).tolist()
         self._shown: dict[Any, bytes] = {}
         self._follows: dict[Any, tuple[bytes, Any]] = {}
         self._deals: list[list[tuple[Any, Any]]] = [[], []]
-        self._is_hidden = False
+        self._shows_apart = False
+        self._goes_apart = False
         self._is_random = False
 
     def faults(self) -> tuple[str, ...]:
         """What was found, in words."""
-        is_hidden = self._is_hidden or self._deals_apart()
+        by_what_follows = self._goes_apart and not self._is_random  # which may be the reason
+        is_hidden = self._shows_apart or by_what_follows or self._deals_apart()
         found = {"hidden information": is_hidden, "chance between moves": self._is_random}
         return tuple(word for word, is_so in found.items() if is_so)
 
@@ -108,20 +114,20 @@ class Trial:
 
     def _compare(self, env: Any, course: Course) -> None:
         known: dict[Any, tuple[Any, ...]] = dict.fromkeys(self._agents, (course.is_fresh,))
-        for ply, draw in enumerate(self._draws):
+        for ply, draw in enumerate(self._draws[course.line]):
             legal = legal_actions(env)
             if len(legal) == 0:
                 return
             mover = env.agent_selection
             views = {agent: env.observe(agent) for agent in self._agents}
-            if course.is_fresh and course.turn < 0 and ply < len(self._deals):
+            if course.is_fresh and not course.line and ply < len(self._deals):
                 other = next(agent for agent in self._agents if agent != mover)
                 self._deals[ply].append((views[mover], views[other]))
             for agent, view in views.items():
                 known[agent] += (digest_of(view),)
             before = mover, known[mover], legal.tobytes()
             others = digest_of([known[agent][-1] for agent in self._agents])
-            self._is_hidden |= self._shown.setdefault(before, others) != others
+            self._shows_apart |= self._shown.setdefault(before, others) != others
             action = int(legal[(int(draw * len(legal)) + (ply == course.turn)) % len(legal)])
             everything = tuple(known.values())
             known[mover] += (action,)
@@ -131,7 +137,7 @@ class Trial:
             if earlier != follows and as_known == everything:
                 self._is_random = True  # nobody could have known
             elif earlier != follows:
-                self._is_hidden = True
+                self._goes_apart = True
 
     def _deals_apart(self) -> bool:
         """Whether fresh starts differ, and the agent to move does not see all of that.
