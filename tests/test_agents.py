@@ -630,6 +630,7 @@ def test_a_summary_by_hand():
         "seconds_per_move": list(summary.seconds_per_move),
         "forfeits": [0, 0],
         "reasons": [],
+        "assumed": [None, None],
     }
 
 

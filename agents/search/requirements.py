@@ -84,15 +84,13 @@ def known_traits(env: Any) -> Traits | None:
     wrappers = layers[: next((i for i, each in enumerate(layers) if each is raw), len(layers))]
     is_bare = TRANSPARENT.issuperset(map(class_name, wrappers))
     about: Any = getattr(raw, "metadata", None)
-    if not isinstance(about, Mapping):
-        about = {}
+    metadata = cast("Mapping[str, Any]", about if isinstance(about, Mapping) else {})
     name = class_name(raw)
-    by_class: Any = about if name == OWN else raw.__class__.__dict__.get("metadata")
-    metadata = cast("Mapping[str, Any]", about)
+    by_class: Any = metadata if name == OWN else raw.__class__.__dict__.get("metadata")
     family = re.sub(r"_v\d+$", "", str(metadata.get("name", "")))
     for found, is_its_own in (
         (_of_openspiel(getattr(raw, "game_type", None)), True),
-        (_declared(metadata), by_class is about),
+        (_declared(metadata), by_class is metadata),
         (CLASSIC.get(family), name.startswith("pettingzoo.classic.")),
     ):
         if found is not None and (found.faults() or (is_its_own and is_bare)):
