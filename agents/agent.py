@@ -167,16 +167,16 @@ class GreedyAgent(SeededAgent):
     ) -> None:
         check_route(route, assume)
         super().__init__(seed)
-        self._route = route
-        self._assume = assume
+        self.route = route
+        self.assume = assume
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        self._chooser(planner_view(env, self._route, self._assume))
+        self._chooser(planner_view(env, self.route, self.assume))
 
     def act(self, env: Any) -> int:
         """A winning action, else a safe one, else any."""
-        view = planner_view(env, self._route, self._assume)
+        view = planner_view(env, self.route, self.assume)
         check_in_play(env)
         started = time.perf_counter()
         action = int(self._chooser(view)())

@@ -651,6 +651,13 @@ def test_tournaments_are_marked(tmp_path):
         TournamentRun(tournament, file, workers=0)
 
 
+@pytest.mark.parametrize("agent", ["uct:simulations=5", "greedy"])
+def test_a_tournament_of_cheats_is_refused_before_it_begins(agent):
+    tournament = Tournament(DealtFaceDown, [agent, "random"], opening_plies=0)
+    with pytest.raises(UnfitEnvironmentError, match=HIDDEN):
+        TournamentRun(tournament, workers=0)
+
+
 def test_openings_are_not_drawn_over_hidden_information():
     with pytest.raises(UnfitEnvironmentError, match=HIDDEN):
         TournamentRun(Tournament(DealtFaceDown, ["random", "random"], opening_plies=1), workers=0)
