@@ -1,20 +1,15 @@
 """What an agent is, and the two that plan little or nothing."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.foreign import (
-    check_route,
-    is_over,
-    legal_actions,
-    new_state_of,
-    planner_view,
-)
+from agents.search.environment import check_agents, is_over, legal_actions
+from agents.search.foreign import View, check_route, new_state_of, planner_view
 from hexenv.compiled import CompiledFunction
 from hexenv.policies import greedy_action
 
@@ -34,6 +29,8 @@ class Statistics:
             where the search has proven it; then it has ended early. Else None.
         priors: ``(num_actions,) float64``: how likely the evaluator found each action, where the
             search has one; they add up to 1, and hold the noise if there was any. Else None.
+        assumed: What the search took as given although it is not so in this environment (see
+            `agents.search.foreign.planner_view`); then nothing is proven. Else None.
     """
 
     visits: NDArray[np.int64]
@@ -43,6 +40,12 @@ class Statistics:
     seconds: float
     proven: int | None = None
     priors: NDArray[np.float64] | None = None
+    assumed: str | None = None
+
+
+def marked(statistics: Statistics, assumed: str | None) -> Statistics:
+    """The statistics of a search that has assumed something; then nothing is proven."""
+    return statistics if assumed is None else replace(statistics, proven=None, assumed=assumed)
 
 
 OnSlice = Callable[[Callable[[], Statistics]], None]
@@ -92,15 +95,10 @@ def check_in_play(env: Any) -> None:
     """Refuse an environment in which there is nothing to choose.
 
     Raises:
+        UnfitEnvironmentError: If it is none of PettingZoo's kind, with a mask of legal actions.
         ValueError: If it has not been reset, or the game is over.
     """
-    if isinstance(env, gymnasium.Env):
-        raise ValueError(
-            "expected a PettingZoo environment to plan in, got a Gymnasium one: "
-            "give it the agent as its opponent instead"
-        )
-    if not (hasattr(env, "agents") and hasattr(env, "agent_selection")):
-        raise ValueError("expected an environment in play, got one before reset")
+    check_agents(env)
     if is_over(env):
         raise ValueError("expected an environment in play, got one whose game is over")
 
@@ -156,26 +154,42 @@ class GreedyAgent(SeededAgent):
     Args:
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`.
+
+    Attributes:
+        statistics: None, but where something is assumed that is not so: then the choice, marked.
     """
 
     name = "greedy"
 
-    def __init__(self, route: str = "auto", seed: int | None = None) -> None:
-        check_route(route)
+    def __init__(
+        self, route: str = "auto", seed: int | None = None, assume: str | None = None
+    ) -> None:
+        check_route(route, assume)
         super().__init__(seed)
-        self._route = route
+        self.route = route
+        self.assume = assume
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        self._chooser(env)
+        self._chooser(planner_view(env, self.route, self.assume))
 
     def act(self, env: Any) -> int:
         """A winning action, else a safe one, else any."""
+        view = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        return int(self._chooser(env)())
+        started = time.perf_counter()
+        action = int(self._chooser(view)())
+        self.statistics = None
+        if view.assumed is not None:
+            counts = np.zeros(view.game.num_actions(), np.int64)
+            seconds = time.perf_counter() - started
+            self.statistics = Statistics(
+                counts, counts.astype(np.float64), [action], 0, seconds, assumed=view.assumed
+            )
+        return action
 
-    def _chooser(self, env: Any) -> Callable[[], int]:
-        view = planner_view(env, self._route)
+    def _chooser(self, view: View) -> Callable[[], int]:
         state, reply = new_state_of(view), new_state_of(view)
         arguments = (view.game, view.root, state, reply, self._rng)
         run: Callable[..., int] = greedy_action

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import SeededAgent, Statistics, check_in_play
+from agents.agent import SeededAgent, Statistics, check_in_play, marked
 from agents.gomoku.evaluation import PatternEvaluation
 from agents.gomoku.knowledge import Candidates
 from agents.gomoku.opening_play import after_opening, opening_action
@@ -212,6 +212,7 @@ class AlphaBeta(SeededAgent):
             and to look only at the candidates of RHMCTS (`agents.gomoku.candidates`), best first.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`.
 
     Attributes:
         statistics: Of the last move: `values` has what the search saw of each legal action
@@ -233,6 +234,7 @@ class AlphaBeta(SeededAgent):
         patterns: bool = False,
         route: str = "auto",
         seed: int | None = None,
+        assume: str | None = None,
     ) -> None:
         if depth is None:
             depth = 4 if seconds is None else MOST_DEEPENED
@@ -243,7 +245,7 @@ class AlphaBeta(SeededAgent):
         if not 1 <= self.depth <= MOST_DEPTH:
             raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
         check_budget(None, seconds)
-        check_route(route)
+        check_route(route, assume)
         super().__init__(seed)
         self.seconds = seconds
         self.patterns = patterns
@@ -251,10 +253,11 @@ class AlphaBeta(SeededAgent):
             evaluation = PatternEvaluation()
         self.evaluation = _as_evaluation(evaluation)
         self.route = route
+        self.assume = assume
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        plain = planner_view(env, self.route)
+        plain = planner_view(env, self.route, self.assume)
         view = self._study(after_opening(plain) if self.patterns else plain)
         self._search(view, self._arguments(view))
 
@@ -286,8 +289,8 @@ class AlphaBeta(SeededAgent):
 
     def act(self, env: Any) -> int:
         """The best action within the depth; see `Agent.act`."""
+        plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        plain = planner_view(env, self.route)
         if self.patterns and is_opening(plain.game, plain.root):
             chosen = opening_action(plain, self._judge, self._rng)
             self.statistics = None  # what there was is of other positions than this one
@@ -309,7 +312,8 @@ class AlphaBeta(SeededAgent):
         tried = np.flatnonzero(scores > -np.inf)
         best = tried[scores[tried] == scores[tried].max()]
         action = int(best[int(self._rng.random() * len(best))])
-        self.statistics = _statistics(scores, tried, action, nodes, seconds, not self.patterns)
+        found = _statistics(scores, tried, action, nodes, seconds, not self.patterns)
+        self.statistics = marked(found, view.assumed)
         return action
 
     def _deepen(

@@ -22,6 +22,7 @@ from agents.arena import GameResult, MatchSummary, OnMove, close, play_match, pr
 from agents.doors import INTERRUPTED, clear_errors, option_of_game, wide_console
 from agents.gomocup_command import gomocup
 from agents.htp_command import htp
+from agents.match import check_playable
 from agents.models import PolicyError
 from agents.naming import (
     agent_classes,
@@ -35,6 +36,7 @@ from agents.records.command import convert
 from agents.records.directory import MatchRecords
 from agents.records.recorder import Recorder
 from agents.render_command import render
+from agents.search.environment import UnfitEnvironmentError
 from agents.tournament.command import tournament
 from agents.web.command import serve
 
@@ -86,6 +88,7 @@ def match(
             recorder = Recorder(game, options, agents, players)
             kept = MatchRecords(records, recorder, games, seed)
         prepare(env, players)
+        check_playable(env)
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
@@ -114,7 +117,7 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    if isinstance(failure, (OSError, PolicyError)):  # such as a solver's limit of time
+    if isinstance(failure, (OSError, PolicyError, UnfitEnvironmentError)):  # a solver's time is up
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure
@@ -182,6 +185,9 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
     wide_console().print(table)
     for reason in summary.reasons:
         click.echo(reason)
+    for number, assumed in enumerate(summary.assumed):
+        if assumed is not None:
+            click.echo(f"{'AB'[number]} assumed {assumed}: it knew more than a player can know")
 
 
 @main.command("list")

@@ -115,7 +115,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
                 begun = True
             return search.run(roots, simulations)
 
-        return Run(run_some, tree, game.num_actions())
+        return Run(run_some, tree, view)
 
     def _spend_budget(
         self, run: Run, started: float, simulations: int | None, seconds: float | None

@@ -24,6 +24,7 @@ class GumbelOptions(TypedDict, total=False):
     threats: bool
     route: str
     seed: int | None
+    assume: str | None
 
 
 class GumbelAgent(EvaluatedSearchAgent):

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from agents.agent import Agent, ForfeitError
+from agents.agent import Agent, ForfeitError, check_in_play
 from agents.intervals import score_interval
-from agents.search.foreign import ForeignGame, ForeignState, action_mask, is_over
+from agents.search.environment import action_mask, is_over
+from agents.search.foreign import ForeignGame, ForeignState
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""
@@ -29,6 +30,8 @@ class GameResult:
         moves: Moves each agent made.
         forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
         clock: Time that each of the actions took to choose.
+        assumed: What each agent's searches took as given although it is not so; see
+            `agents.agent.Statistics`.
     """
 
     first: int
@@ -39,6 +42,7 @@ class GameResult:
     moves: tuple[int, int]
     forfeit: str | None = None
     clock: tuple[float, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
 
     @property
     def forfeited_by(self) -> int | None:
@@ -62,6 +66,8 @@ def play_game(
     game = ForeignGame(env)
     played = ForeignState(env)
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
+    assumed: list[str | None] = [None, None]
+    arguments = actions, seconds, moves, clock, assumed
     while not is_over(env):
         number = game.to_play(played) ^ first
         started = time.perf_counter()
@@ -69,17 +75,18 @@ def play_game(
         taken = time.perf_counter() - started
         seconds[number] += taken
         moves[number] += 1
+        assumed[number] = assumed[number] or _assumed_by(agents[number])
         if forfeit is not None or not is_legal(env, action):
             illegal = number if forfeit is None else None
             outcome = 1 if number else -1
-            return _result(first, outcome, actions, illegal, seconds, moves, clock, forfeit)
+            return _result(first, outcome, *arguments, illegal, forfeit)
         action = operator.index(action)  # a callable's may be NumPy's, or True
         actions.append(action)
         clock.append(taken)
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
-    return _result(first, game.outcome(played, first), actions, None, seconds, moves, clock)
+    return _result(first, game.outcome(played, first), *arguments)
 
 
 def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
@@ -88,6 +95,24 @@ def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
         return agent.act(env), None
     except ForfeitError as error:
         return None, error.reason
+
+
+def _assumed_by(agent: Agent) -> str | None:
+    """What an agent's last search took as given although it is not so."""
+    return getattr(getattr(agent, "statistics", None), "assumed", None)
+
+
+def check_playable(env: Any) -> None:
+    """Refuse an environment in which no two agents can play against each other.
+
+    Args:
+        env: After `reset`.
+
+    Raises:
+        ValueError: If it is none for two agents in turn, with a mask of legal actions.
+    """
+    ForeignGame(env)
+    check_in_play(env)
 
 
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
@@ -127,14 +152,24 @@ def _result(
     first: int,
     outcome: int,
     actions: list[int],
-    illegal: int | None,
     seconds: list[float],
     moves: list[int],
     clock: list[float],
+    assumed: list[str | None],
+    illegal: int | None = None,
     forfeit: str | None = None,
 ) -> GameResult:
-    both = (seconds[0], seconds[1]), (moves[0], moves[1])
-    return GameResult(first, outcome, tuple(actions), illegal, *both, forfeit, tuple(clock))
+    return GameResult(
+        first,
+        outcome,
+        tuple(actions),
+        illegal,
+        (seconds[0], seconds[1]),
+        (moves[0], moves[1]),
+        forfeit,
+        tuple(clock),
+        (assumed[0], assumed[1]),
+    )
 
 
 def play_match(
@@ -184,6 +219,7 @@ class MatchSummary:
         plies: Mean length of a game.
         forfeits: Games lost by a forfeit, by agent.
         reasons: Why, a line for each of these games.
+        assumed: What searches took as given although it is not so, by agent.
     """
 
     games: int
@@ -199,6 +235,7 @@ class MatchSummary:
     plies: float
     forfeits: tuple[int, int] = (0, 0)
     reasons: tuple[str, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
 
     def as_json(self) -> dict[str, Any]:
         """As a dictionary of what JSON knows."""
@@ -214,7 +251,7 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
     points = np.array([(1 + outcome) / 2 for outcome in outcomes])
     starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
 
-    def of_both(value: Callable[[int], float]) -> tuple[Any, Any]:
+    def of_both(value: Callable[[int], Any]) -> tuple[Any, Any]:
         return value(0), value(1)
 
     def seconds_per_move(number: int) -> float:
@@ -245,4 +282,5 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
             for number, result in enumerate(results, 1)
             if result.forfeited_by is not None
         ),
+        assumed=of_both(lambda n: next((r.assumed[n] for r in results if r.assumed[n]), None)),
     )

@@ -118,6 +118,7 @@ class NRPA(SeededAgent):
         faithful: Whether the options left None are the text's.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`.
 
     Attributes:
         statistics: Of the last search.
@@ -149,6 +150,7 @@ class NRPA(SeededAgent):
         keep_policy: bool | None = None,
         faithful: bool = False,
         route: str = "auto",
+        assume: str | None = None,
         seed: int | None = None,
     ) -> None:
         def either(given: T | None, sound: T, of_the_text: T) -> T:
@@ -180,9 +182,10 @@ class NRPA(SeededAgent):
             == "always",
             begins_anew=not either(keep_policy, False, True),
         )
-        check_route(route)
+        check_route(route, assume)
         super().__init__(seed)
         self.route = route
+        self.assume = assume
         self.on_slice: OnSlice | None = None
         self._nest: Nest | None = None
 
@@ -193,9 +196,9 @@ class NRPA(SeededAgent):
 
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""
-        check_in_play(env)
         started = time.perf_counter()
-        view = planner_view(env, self.route)
+        view = planner_view(env, self.route, self.assume)
+        check_in_play(env)
         nest, tree = self._empty_memory(view)
         before_compiling = time.perf_counter()
         run = self._compiled(view, nest, tree)
@@ -204,7 +207,8 @@ class NRPA(SeededAgent):
         def found(simulations: int, seconds: float) -> Statistics:
             line = best_line(nest) if self.final_move == "sequence" else most_played_line(tree)
             visits = tree.plays[ROOT].astype(np.int64)
-            return Statistics(visits, root_values(tree), line, simulations, seconds)
+            values = root_values(tree)
+            return Statistics(visits, values, line, simulations, seconds, assumed=view.assumed)
 
         def show(simulations: int, seconds: float) -> None:
             if self.on_slice is not None:
@@ -219,7 +223,7 @@ class NRPA(SeededAgent):
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        view = planner_view(env, self.route)
+        view = planner_view(env, self.route, self.assume)
         self._compiled(view, *self._empty_memory(view))
 
     def _empty_memory(self, view: View) -> tuple[Nest, Rows]:

@@ -27,7 +27,7 @@ from agents.models import (
     torch_policy,
 )
 from agents.options import number_within
-from agents.search.foreign import action_mask
+from agents.search.environment import action_mask
 from hexenv.aec import AGENTS, BoardEnv, planes_of
 from hexenv.games.base import Game, State
 from hexenv.observation import plane_names

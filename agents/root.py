@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from agents.agent import Statistics
 from agents.search import graph
+from agents.search.foreign import View
 from agents.search.puct import EvaluatedExtras
 from agents.search.tree import ROOT, UNPROVEN, Tree, children
 
@@ -58,10 +59,11 @@ def root_actions(trees: Sequence[Tree]) -> RootActions:
 
 
 def root_statistics(
-    trees: Sequence[Tree], line: list[int], num_actions: int, simulations: int, seconds: float
+    trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
 ) -> Statistics:
     """What the trees say of the root's actions, beside the best line from there."""
     root = root_actions(trees)
+    num_actions = view.game.num_actions()
     visits = np.zeros(num_actions, np.int64)
     values = np.zeros(num_actions, np.float64)
     visits[root.actions] = root.visits
@@ -72,7 +74,7 @@ def root_statistics(
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
     priors = root_priors(trees, num_actions)
-    return Statistics(visits, values, line, simulations, seconds, proven, priors)
+    return Statistics(visits, values, line, simulations, seconds, proven, priors, view.assumed)
 
 
 def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64] | None:

@@ -122,7 +122,7 @@ class Run(NamedTuple):
     search: Callable[[int], int]
     """Runs so many simulations; returns how many it ran."""
     tree: Tree
-    num_actions: int
+    view: View
 
 
 class MachineCode:

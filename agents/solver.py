@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.agent import SeededAgent, Statistics, check_in_play
+from agents.agent import SeededAgent, Statistics, check_in_play, marked
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, planner_view
 from agents.solvers import hex as hex_solver
@@ -115,6 +115,7 @@ class Question:
         book: Path of an opening book, or the book.
         route: How it is planned over; see `agents.search.foreign.planner_view`.
         entries: Of the table of a solver.
+        assume: See `route`.
     """
 
     def __init__(
@@ -124,9 +125,10 @@ class Question:
         book: "str | os.PathLike[str] | Book | None" = None,
         route: str = "auto",
         entries: int = TABLE_ENTRIES,
+        assume: str | None = None,
     ) -> None:
+        self.view = planner_view(env, route, assume)
         check_in_play(env)
-        self.view = planner_view(env, route)
         self.is_hex = isinstance(self.view.game, hex.Hex)
         self.solver: PositionSolver | None = None
         self.state = self.view.root
@@ -279,6 +281,7 @@ class Solver(SeededAgent):
             shared by all solvers of the game in this process.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`.
 
     Attributes:
         statistics: Of the last move: `values` has the exact value of each legal action (`visits` is
@@ -299,26 +302,29 @@ class Solver(SeededAgent):
         table_entries: int = TABLE_ENTRIES,
         route: str = "auto",
         seed: int | None = None,
+        assume: str | None = None,
     ) -> None:
         if choice not in CHOICES:
             raise ValueError(f"expected a choice of {', '.join(CHOICES)}, got {choice!r}")
         check_budget(None, seconds)
         if not 1 << 10 <= operator.index(table_entries) <= 1 << 32:
             raise ValueError(f"expected table_entries from 2^10 to 2^32, got {table_entries}")
-        check_route(route)
+        check_route(route, assume)
         super().__init__(seed)
         self.choice = choice
         self.seconds = seconds
         self.book = None if book is None else load_book(book)
         self.table_entries = table_entries
         self.route = route
+        self.assume = assume
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         self._question(env)
 
     def _question(self, env: Any) -> Question:
-        return Question(env, self.seconds, self.book, self.route, self.table_entries)
+        arguments = self.seconds, self.book, self.route, self.table_entries, self.assume
+        return Question(env, *arguments)
 
     def act(self, env: Any) -> int:
         """A perfect action; see `Agent.act`.
@@ -334,7 +340,7 @@ class Solver(SeededAgent):
         if self.choice == "best" and len(actions) > 1 and best != 0:
             actions = question.quickest(actions)
         action = actions[int(self._rng.random() * len(actions))]
-        self.statistics = _statistics(question, values, action)
+        self.statistics = marked(_statistics(question, values, action), question.view.assumed)
         return action
 
 

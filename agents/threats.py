@@ -87,10 +87,11 @@ def vct(
 
 
 def _solve(env: Any, depth: int, nodes: int, seconds: float | None, route: str) -> list[int] | None:
+    plain = planner_view(env, route)
     check_in_play(env)
     if seconds is not None:
         check_budget(None, seconds)
-    view = pattern_view(planner_view(env, route))
+    view = pattern_view(plain)
     solver = ThreatSolver(view.game, view.compiles)
     return solver.solve(view.root, depth, whole_number_within("nodes", nodes, 1, 2**62), seconds)
 

@@ -47,6 +47,7 @@ class SearchOptions(TypedDict, total=False):
     implicit_minimax: float
     route: str
     seed: int | None
+    assume: str | None
 
 
 class TreeSearchAgent:
@@ -84,6 +85,7 @@ class TreeSearchAgent:
             minimax value of the board evaluation; see `agents.gomoku.minimax`.
         route: How it plans; see `agents.search.foreign.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`. Then nothing is proven.
 
     Attributes:
         statistics: Of the last search.
@@ -114,11 +116,12 @@ class TreeSearchAgent:
         implicit_minimax: float = 0.0,
         route: str = "auto",
         seed: int | None = None,
+        assume: str | None = None,
     ) -> None:
         simulations, seconds = check_budget(simulations, seconds)
         expect_one_of("final_move", final_move, FINAL_MOVES)
         expect_one_of("solver", solver, SOLVERS)
-        check_route(route)
+        check_route(route, assume)
         if early_stop and (workers != 1 or final_move != "visits"):
             raise ValueError(
                 f'expected early_stop with one worker and final_move "visits", got {workers} and '
@@ -144,6 +147,7 @@ class TreeSearchAgent:
             )
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
+        self.assume = assume
         self.statistics: Statistics | None = None
         self.on_slice: OnSlice | None = None
         self._loaded: LoadedTrees | None = None
@@ -152,10 +156,8 @@ class TreeSearchAgent:
         self._start_anew(seed)
 
     def _start_anew(self, seed: int | None) -> None:
-        seeds: Sequence[Any] = [seed]
-        if self.workers > 1:
-            seeds = np.random.SeedSequence(seed).spawn(self.workers)
-        self._searchers = [Searcher(seed) for seed in seeds]
+        several = np.random.SeedSequence(seed).spawn(self.workers)
+        self._searchers = [Searcher(each) for each in (several if self.workers > 1 else [seed])]
         self._position: Position | None = None
         self._last: Position | None = None
 
@@ -173,8 +175,8 @@ class TreeSearchAgent:
 
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""
+        plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        plain = planner_view(env, self.route)
         if self._sees_patterns and is_opening(plain.game, plain.root):
             chosen = opening_action(plain, self._judge, self._searchers[0].rng)
             self.statistics = None  # what there was is of other positions than this one
@@ -204,9 +206,7 @@ class TreeSearchAgent:
         trees = [cast("Tree", searcher.tree) for searcher in self._searchers]
         line = max((searcher.line() for searcher in self._searchers), key=len)
         seconds = time.perf_counter() - started
-        self.statistics = root_statistics(
-            trees, line, view.game.num_actions(), simulations, seconds
-        )
+        self.statistics = root_statistics(trees, line, view, simulations, seconds)
         chosen = self._choose(view, trees)
         self._remember(plain, chosen)
         return chosen
@@ -240,7 +240,7 @@ class TreeSearchAgent:
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
-        plain = planner_view(env, self.route)
+        plain = planner_view(env, self.route, self.assume)
         if self._sees_patterns:
             plain = after_opening(plain)
         view = self._study(plain)
@@ -270,11 +270,12 @@ class TreeSearchAgent:
         position, self._position = self._position, None  # until this search has ended
         tree = None if self.transpositions else self._searchers[0].tree
         played = played_since(view, position, tree)
+        solver = self.variant.solver if view.assumed is None else SOLVERS["off"]
         key = view.game.position_hash(view.root) if self.transpositions else 0
         for number, searcher in enumerate(self._searchers):
             if not searcher.go_on(played, key):
                 searcher.clear()
-                searcher.variant = with_memory(self.variant, studied.game)
+                searcher.variant = with_memory(self.variant._replace(solver=solver), studied.game)
                 if self._loaded is not None:
                     self._loaded.plant(searcher, number, view)
             elif played:  # lengths of games are counted from the root
@@ -354,7 +355,7 @@ class TreeSearchAgent:
         def run_some(simulations: int) -> int:
             return run(*arguments, simulations, searcher.rng)
 
-        return Run(run_some, cast("Tree", searcher.tree), view.game.num_actions())
+        return Run(run_some, cast("Tree", searcher.tree), view)
 
     def _kernel(self) -> CompiledFunction:
         """The search."""
@@ -365,8 +366,7 @@ class TreeSearchAgent:
 
     def _search(self, runs: Sequence[Run], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""
-        count = len(runs)
-        if count == 1:
+        if (count := len(runs)) == 1:
             return self._spend_budget(runs[0], started, self.simulations, self.seconds)
         parts = shares(self.simulations, count)
         if in_threads:
@@ -394,6 +394,6 @@ class TreeSearchAgent:
         line = self._searchers[0].line
 
         def found() -> Statistics:
-            return root_statistics([run.tree], line(), run.num_actions, simulations, seconds)
+            return root_statistics([run.tree], line(), run.view, simulations, seconds)
 
         self.on_slice(found)

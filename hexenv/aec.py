@@ -116,6 +116,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             "name": name,
             "render_modes": list(self.render_modes),
             "is_parallelizable": False,
+            "is_turn_based": True,  # what the contract of a game demands
+            "has_perfect_information": True,
+            "is_deterministic": True,
             "render_fps": 2,
             "planes": self.planes,
         }

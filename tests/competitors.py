@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.agent import ForfeitError
-from agents.search.foreign import legal_actions
+from agents.search.environment import legal_actions
 from hexenv import tictactoe_v0
 
 

@@ -18,7 +18,7 @@ from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.intervals import score_interval
 from agents.options import DEFAULT_SIMULATIONS
-from agents.search.foreign import action_mask
+from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 JIT = not numba.config.DISABLE_JIT
@@ -630,6 +630,7 @@ def test_a_summary_by_hand():
         "seconds_per_move": list(summary.seconds_per_move),
         "forfeits": [0, 0],
         "reasons": [],
+        "assumed": [None, None],
     }
 
 

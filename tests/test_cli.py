@@ -129,7 +129,7 @@ def test_long_names_are_not_cut():
 KEYS = [
     "game", "options", "agents", "seed", "interrupted", "games", "wins", "draws", "losses", "score",
     "interval", "wins_moving_first", "games_moving_first", "illegal_moves", "seconds_per_move",
-    "plies", "forfeits", "reasons",
+    "plies", "forfeits", "reasons", "assumed",
 ]  # fmt: skip
 
 

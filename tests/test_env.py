@@ -178,6 +178,9 @@ def test_a_module_makes_raw_and_wrapped_environments(module):
             "name": name,
             "render_modes": ["human", "ansi", "rgb_array", "svg", "rgb_array_list"],
             "is_parallelizable": False,
+            "is_turn_based": True,
+            "has_perfect_information": True,
+            "is_deterministic": True,
             "render_fps": 2,
             "planes": env.unwrapped.planes,
         }

@@ -240,10 +240,7 @@ def test_the_contract_comes_by_way_of_base(module):
 
 # ---- the size of things --------------------------------------------------------------------------
 
-MOST_LINES_OF_A_MODULE = 400
 MOST_LINES_OF_A_FUNCTION = 60
-LONG_MODULES = {}
-"""Modules that may be longer, and why."""
 LONG_FUNCTIONS = {}
 """Functions that may be longer, ``module.function``, and why."""
 
@@ -255,10 +252,7 @@ def functions_of(module):
             yield f"{module}.{node.name}", node.end_lineno - node.lineno + 1
 
 
-def test_modules_and_functions_are_short():
-    lines = {name: len(path.read_text("utf-8").splitlines()) for name, path in SOURCES.items()}
-    long = {name for name in lines if lines[name] > MOST_LINES_OF_A_MODULE}
-    assert long <= set(LONG_MODULES)
+def test_functions_are_short():
     functions = [function for module in SOURCES for function in functions_of(module)]
     assert len(functions) > 1000
     long = {name for name, lines in functions if lines > MOST_LINES_OF_A_FUNCTION}

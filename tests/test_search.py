@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -10,6 +11,7 @@ from environments import BOARDS, SMALL, random_action
 
 from agents import UCT
 from agents.root import FINAL_MOVES, choose, principal_variation, root_statistics, wilson_interval
+from agents.search.foreign import View
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
@@ -582,7 +584,8 @@ def test_an_action_that_was_never_tried_is_not_chosen(final_move):
 
 def test_statistics_of_a_tree_made_by_hand():
     tree = tree_with_children([1.0, 0.0, 1.0, 1.0], [], [0.0], actions=[4, 1, 0])
-    statistics = root_statistics([tree], principal_variation(tree), 6, 5, 0.25)
+    view = View(SimpleNamespace(num_actions=lambda: 6), None, compiles=False, actions=None)
+    statistics = root_statistics([tree], principal_variation(tree), view, 5, 0.25)
     assert statistics.visits.tolist() == [1, 0, 0, 0, 4, 0]
     assert statistics.values.tolist() == [-1, 0, 0, 0, 0.5, 0]
     assert statistics.principal_variation == [4]

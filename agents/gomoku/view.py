@@ -31,7 +31,7 @@ def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
     rules, position = line_game(view.game, view.root)
     game = _pattern_game(rules, scores.tobytes())
     state = board.state_of(game, position, view.compiles)
-    return View(game, state, view.compiles, view.actions)
+    return view._replace(game=game, root=state)
 
 
 def with_patterns(variant: Variant, threats: bool, implicit_minimax: float) -> Variant:

@@ -8,7 +8,7 @@ from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
 from agents.cells import cell_of, is_by_column, question_of
 from agents.records import GameRecord, Recorder
-from agents.search.foreign import is_over, legal_actions
+from agents.search.environment import is_over, legal_actions
 from hexenv.games import notation
 from hexenv.games.base import Game, State
 

@@ -56,16 +56,14 @@ def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
 
 def as_text(record: GameRecord) -> str:
     """A record as JSON: a line for each key, and for each search."""
-    about: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        **_as_object(record),
-        "searches": [],
-    }
+    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **_as_object(record)}
+    del about["searches"]
+    if not any(record.assumed):  # so that whoever knows no such key reads all other records
+        del about["assumed"]
     lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in about.items()]
     entries = [_dump(None if each is None else _as_object(each)) for each in record.searches]
-    if entries:
-        lines[-1] = '"searches": [\n' + ",\n".join(entries) + "\n]"
+    searches = "\n" + ",\n".join(entries) + "\n" if entries else ""
+    lines.append(f'"searches": [{searches}]')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -138,6 +136,7 @@ def fields_from(text: str) -> GameRecord:
     if given.get("version") != VERSION or given["version"] is True:
         raise ValueError(f"expected version {VERSION}, got {_short(given.get('version'))}")
     del given["format"], given["version"]
+    given.setdefault("assumed", [None, None])
     return GameRecord(**_checked(given, RECORD, ""))
 
 
@@ -300,5 +299,6 @@ RECORD: Final[dict[str, tuple[str, Reader]]] = {
     "opening": ("a whole number from 0", _whole(0)),
     "seconds": ("a list of seconds and nulls", _list_of(_or_none(_number(0, LONGEST)))),
     "searches": ("a list of objects and nulls", _searches),
+    "assumed": ("two texts or nulls", _list_of(_or_none(_text), 2)),
 }
 """What the keys of a record are to be, beside its format and version."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agents.naming import make_environment
-from agents.search.foreign import ForeignGame, ForeignState, is_over
+from agents.search.environment import is_over
+from agents.search.foreign import ForeignGame, ForeignState
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
 
@@ -61,6 +62,8 @@ class GameRecord:
         opening: How many of the first actions no agent chose.
         seconds: Time that each action took to choose, None where nobody chose; or no entry at all.
         searches: What was found before each action, None without a search; or no entry at all.
+        assumed: What the searches of each player took as given although it is not so, or None:
+            then they knew what a player of this game cannot know.
     """
 
     game: str
@@ -74,6 +77,7 @@ class GameRecord:
     opening: int = 0
     seconds: tuple[float | None, ...] = ()
     searches: tuple[Search | None, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
 
     @classmethod
     def of(

@@ -127,6 +127,7 @@ class Recorder:
                 outcome=result.outcome * (-1 if result.first else 1),
                 reason=reason_of(result),
                 seed=seed,
+                assumed=assumed_of(result, result.first),
             )
         finally:
             self._searches, self._seconds = [], []
@@ -174,6 +175,16 @@ class Recorder:
             found.append(search if search is not None and fits(rules, state, search) else None)
             rules.step(state, action)
         return tuple(found)
+
+
+def assumed_of(result: GameResult | Any, first: int) -> tuple[str | None, str | None]:
+    """What was assumed although it is not so, in the order of the players.
+
+    Args:
+        result: Of a game, or anything with its `assumed`.
+        first: Which of its agents moved first.
+    """
+    return result.assumed[first], result.assumed[1 - first]
 
 
 def reason_of(result: GameResult | Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from agents.records.directory import RecordDirectory
 from agents.records.files import load_fields
 from agents.records.record import GameRecord
-from agents.records.recorder import Recorder, reason_of
+from agents.records.recorder import Recorder, assumed_of, reason_of
 from agents.tournament.games import PlayedGame, Result
 from agents.tournament.schedule import OF_ENVIRONMENTS, Game, Schedule, stream_seed
 from agents.tournament.specification import Tournament, describe
@@ -60,6 +60,7 @@ def plain_record(tournament: Tournament, played: PlayedGame) -> GameRecord:
         actions=played.actions,
         outcome=played.outcome * (-1 if played.game.first else 1),
         reason=reason_of(played),
+        assumed=assumed_of(played, played.game.first),
         **known_before(tournament, played.game),
     )
 

@@ -21,6 +21,7 @@ class PlayedGame:
         seconds: Time each of the two spent choosing.
         moves: Moves each of them chose.
         forfeit: Why the loser lost, where it was by an `agents.agent.ForfeitError`; else None.
+        assumed: What each one's searches took as given although it is not so.
         record: Its record, until that is written, where records are kept.
     """
 
@@ -31,6 +32,7 @@ class PlayedGame:
     seconds: tuple[float, float]
     moves: tuple[int, int]
     forfeit: str | None = None
+    assumed: tuple[str | None, str | None] = (None, None)
     record: GameRecord | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -70,6 +72,7 @@ def played(game: Game, result: GameResult, record: GameRecord | None = None) -> 
         result.seconds,
         result.moves,
         result.forfeit,
+        result.assumed,
         record,
     )
 
@@ -95,7 +98,11 @@ def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
         "moves": list(result.moves),
         "seconds": list(result.seconds),
     }
-    return line if result.forfeit is None else {**line, "forfeit": result.forfeit}
+    if result.forfeit is not None:
+        line["forfeit"] = result.forfeit
+    if any(result.assumed):
+        line["assumed"] = list(result.assumed)
+    return line
 
 
 def _is_count(value: Any) -> bool:
@@ -151,6 +158,9 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
         forfeit = line.get("forfeit")
         if forfeit is not None and (not isinstance(forfeit, str) or line["outcome"] == 0):
             raise ValueError(f"expected forfeit as the reason of a loss, got {forfeit!r}")
+        assumed: Any = line.get("assumed", [None, None])
+        if not _are(lambda value: value is None or isinstance(value, str), 2)(assumed):
+            raise ValueError(f"expected assumed as two texts or nulls, got {assumed!r}")
         result = PlayedGame(
             game,
             line["outcome"],
@@ -159,6 +169,7 @@ def from_line(line: Mapping[str, Any], game: Game, labels: tuple[str, ...]) -> R
             tuple(line["seconds"]),
             tuple(line["moves"]),
             forfeit,
+            tuple(assumed),
         )
     expected = as_line(result, labels)
     for key, value in expected.items():

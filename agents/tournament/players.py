@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 from agents.agent import Agent, ForfeitError, Statistics
 from agents.match import close, play_game, prepare
 from agents.naming import make_agent
-from agents.search.foreign import action_mask
+from agents.search.environment import action_mask
+from agents.search.foreign import planner_view
 from agents.tournament.game_records import environment_seed, new_recorder
 from agents.tournament.games import FailedGame, PlayedGame, Result, played
 from agents.tournament.schedule import OF_AGENTS, Game, new_environment, stream_seed
@@ -103,12 +104,19 @@ def check_agents(tournament: Tournament, must_pickle: bool) -> None:
         must_pickle: Whether they have to reach other processes.
 
     Raises:
-        ValueError: Naming the agent.
+        ValueError: Naming the agent, or why it cannot plan in the tournament's environment.
     """
-    for entrant in tournament.entrants:
-        new_agent(entrant)
-        if must_pickle:
-            _check_pickles(f"the agent {entrant.label!r}", entrant.agent)
+    env = new_environment(tournament)
+    try:
+        env.reset(seed=tournament.seed)
+        for entrant in tournament.entrants:
+            agent: Any = new_agent(entrant)
+            if hasattr(agent, "assume"):  # it plans
+                planner_view(env, agent.route, agent.assume)
+            if must_pickle:
+                _check_pickles(f"the agent {entrant.label!r}", entrant.agent)
+    finally:
+        env.close()
     if must_pickle:
         _check_pickles("the game", tournament.game)
 

@@ -113,6 +113,11 @@ def remarks(standings: Standings) -> list[str]:
                 f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
                 f"({pairing.distinct} different ones; these agents leave nothing to chance)"
             )
+    for agent in standings.agents:
+        if agent.assumed is not None:
+            found.append(
+                f"{agent.agent} assumed {agent.assumed}: it knew more than a player can know"
+            )
     for forfeit in standings.forfeited:
         found.append(
             f"game {forfeit['game']} of {' - '.join(forfeit['agents'])}: {forfeit['by']} forfeits: "

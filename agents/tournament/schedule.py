@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from agents.match import check_playable
 from agents.naming import make_environment
-from agents.search.foreign import ForeignGame, View, new_state_of, planner_view
+from agents.search.foreign import View, new_state_of, planner_view
 from agents.tournament.specification import Tournament
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
@@ -71,7 +72,7 @@ class Schedule:
         env = new_environment(tournament)
         try:
             env.reset(seed=stream_seed(tournament.seed, OF_ENVIRONMENTS))
-            ForeignGame(env)  # which refuses what is not for two
+            check_playable(env)
             view = planner_view(env) if tournament.opening_plies else None
             self._openings = [
                 Openings(view, tournament.opening_plies, tournament.seed, pairing)

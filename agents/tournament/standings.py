@@ -31,6 +31,7 @@ class AgentStanding:
         illegal_moves: Games lost by an illegal action.
         seconds_per_move: Mean time for a move.
         forfeits: Games lost by a forfeit.
+        assumed: What its searches took as given although it is not so, or None.
     """
 
     agent: str
@@ -44,6 +45,7 @@ class AgentStanding:
     illegal_moves: int
     seconds_per_move: float
     forfeits: int = 0
+    assumed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -325,6 +327,7 @@ def _agents(
                 illegal_moves=sum(game.illegal == place for game, place in mine),
                 seconds_per_move=seconds / max(moves, 1),
                 forfeits=sum(game.forfeited_by == place for game, place in mine),
+                assumed=next((g.assumed[place] for g, place in mine if g.assumed[place]), None),
             )
         )
     return tuple(sorted(found, key=lambda agent: -agent.elo))

@@ -17,7 +17,7 @@ from agents.match import is_legal, prepare
 from agents.records import GameRecord, Search
 from agents.records.record import fits
 from agents.records.recorder import search_of
-from agents.search.foreign import legal_actions
+from agents.search.environment import legal_actions
 from agents.web.choices import Setup
 from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
