@@ -23,7 +23,7 @@ DRAWS = 0.6
 PAIRS = (10, 50, 200)
 APART = (0, 100, 200, 400)
 AGENTS = (2, 8, 16)
-REPETITIONS = {2: 4000, 8: 400, 16: 200}
+REPETITIONS = {2: 4000, 8: 800, 16: 600}
 
 
 def play_pairs(rng, score, draws, shape):
