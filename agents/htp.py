@@ -7,7 +7,8 @@ column's letter and the row's number from the top; black joins top and bottom, a
 
 import math
 import time
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from agents.agent import ForfeitError
 from agents.engine_process import START_SECONDS, EngineAgent
@@ -16,7 +17,11 @@ from hexenv.games.hex import Hex
 
 COLOURS: Final = ("black", "white")
 SWAP: Final = "swap-pieces"
-"""The move that takes over the first stone: to the mirror cell, while the players keep their sides.
+"""The move that takes over the first stone.
+
+To the protocol's programs the stone stays where it is and the players exchange their colours, so
+that white is next again, and is who was black. In `hexenv.games.hex` the players keep their colours
+and the stone goes to its mirror cell. One game is the other mirrored.
 """
 
 
@@ -36,9 +41,55 @@ def is_swap(game: Hex, action: int) -> bool:
     return action == game.rows * game.columns
 
 
-def move_text(game: Hex, action: int) -> str:
-    """An action as the protocol writes it."""
-    return SWAP if is_swap(game, action) else game.action_text(action)
+def mirrored(cell: int, size: tuple[int, int]) -> int:
+    """A cell's number on the mirrored board.
+
+    Args:
+        cell: Row by row from the top left.
+        size: Rows and columns of the board that it is on.
+    """
+    rows, columns = size
+    return cell % columns * rows + cell // columns
+
+
+class View(NamedTuple):
+    """How the other side sees a game: as it is here, or with the colours exchanged by a swap.
+
+    Args:
+        game: The rules.
+        is_exchanged: Whether the second player has taken over the first stone.
+    """
+
+    game: Hex
+    is_exchanged: bool = False
+
+    @classmethod
+    def after(cls, game: Hex, actions: Sequence[int]) -> "View":
+        """The view of a game from its start, after these actions."""
+        return cls(game, len(actions) > 1 and is_swap(game, actions[1]))
+
+    def colour(self, player: int) -> str:
+        """The colour of a player."""
+        return COLOURS[player ^ self.is_exchanged]
+
+    def text(self, action: int) -> str:
+        """An action as the protocol writes it."""
+        return SWAP if is_swap(self.game, action) else self.game.action_text(self._cell(action))
+
+    def action(self, text: str) -> int:
+        """The action that a text is.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        if text == SWAP:
+            return self.game.rows * self.game.columns
+        action = self.game.parse_action(text)
+        return action if is_swap(self.game, action) else self._cell(action)
+
+    def _cell(self, cell: int) -> int:
+        """A cell of the one board on the other; the swap is for square boards alone."""
+        return mirrored(cell, (self.game.rows, self.game.columns)) if self.is_exchanged else cell
 
 
 class HTPEngine(EngineAgent):
@@ -88,6 +139,11 @@ class HTPEngine(EngineAgent):
             self._set_up(raw)
             self._known = None
 
+    def _view(self, raw: Any) -> View:
+        """How the engine sees the game; stones that were set up, it sees as they are here."""
+        actions = raw.actions if len(raw.actions) == raw.state.ply else ()
+        return View.after(check_game(raw.game), actions)
+
     def _untold(self, raw: Any) -> tuple[int, ...] | None:
         """The actions since the engine was last told any; None if it does not know the game."""
         actions, known = tuple(raw.actions), self._known
@@ -102,16 +158,15 @@ class HTPEngine(EngineAgent):
             self._do(f"time_settings 0 {max(1, math.floor(self.seconds))} 1")
 
     def _play(self, raw: Any, actions: tuple[int, ...], deadline: float | None = None) -> None:
-        """Tell the engine the last moves; one that does not know the swap is shown its outcome."""
-        game = raw.game
+        """Tell the engine the last moves.
+
+        One that does not know the swap may refuse it: the stones are the same with and without it.
+        """
         for ply, action in enumerate(actions, len(raw.actions) - len(actions)):
-            command = f"play {COLOURS[ply & 1]} {move_text(game, action)}"
+            view = View.after(raw.game, raw.actions[:ply])
+            command = f"play {view.colour(ply & 1)} {view.text(action)}"
             is_done, answer = self._ask(command, deadline)
-            if not is_done and is_swap(game, action):
-                self._do("clear_board", deadline)
-                self._set_up(raw, deadline)
-                return
-            if not is_done:
+            if not is_done and not is_swap(raw.game, action):
                 raise ForfeitError(f"refused {command}: {answer:.200}")
 
     def _set_up(self, raw: Any, deadline: float | None = None) -> None:
@@ -133,18 +188,17 @@ class HTPEngine(EngineAgent):
 
     def _generate(self, raw: Any, deadline: float) -> str:
         self._play(raw, self._untold(raw) or (), deadline)
-        command = f"genmove {COLOURS[raw.game.to_play(raw.state)]}"
+        command = f"genmove {self._view(raw).colour(raw.game.to_play(raw.state))}"
         is_done, answer = self._ask(command, deadline)
         if not is_done:
             raise ForfeitError(f"refused {command}: {answer:.200}")
         return answer
 
     def _read_move(self, raw: Any, text: str) -> int:
-        game = check_game(raw.game)
         if text == "resign":
             raise ForfeitError("resigned")
         try:
-            action = game.rows * game.columns if text == SWAP else game.parse_action(text)
+            action = self._view(raw).action(text)
         except ValueError:
             raise ForfeitError(f"expected a move, got {text!r:.200}") from None
         if not raw.is_legal(action):
