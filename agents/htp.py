@@ -2,27 +2,19 @@
 
 It is the Go Text Protocol, version 2 (https://www.lysator.liu.se/~gunnar/gtp/), with the cells of
 Hex, as Benzene (MoHex, Wolve) and HexGui have it (https://www.hexwiki.net/index.php/GTP): the
-column's letter and the row's number from the top; black joins top and bottom, and moves first.
+column's letter and the row's number from the top; black joins top and bottom, and moves first. A
+swap exchanges the players' colours, see `agents.exchange`.
 """
 
 import math
 import time
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from agents.agent import ForfeitError
 from agents.engine_process import START_SECONDS, EngineAgent
+from agents.exchange import COLOURS, View, is_swap
 from hexenv.games.base import cell_owners
 from hexenv.games.hex import Hex
-
-COLOURS: Final = ("black", "white")
-SWAP: Final = "swap-pieces"
-"""The move that takes over the first stone.
-
-To the protocol's programs the stone stays where it is and the players exchange their colours, so
-that white is next again, and is who was black. In `hexenv.games.hex` the players keep their colours
-and the stone goes to its mirror cell. One game is the other mirrored.
-"""
 
 
 def check_game(game: Any) -> Hex:
@@ -34,62 +26,6 @@ def check_game(game: Any) -> Hex:
     if not isinstance(game, Hex):
         raise ValueError(f"expected Hex, got {game}")
     return game
-
-
-def is_swap(game: Hex, action: int) -> bool:
-    """Whether an action is no cell."""
-    return action == game.rows * game.columns
-
-
-def mirrored(cell: int, size: tuple[int, int]) -> int:
-    """A cell's number on the mirrored board.
-
-    Args:
-        cell: Row by row from the top left.
-        size: Rows and columns of the board that it is on.
-    """
-    rows, columns = size
-    return cell % columns * rows + cell // columns
-
-
-class View(NamedTuple):
-    """How the other side sees a game: as it is here, or with the colours exchanged by a swap.
-
-    Args:
-        game: The rules.
-        is_exchanged: Whether the second player has taken over the first stone.
-    """
-
-    game: Hex
-    is_exchanged: bool = False
-
-    @classmethod
-    def after(cls, game: Hex, actions: Sequence[int]) -> "View":
-        """The view of a game from its start, after these actions."""
-        return cls(game, len(actions) > 1 and is_swap(game, actions[1]))
-
-    def colour(self, player: int) -> str:
-        """The colour of a player."""
-        return COLOURS[player ^ self.is_exchanged]
-
-    def text(self, action: int) -> str:
-        """An action as the protocol writes it."""
-        return SWAP if is_swap(self.game, action) else self.game.action_text(self._cell(action))
-
-    def action(self, text: str) -> int:
-        """The action that a text is.
-
-        Raises:
-            ValueError: If it is none.
-        """
-        if text == SWAP:
-            return self.game.rows * self.game.columns
-        action = self.game.parse_action(text)
-        return action if is_swap(self.game, action) else self._cell(action)
-
-    def _cell(self, cell: int) -> int:
-        """A cell of the one board on the other; the swap is for square boards alone."""
-        return mirrored(cell, (self.game.rows, self.game.columns)) if self.is_exchanged else cell
 
 
 class HTPEngine(EngineAgent):

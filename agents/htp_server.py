@@ -13,7 +13,7 @@ from typing import NamedTuple
 import hexenv
 from agents.agent import Agent
 from agents.conversation import Stopwatch, Thinker, bring_to, in_words, set_up, whole_number
-from agents.htp import COLOURS, SWAP, mirrored
+from agents.exchange import COLOURS, SWAP, mirrored
 from agents.time_limits import HTPTime
 from hexenv import hex_v0
 from hexenv.aec import BoardEnv

@@ -30,7 +30,7 @@ from agents import HTPEngine, RandomAgent
 from agents.agent import ForfeitError, Statistics
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
-from agents.htp import mirrored
+from agents.exchange import mirrored
 from agents.htp_server import HTPServer
 from agents.naming import make_agent
 from agents.time_limits import HTPTime
