@@ -422,6 +422,14 @@ def test_after_swap2_the_game_goes_on_by_board_or_by_turn():
     assert swapped._env.actions == [112, 113, 144, 16]
 
 
+def test_swap2_takes_stones_with_and_without_fields():
+    with_fields = THREE.replace("7,7", "7,7,2").replace("8,7", "8,7,1").replace("9,9", "9,9,2")
+    for asked in (THREE, with_fields):
+        agent = Planned(49, value=0.9)
+        talk(f"> START 15\n< OK\n{asked}< 4,3", agent)
+        assert agent.seen == [[112, 113, 144]]
+
+
 @pytest.mark.parametrize("cells", [["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"], ["1,1,1"]])
 def test_swap2_of_other_boards_is_refused(cells):
     said = "".join(f"> {cell}\n" for cell in cells)
@@ -685,6 +693,29 @@ def test_an_engine_plays_swap2(fault, choice, tmp_path):
     assert said.count("BOARD") == 1
 
 
+@pytest.mark.parametrize(("fault", "asked"), [("fields", 2), ("plain", 1)])
+def test_both_dialects_of_swap2board(fault, asked, tmp_path):
+    """Rapfi wants the stones with fields, and takes others for none."""
+    log = tmp_path / "log"
+    env = gomoku_v0.env(6, opening="swap2")
+    second = engine(fault, log)
+    for game in range(2):
+        env.reset()
+        second.reset()
+        result = play_game(env, [engine(), second])
+        texts = [env.unwrapped.game.action_text(action) for action in result.actions]
+        assert result.forfeit is None
+        assert texts[:4] == ["a6", "b6", "c6", "swap"]
+        said = log.read_text().splitlines()
+        assert said.count("SWAP2BOARD") == asked + game
+    second.close()
+    start = said.index("SWAP2BOARD")
+    assert said[start + 1 : start + 5] == ["0,0", "1,0", "2,0", "DONE"]
+    last = len(said) - said[::-1].index("SWAP2BOARD")
+    stones = ["0,0,2", "1,0,1", "2,0,2"] if fault == "fields" else ["0,0", "1,0", "2,0"]
+    assert said[last : last + 4] == [*stones, "DONE"]
+
+
 @pytest.mark.parametrize("opening", ["swap", "pro", "long_pro"])
 def test_openings_that_the_protocol_does_not_have(opening):
     env = gomoku_v0.env(15, opening=opening)
@@ -732,7 +763,6 @@ def test_however_an_engine_writes_its_moves_they_are_played(fault):
         ("taken", r"illegal move \d,\d"),
         ("outside", "illegal move 6,0"),
         ("words", "expected a move x,y, got 'I resign'"),
-        ("error", "expected a move x,y, got 'ERROR no idea'"),
     ],
 )
 def test_what_breaks_the_protocol_loses(fault, reason):
@@ -741,6 +771,42 @@ def test_what_breaks_the_protocol_loses(fault, reason):
     assert (result.outcome, result.forfeited_by, result.illegal) == (-1, 0, None)
     assert result.moves == (3, 2)
     assert len(result.actions) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "again"),
+    [
+        ("no-time", {"match_seconds": 600}, 0),  # of INFO alone
+        ("errors", {}, 0),
+        ("deafened", {"match_seconds": 600}, 1),
+        ("error", {}, 1),
+        ("unknown", {}, 1),
+        ("error", {"match_seconds": 600, "seconds": 0.5, "tolerance": 1.0}, 1),
+    ],
+)
+def test_what_an_engine_did_not_take_is_asked_once_more(fault, options, again, tmp_path):
+    log = tmp_path / "log"
+    result = game_against(engine(fault, log, **options))
+    assert result.forfeit is None
+    said = [line for line in log.read_text().splitlines() if line.startswith("TURN")]
+    assert len(said) - len(set(said)) == again
+
+
+def test_who_complains_all_the_time_loses():
+    result = game_against(engine("hopeless", seconds=0.5))
+    assert result.forfeit == "no move in 0.5 s, after 'ERROR no idea'"
+
+
+def test_an_engine_is_told_only_what_has_changed(tmp_path):
+    log = tmp_path / "log"
+    agent = engine("", log)
+    results = list(play_match(gomoku_v0.env(6), [agent, RandomAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
+    said = log.read_text().splitlines()
+    info = [line for line in said if line.startswith("INFO")]
+    assert "RESTART" in said
+    assert len(info) == len(set(info)) == 6
 
 
 @pytest.mark.parametrize("fault", ["hang", "deaf", "flood"])
