@@ -111,7 +111,7 @@ def test_x_is_the_column_and_y_the_row():
         """,
         Planned(3 * 6 + 2),
     )
-    assert brain._env.actions == [4 * 6 + 1]
+    assert brain._board_env().actions == [4 * 6 + 1]
 
 
 def test_the_optional_commands():
@@ -136,7 +136,7 @@ def test_the_optional_commands():
         """,
         Planned(0, 1, 1),
     )
-    assert brain._env.actions == [3 * 8 + 3, 0]
+    assert brain._board_env().actions == [3 * 8 + 3, 0]
 
 
 def test_board_begins_anywhere_and_in_any_order():
@@ -324,9 +324,9 @@ def test_the_opponent_has_won():
 
 def test_rules():
     exact = talk("> INFO rule 1\n> START 15\n< OK\n> BEGIN\n< 0,0", Planned())
-    assert exact._env.game.rule == RULES.index("standard")
+    assert exact._board_env().game.rule == RULES.index("standard")
     late = talk("> START 15\n< OK\n> INFO rule 1\n> BEGIN\n< 0,0\n> INFO rule 0\n", Planned())
-    assert late._env.game.rule == RULES.index("freestyle")
+    assert late._board_env().game.rule == RULES.index("freestyle")
     talk(
         "> START 15\n< OK\n> INFO rule 2\n> BEGIN\n"
         "< MESSAGE continuous games are not played: the first five ends the game\n< 0,0",
@@ -338,7 +338,7 @@ def test_rules():
 def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
     said = f"> START 15\n< OK\n> INFO rule {bit}\n> BEGIN\n"
     if name in RULES:
-        assert talk(said + "< *,*", Planned())._env.game.rule == RULES.index(name)
+        assert talk(said + "< *,*", Planned())._board_env().game.rule == RULES.index(name)
     else:
         talk(
             said + f"< MESSAGE the rule {name} is not played\n< ERROR expected a rule of *\n"
@@ -417,9 +417,9 @@ def test_after_swap2_the_game_goes_on_by_board_or_by_turn():
     went_on = "> BOARD\n> 7,7,2\n> 8,7,1\n> 9,9,2\n> DONE\n< 0,0"
     talk(f"> START 15\n< OK\n{THREE}< *\n{went_on}", Planned())
     stayed = talk(f"> START 15\n< OK\n{THREE}< 4,3\n> TURN 1,1\n< 0,0", Planned(49, value=0.9))
-    assert stayed._env.actions == [112, 113, 144, 49, 16]
+    assert stayed._board_env().actions == [112, 113, 144, 49, 16]
     swapped = talk(f"> START 15\n< OK\n{THREE}< SWAP\n> TURN 1,1\n< 0,0", Planned(value=-0.9))
-    assert swapped._env.actions == [112, 113, 144, 16]
+    assert swapped._board_env().actions == [112, 113, 144, 16]
 
 
 def test_swap2_takes_stones_with_and_without_fields():
@@ -499,9 +499,57 @@ def test_the_budget_is_what_the_manager_says_less_a_margin():
         """,
         agent,
     )
-    warm_up, own, second, fast = agent.budgets
-    assert (warm_up, own, fast) == (0.001, 3.0, 0.001)
+    *warm_ups, own, second, fast = agent.budgets
+    assert (set(warm_ups), own, fast) == ({0.001}, 3.0, 0.001)
     assert 0.5 < second <= 0.885
+
+
+def test_every_rule_is_ready_before_start_is_answered():
+    class Ready(Planned):
+        prepared = ()
+
+        def prepare(self, env):
+            self.prepared = (*self.prepared, env.game.rule)
+
+    agent = Ready()
+    brain = GomocupBrain(agent, "test")
+    assert brain.answer("START 15") == "OK\n"
+    assert set(agent.prepared) == {0, 1, 2}
+    before = agent.prepared
+    assert brain.answer("INFO rule 4") == ""
+    assert brain.answer("BEGIN") == "0,0\n"
+    assert brain._board_env().game.rule == 2
+    assert agent.prepared == before
+
+
+def test_an_agent_that_does_not_play_renju_plays_the_other_rules():
+    class Simple(Planned):
+        def prepare(self, env):
+            if env.game.rule == 2:
+                raise ValueError("no renju")
+
+    talk("> START 15\n< OK\n> BEGIN\n< 0,0\n> INFO rule 4\n> BEGIN\n< ERROR no renju", Simple())
+
+
+def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("agents.conversation.time.perf_counter", lambda: now[0])
+
+    class Slow(Timed, Planned):
+        max_nodes = 10**6
+
+        def reset(self, seed=None):
+            now[0] += 0.1
+
+    brain = GomocupBrain(Slow(), "test")
+    for line in ("START 15", "INFO timeout_turn 1000", "INFO max_memory 250000000"):
+        brain.answer(line)
+    budgets = brain._thinker.agent.budgets  # of a copy with fewer nodes
+    before = now[0]
+    assert brain.answer("BEGIN") == "0,0\n"
+    assert before == now[0]
+    assert brain.answer("TURN 3,3") == "1,0\n"
+    assert budgets[-2:] == pytest.approx([search_seconds(0.8), search_seconds(1.0)])
 
 
 @pytest.mark.parametrize("answer", ["10,11", " 10,11 ", "10, 11", "10,11 and more", "+10,11"])
