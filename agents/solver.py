@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.agent import SeededAgent, Statistics, check_in_play
+from agents.agent import SeededAgent, Statistics, check_in_play, legal_actions
 from agents.options import check_budget
 from agents.search.foreign import ForeignState, View, check_route, planner_view
 from agents.solvers import hex as hex_solver
@@ -40,6 +40,7 @@ from agents.solvers.exhaustive import (
     NoTactics,
     TreeState,
 )
+from agents.solvers.guess import guess
 from agents.solvers.questions import (
     Clock,
     PositionSolver,
@@ -364,30 +365,14 @@ class Solver(SeededAgent):
         return action
 
     def _guess(self, env: Any, question: Question) -> int:
-        """The most promising action by what was found in time, and a search in what is left."""
+        """The most promising action by what was found in time, and by a search in what is left."""
         left = (self.seconds or 0.0) - question.clock.elapsed()
         self._guesser.seconds = max(left, SHORTEST_GUESS)
-        favourite, found = self._guesser.act(env), question.found
-        searched = self._guesser.statistics
+        favourite, searched = self._guesser.act(env), self._guesser.statistics
         assert searched is not None
-        visits, values = searched.visits, searched.values.copy()
-        values[list(found)] = list(found.values())
-        best = max(found.values(), default=-1)
-        lost = [action for action in found if found[action] < 0]
-        action = favourite
-        if best > 0 or (best == 0 and values[favourite] < 0):
-            action = next(one for one in found if found[one] == best)
-        elif favourite in lost:
-            among = np.where(np.isin(np.arange(visits.size), lost), -1, visits)
-            action = int(among.argmax())
-        line = searched.principal_variation if action == favourite else [action]
-        self.statistics = replace(
-            searched,
-            values=values,
-            principal_variation=line,
-            seconds=question.clock.elapsed(),
-            proven=1 if best > 0 else searched.proven,
-        )
+        actions = [int(action) for action in legal_actions(env)]
+        action, statistics = guess(question.found, actions, favourite, searched)
+        self.statistics = replace(statistics, seconds=question.clock.elapsed())
         return action
 
 

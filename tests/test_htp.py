@@ -480,6 +480,17 @@ def test_a_controller_that_is_gone_ends_it_quietly():
     assert_bears_a_gone_reader(start_server(), b"boardsize 5\n", b"= \n", more)
 
 
+def test_what_controllers_append_is_taken(tmp_path):
+    """Benzene's twogtp appends a seed and the name of a log, its scripts more."""
+    log = tmp_path / "engine.log"
+    appended = f"--seed 7 --logfile-name {log} --quiet --use-logfile=false --logfile-level config"
+    result = CliRunner().invoke(main, ["htp", "--agent", "random", *appended.split()], "3 name\n")
+    assert (result.exit_code, result.stdout) == (0, "=3 hexenv random\n\n")
+    assert not log.exists()
+    wrong = CliRunner().invoke(main, ["htp", "--agent", "random", "--logfiles", "x"])
+    assert wrong.exit_code == 2
+
+
 def test_a_wrong_agent_is_named():
     result = CliRunner().invoke(main, ["htp", "--agent", "nobody"])
     assert result.exit_code == 2
