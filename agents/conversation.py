@@ -137,10 +137,14 @@ class Thinker:
 
 
 class Stopwatch:
-    """Counts from now on."""
+    """Counts from now on.
 
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
+    Args:
+        begun: Seconds that it shows at the start.
+    """
+
+    def __init__(self, begun: float = 0.0) -> None:
+        self._started = time.perf_counter() - begun
 
     def left_of(self, limit: float | None) -> float | None:
         """What is left of a limit in seconds; of None, None."""

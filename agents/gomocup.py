@@ -1,12 +1,14 @@
 """Gomoku engines that speak the Gomocup (Piskvork) protocol, as agents.
 
 The protocol is https://plastovicka.github.io/protocl2en.htm: lines of text, with ``x,y`` for the
-column and the row of a cell, from 0 at the top left.
+column and the row of a cell, from 0 at the top left. SWAP2BOARD has two dialects: by that text its
+stones are ``x,y``, while Rapfi takes them as BOARD has them, ``x,y,field``, and refuses others.
 """
 
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from agents.agent import ForfeitError
@@ -35,6 +37,12 @@ SWAP2_CHOICES: Final = ((Phase.CHOOSING, 3), (Phase.CHOOSING_LAST, 5))
 UNLIMITED: Final = 2_147_483_647
 """What ``INFO time_left`` says where a match has no limit."""
 MEBIBYTE: Final = 2**20
+REMARKS: Final = ("MESSAGE", "DEBUG")
+"""What an engine says besides answers."""
+COMPLAINTS: Final = ("ERROR", "UNKNOWN")
+"""What it says of a command that it did not take."""
+PATIENCE: Final = 0.1
+"""Seconds in which the answer may still come after a complaint."""
 
 
 def check_game(game: Any) -> AnyGomoku:
@@ -64,6 +72,11 @@ def is_ok(answer: str) -> bool:
     return answer.upper().split()[:1] == ["OK"]
 
 
+def first_word(line: str) -> str:
+    """The word that a line begins with, in capitals."""
+    return line.split()[0].upper()
+
+
 def coordinates(game: AnyGomoku, cell: int) -> str:
     """A cell as the protocol writes it."""
     return f"{cell % game.columns},{cell // game.columns}"
@@ -72,7 +85,9 @@ def coordinates(game: AnyGomoku, cell: int) -> str:
 class GomocupEngine(EngineAgent):
     """An outside engine that speaks the Gomocup protocol, for `hexenv.gomoku_v0`.
 
-    It loses a game when it crashes, answers something else than a legal move, or is late.
+    It loses a game when it crashes, answers something else than a legal move, or is late. What it
+    did not take (ERROR, UNKNOWN) is asked once more, in the same time: some lose what comes right
+    after their own move.
 
     Args:
         command: Its command line.
@@ -104,6 +119,8 @@ class GomocupEngine(EngineAgent):
         self.memory = whole_number_within("memory", memory, 0, 2**20)
         self._left: float | None = match_seconds
         self._plan: dict[tuple[int, ...], int] = {}  # what it plays after actions of an opening
+        self._told: dict[str, int] = {}  # by INFO
+        self._wants_fields = False  # for the stones of SWAP2BOARD
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move; engines have no seeds."""
@@ -125,14 +142,23 @@ class GomocupEngine(EngineAgent):
             answer = self._answer_to(size)
             if not is_ok(answer):
                 raise ForfeitError(f"expected OK to {size}, got {answer!r:.200}")
+            self._told = {}
         self._game, self._known = game, ()
-        self.engine().send(
-            f"INFO timeout_turn {round(1000 * self.seconds)}",
-            f"INFO timeout_match {round(1000 * (self.match_seconds or 0))}",
-            f"INFO max_memory {self.memory * MEBIBYTE}",
-            "INFO game_type 1",
-            f"INFO rule {RULE_BITS[rule_name(game.rule)]}",
+        news = self._news(
+            timeout_turn=round(1000 * self.seconds),
+            timeout_match=round(1000 * (self.match_seconds or 0)),
+            max_memory=self.memory * MEBIBYTE,
+            game_type=1,
+            rule=RULE_BITS[rule_name(game.rule)],
         )
+        if news:
+            self.engine().send(*news)
+
+    def _news(self, **values: int) -> list[str]:
+        """The INFO lines for what the engine does not know yet."""
+        news = {key: value for key, value in values.items() if self._told.get(key) != value}
+        self._told |= news
+        return [f"INFO {key} {value}" for key, value in news.items()]
 
     def _answer_to(self, command: str) -> str:
         self.engine().send(command)
@@ -151,7 +177,7 @@ class GomocupEngine(EngineAgent):
         """The next line that is no message and not empty."""
         while True:
             line = self.engine().read_line(deadline).strip()
-            if line and line.split()[0].upper() not in ("MESSAGE", "DEBUG"):
+            if line and first_word(line) not in REMARKS:
                 return line
 
     def choose(self, raw: Any) -> int:
@@ -170,22 +196,59 @@ class GomocupEngine(EngineAgent):
             self._known = tuple(sorted((*stones_of(raw), own)))
         return action
 
-    def _asked(self, question: Sequence[str], read: Callable[[str, float], T]) -> T:
+    def _asked(
+        self,
+        question: Sequence[str],
+        read: Callable[[str, float], T],
+        otherwise: Sequence[str] | None = None,
+    ) -> T:
         """What is read from the answer to commands, on the engine's clock.
+
+        A complaint (ERROR, UNKNOWN) is no answer. Where none follows soon, they are sent once more;
+        where the complaint may be of INFO alone, the engine has half of its time before that.
 
         Args:
             question: The commands.
             read: Reads the first line of the answer, with the deadline for others.
+            otherwise: How to ask again if it was not taken; None for the same commands.
         """
         left = self._left
         limit = self.seconds if left is None else min(self.seconds, left)
-        told = UNLIMITED if left is None else round(1000 * left)
+        news = self._news(time_left=UNLIMITED if left is None else round(1000 * left))
+        request = Request(question, otherwise or question, bool(news))
         started = time.monotonic()
-        self.engine().send(f"INFO time_left {told}", *question)
-        found = self.within(limit, lambda deadline: read(self._answer(deadline), deadline))
+        self.engine().send(*news, *question)
+        try:
+            found = self.within(limit, lambda deadline: self._answered(request, read, deadline))
+        except ForfeitError as error:
+            if request.complaint:
+                raise ForfeitError(f"{error}, after {request.complaint!r:.200}") from error
+            raise
+        if request.is_repeated and request.otherwise != request.question:
+            self._wants_fields = not self._wants_fields
         if left is not None:
             self._left = max(left - (time.monotonic() - started), 0.0)
         return found
+
+    def _answered(self, request: "Request", read: Callable[[str, float], T], deadline: float) -> T:
+        """What is read from the first answer that is no complaint; see `_asked`."""
+        until = deadline
+        while True:
+            try:
+                line = self._answer(until)
+                if first_word(line) not in COMPLAINTS:
+                    return read(line, deadline)
+            except ForfeitError:  # nothing came, or what it makes of half a question
+                if not request.complaint or request.is_repeated or self.engine().has_ended():
+                    raise
+                self.engine().send(*request.otherwise)
+                request.is_repeated, until = True, deadline
+                continue
+            request.complaint = line
+            if not request.is_repeated:
+                half = (deadline - time.monotonic()) / 2
+                patience = half if request.may_be_heard(line) else min(PATIENCE, half)
+                until = min(until, time.monotonic() + patience)
 
     def _question(self, raw: Any) -> Sequence[str]:
         """The commands that ask for a move in this position."""
@@ -194,12 +257,7 @@ class GomocupEngine(EngineAgent):
             return ["BEGIN"]
         if self._is_continued(raw):
             return [f"TURN {coordinates(raw.game, raw.actions[-1])}"]
-        own = colour_to_play(raw)
-        fields = [
-            f"{coordinates(raw.game, stone.cell)},{1 if stone.colour == own else 2}"
-            for stone in stones
-        ]
-        return ["BOARD", *fields, "DONE"]
+        return ["BOARD", *_fields(raw), "DONE"]
 
     def _choose_opening(self, raw: Any) -> int:
         """Ask for the stones of swap2, or for a colour, and plan what the answer takes."""
@@ -207,17 +265,20 @@ class GomocupEngine(EngineAgent):
         stones = stones_in_order(raw)
         if (phase, len(stones)) not in ((Phase.PLACING, 0), *SWAP2_CHOICES):
             raise ValueError(f"expected an opening with 0, 3 or 5 stones, got {len(stones)}")
-        lines = [coordinates(game, stone.cell) for stone in stones]
-        answer = self._asked(["SWAP2BOARD", *lines, "DONE"], lambda line, _: line)
+        plain = [coordinates(game, stone.cell) for stone in stones]
+        dialects = [["SWAP2BOARD", *lines, "DONE"] for lines in (plain, _fields(raw))]
+        if self._wants_fields:
+            dialects.reverse()
+        asked, otherwise = dialects
+        actions = self._asked(asked, lambda line, _: read_opening(game, phase, line), otherwise)
         self._known = None
-        actions = read_opening(game, phase, answer)
         for n, action in enumerate(actions):
             self._plan[(*raw.actions, *actions[:n])] = action
         return actions[0]
 
     def _read(self, game: AnyGomoku, answer: str, deadline: float) -> int:
         """The move that an answer is; a suggested one is accepted."""
-        while answer.split()[0].upper() == "SUGGEST":
+        while first_word(answer) == "SUGGEST":
             self.engine().send(f"PLAY {answer.partition(' ')[2].strip()}")
             answer = self._answer(deadline)
         return read_cell(game, answer)
@@ -257,6 +318,25 @@ def read_opening(game: AnyGomoku, phase: Phase, answer: str) -> list[int]:
     raise ForfeitError(f"expected an answer to SWAP2BOARD, got {answer!r:.200}")
 
 
+@dataclass
+class Request:
+    """Commands that an engine has to answer, and what came of them."""
+
+    question: Sequence[str]
+    otherwise: Sequence[str]
+    """The commands to ask with a second time."""
+    follows_news: bool
+    """Whether INFO was sent with them."""
+    complaint: str = ""
+    """The last that the engine has said of not taking something."""
+    is_repeated: bool = False
+
+    def may_be_heard(self, complaint: str) -> bool:
+        """Whether the complaint may be of INFO alone: it names no word of the question."""
+        words = " ".join(self.question).upper().split()
+        return self.follows_news and not set(words) & set(complaint.upper().split())
+
+
 class Stone(NamedTuple):
     """A stone on the board."""
 
@@ -283,6 +363,15 @@ def stones_in_order(raw: Any) -> list[Stone]:
         return played
     by_colour = [[stone for stone in stones if stone.colour == colour] for colour in (0, 1)]
     return [by_colour[n & 1].pop(0) for n in range(len(stones))]
+
+
+def _fields(raw: Any) -> list[str]:
+    """The stones as BOARD has them: 1 for those of whose turn it is, 2 for the other's."""
+    own = colour_to_play(raw)
+    return [
+        f"{coordinates(raw.game, stone.cell)},{1 if stone.colour == own else 2}"
+        for stone in stones_in_order(raw)
+    ]
 
 
 def colour_to_play(raw: Any) -> int:

@@ -8,6 +8,7 @@ known command, ``UNKNOWN`` for all others.
 import copy
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -63,7 +64,8 @@ class GomocupBrain:
         self._problems: list[str] = []  # told before the next answer, as INFO has none
         self._rule = RULES[0]  # which may be one that is not played
         self._size: tuple[int, int] | None = None
-        self._env: BoardEnv | None = None
+        self._envs: dict[str, BoardEnv] = {}  # by rule, of the size
+        self._behind = 0.0  # seconds of work that no answer has told the manager of
         self._stones: list[Stone] = []
         self._listed: list[str] | None = None  # the lines since BOARD or SWAP2BOARD
         self._on_done: Callable[[list[str]], str] = self._board
@@ -83,8 +85,17 @@ class GomocupBrain:
         }
 
     def answer(self, line: str) -> str:
-        """What to write for a line, with line ends; nothing for a line without an answer."""
-        self._watch = Stopwatch()
+        """What to write for a line, with line ends; nothing for a line without an answer.
+
+        What is done for a line without one is on the clock of the next that has one, as a manager
+        sends that without waiting.
+        """
+        self._watch = Stopwatch(self._behind)
+        text = self._take(line)
+        self._behind = 0.0 if text else self._watch.seconds()
+        return text
+
+    def _take(self, line: str) -> str:
         word = (line.split() or [""])[0].upper()
         if word == "":
             return ""
@@ -131,18 +142,22 @@ class GomocupBrain:
     def _start_board(self, rows: int, columns: int) -> str:
         gomoku_v0.raw_env((rows, columns), CONNECT)  # refuses a size before anything changes
         self._size = (rows, columns)
-        self._make_env()
+        self._envs = {}
+        for rule in RULES:  # any of which INFO may name, and then there is no time for it
+            if rule != self._rule:
+                with suppress(Exception):  # it is raised where that rule is played
+                    self._make_env(rule)
+        if self._rule in RULES:
+            self._make_env(self._rule)
         return self._clear()
 
-    def _make_env(self) -> None:
-        """Make the board that size and rule ask for, and have the agent ready for it."""
-        self._env = None
-        if self._size is not None and self._rule in RULES:
-            env = gomoku_v0.raw_env(self._size, CONNECT, self._rule)
-            env.reset()
-            self._thinker.warm_up(env)
-            env.reset()
-            self._env = env
+    def _make_env(self, rule: str) -> None:
+        """Make the board that the size asks for, and have the agent ready for it."""
+        env = gomoku_v0.raw_env(self._check_started(), CONNECT, rule)
+        env.reset()
+        self._thinker.warm_up(env)
+        env.reset()
+        self._envs[rule] = env
 
     def _restart(self, argument: str) -> str:
         self._check_started()
@@ -163,9 +178,9 @@ class GomocupBrain:
         self._check_started()
         if self._rule not in RULES:
             raise ValueError(f"expected a rule of {', '.join(RULES)}, got {self._rule}")
-        if self._env is None:  # the agent was not ready for it: perhaps now, else it says why
-            self._make_env()
-        return cast("BoardEnv", self._env)
+        if self._rule not in self._envs:  # the agent was not ready: perhaps now, else it says why
+            self._make_env(self._rule)
+        return self._envs[self._rule]
 
     def _about(self, argument: str) -> str:
         return (
@@ -357,9 +372,7 @@ class GomocupBrain:
             self._problems.append("continuous games are not played: the first five ends the game")
         if wanted not in RULES:
             self._problems.append(f"the rule {wanted} is not played")
-        if wanted != self._rule:
-            self._rule = wanted
-            self._make_env()
+        self._rule = wanted
 
     def _limit_memory(self, size: int) -> None:
         """Have the agent search with no more nodes than fit into so many bytes; 0 for no limit."""
@@ -376,7 +389,8 @@ class GomocupBrain:
             agent.reset()
             self._thinker.agent = agent = copy.deepcopy(agent)  # without the memory of its trees
             agent.max_nodes = nodes
-            self._make_env()
+            if self._size is not None and self._rule in RULES:
+                self._make_env(self._rule)
 
 
 def in_colours(cells: Sequence[int], mine: int) -> list[Stone]:

@@ -2,22 +2,19 @@
 
 It is the Go Text Protocol, version 2 (https://www.lysator.liu.se/~gunnar/gtp/), with the cells of
 Hex, as Benzene (MoHex, Wolve) and HexGui have it (https://www.hexwiki.net/index.php/GTP): the
-column's letter and the row's number from the top; black joins top and bottom, and moves first.
+column's letter and the row's number from the top; black joins top and bottom, and moves first. A
+swap exchanges the players' colours, see `agents.exchange`.
 """
 
 import math
 import time
-from typing import Any, Final
+from typing import Any
 
 from agents.agent import ForfeitError
 from agents.engine_process import START_SECONDS, EngineAgent
+from agents.exchange import COLOURS, View, is_swap
 from hexenv.games.base import cell_owners
 from hexenv.games.hex import Hex
-
-COLOURS: Final = ("black", "white")
-SWAP: Final = "swap-pieces"
-"""The move that takes over the first stone: to the mirror cell, while the players keep their sides.
-"""
 
 
 def check_game(game: Any) -> Hex:
@@ -29,16 +26,6 @@ def check_game(game: Any) -> Hex:
     if not isinstance(game, Hex):
         raise ValueError(f"expected Hex, got {game}")
     return game
-
-
-def is_swap(game: Hex, action: int) -> bool:
-    """Whether an action is no cell."""
-    return action == game.rows * game.columns
-
-
-def move_text(game: Hex, action: int) -> str:
-    """An action as the protocol writes it."""
-    return SWAP if is_swap(game, action) else game.action_text(action)
 
 
 class HTPEngine(EngineAgent):
@@ -88,6 +75,11 @@ class HTPEngine(EngineAgent):
             self._set_up(raw)
             self._known = None
 
+    def _view(self, raw: Any) -> View:
+        """How the engine sees the game; stones that were set up, it sees as they are here."""
+        actions = raw.actions if len(raw.actions) == raw.state.ply else ()
+        return View.after(check_game(raw.game), actions)
+
     def _untold(self, raw: Any) -> tuple[int, ...] | None:
         """The actions since the engine was last told any; None if it does not know the game."""
         actions, known = tuple(raw.actions), self._known
@@ -102,16 +94,15 @@ class HTPEngine(EngineAgent):
             self._do(f"time_settings 0 {max(1, math.floor(self.seconds))} 1")
 
     def _play(self, raw: Any, actions: tuple[int, ...], deadline: float | None = None) -> None:
-        """Tell the engine the last moves; one that does not know the swap is shown its outcome."""
-        game = raw.game
+        """Tell the engine the last moves.
+
+        One that does not know the swap may refuse it: the stones are the same with and without it.
+        """
         for ply, action in enumerate(actions, len(raw.actions) - len(actions)):
-            command = f"play {COLOURS[ply & 1]} {move_text(game, action)}"
+            view = View.after(raw.game, raw.actions[:ply])
+            command = f"play {view.colour(ply & 1)} {view.text(action)}"
             is_done, answer = self._ask(command, deadline)
-            if not is_done and is_swap(game, action):
-                self._do("clear_board", deadline)
-                self._set_up(raw, deadline)
-                return
-            if not is_done:
+            if not is_done and not is_swap(raw.game, action):
                 raise ForfeitError(f"refused {command}: {answer:.200}")
 
     def _set_up(self, raw: Any, deadline: float | None = None) -> None:
@@ -133,18 +124,17 @@ class HTPEngine(EngineAgent):
 
     def _generate(self, raw: Any, deadline: float) -> str:
         self._play(raw, self._untold(raw) or (), deadline)
-        command = f"genmove {COLOURS[raw.game.to_play(raw.state)]}"
+        command = f"genmove {self._view(raw).colour(raw.game.to_play(raw.state))}"
         is_done, answer = self._ask(command, deadline)
         if not is_done:
             raise ForfeitError(f"refused {command}: {answer:.200}")
         return answer
 
     def _read_move(self, raw: Any, text: str) -> int:
-        game = check_game(raw.game)
         if text == "resign":
             raise ForfeitError("resigned")
         try:
-            action = game.rows * game.columns if text == SWAP else game.parse_action(text)
+            action = self._view(raw).action(text)
         except ValueError:
             raise ForfeitError(f"expected a move, got {text!r:.200}") from None
         if not raw.is_legal(action):

@@ -14,6 +14,16 @@ from agents.naming import make_agent
 )
 @click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
 @click.option("--swap", is_flag=True, help="Let the agent take over the first stone.")
+@click.option(
+    "--logfile-name",
+    "--logfile-level",
+    "--use-logfile",
+    multiple=True,
+    expose_value=False,
+    metavar="TEXT",
+    help="Nothing: what controllers of Benzene append, such as its twogtp.",
+)
+@click.option("--quiet", "--verbose", is_flag=True, expose_value=False, help="Nothing, as well.")
 def htp(agent: str, seed: int | None, swap: bool) -> None:
     """Play Hex for HexGui, or whatever speaks the Hex Text Protocol (GTP).
 

@@ -1,7 +1,8 @@
 """Our side of the Hex Text Protocol: an engine for HexGui and other controllers.
 
 See `agents.htp` for the protocol. As in it a colour may play twice running, and a move is generated
-for either, whoever has played before.
+for either, whoever has played before. So a swap changes neither the board nor what is generated:
+the controller then asks the other side for white's next move.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import hexenv
 from agents.agent import Agent
 from agents.conversation import Stopwatch, Thinker, bring_to, in_words, set_up, whole_number
-from agents.htp import COLOURS, SWAP
+from agents.exchange import COLOURS, SWAP, mirrored
 from agents.time_limits import HTPTime
 from hexenv import hex_v0
 from hexenv.aec import BoardEnv
@@ -20,13 +21,12 @@ from hexenv.games import hex as rules
 from hexenv.games.base import Game, State, new_state
 
 
-class Move(NamedTuple):
-    """A move of the game so far."""
+class Stone(NamedTuple):
+    """A stone on the board."""
 
-    colour: int
     cell: int
-    """Where the stone has gone; after a swap, the mirror cell."""
-    is_swap: bool = False
+    colour: int
+    """0 for black, 1 for white."""
 
 
 class HTPServer:
@@ -51,7 +51,7 @@ class HTPServer:
         self._watch = Stopwatch()
         self._size = (11, 11)
         self._ready_for: tuple[int, int] | None = None  # the size of board
-        self._moves: list[Move] = []
+        self._moves: list[Stone | None] = []  # None is the swap, which places none
         self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
         self._commands: dict[str, Callable[..., str]] = {
             "all_legal_moves": self._all_legal_moves,
@@ -133,10 +133,9 @@ class HTPServer:
         self._thinker.agent.reset()
         return ""
 
-    def _stones(self) -> list[Move]:
-        """The moves whose stones are on the board."""
-        after_swap = next((n for n, move in enumerate(self._moves) if move.is_swap), 0)
-        return self._moves[after_swap:]
+    def _stones(self) -> list[Stone]:
+        """The stones on the board, as they were played."""
+        return [move for move in self._moves if move is not None]
 
     def _play(self, colour: str, vertex: str) -> str:
         number, text = colour_number(colour), vertex.lower()
@@ -151,14 +150,15 @@ class HTPServer:
             raise ValueError(f"illegal move: {vertex:.40} is no cell") from None
         if any(stone.cell == cell for stone in self._stones()):
             raise ValueError(f"illegal move: {text} is taken")
-        self._moves.append(Move(number, cell))
+        self._moves.append(Stone(cell, number))
         return ""
 
     def _swap(self, colour: int) -> None:
         rows, columns = self._size
-        if rows != columns or [move.colour for move in self._moves] != [1 - colour]:
+        is_answer = [stone.colour for stone in self._stones()] == [1 - colour]
+        if rows != columns or not is_answer or None in self._moves:
             raise ValueError(f"illegal move: {SWAP} is the answer to the first move")
-        self._moves.append(Move(colour, mirrored(self._moves[0].cell, self._size), is_swap=True))
+        self._moves.append(None)
 
     def _undo(self) -> str:
         if not self._moves:
@@ -236,8 +236,7 @@ class HTPServer:
         cells = [stone.cell for stone in stones]
         if first == 1:
             cells, size = [mirrored(cell, size) for cell in cells], (columns, rows)
-        has_swapped = len(stones) < len(self._moves)
-        swap = self._allow_swap and first == 0 and rows == columns and not has_swapped
+        swap = self._allow_swap and first == 0 and rows == columns and None not in self._moves
         env = self._env(size, swap)
         in_turn = all(stone.colour == first ^ n & 1 for n, stone in enumerate(stones))
         if not (in_turn and bring_to(env, cells)):
@@ -283,17 +282,6 @@ class HTPServer:
     def _quit(self) -> str:
         self.is_over = True
         return ""
-
-
-def mirrored(cell: int, size: tuple[int, int]) -> int:
-    """A cell's number on the mirrored board.
-
-    Args:
-        cell: Row by row from the top left.
-        size: Rows and columns of the board that it is on.
-    """
-    rows, columns = size
-    return cell % columns * rows + cell // columns
 
 
 def colour_number(text: str) -> int:

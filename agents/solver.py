@@ -21,12 +21,15 @@ import operator
 import os
 import threading
 from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from agents.agent import SeededAgent, Statistics, check_in_play, marked
 from agents.options import check_budget
+from agents.search.environment import legal_actions
 from agents.search.foreign import ForeignState, View, check_route, planner_view
 from agents.solvers import hex as hex_solver
 from agents.solvers.book import Book, build_book, check_book, load_book
@@ -38,6 +41,7 @@ from agents.solvers.exhaustive import (
     NoTactics,
     TreeState,
 )
+from agents.solvers.guess import guess
 from agents.solvers.questions import (
     Clock,
     PositionSolver,
@@ -47,6 +51,7 @@ from agents.solvers.questions import (
     position_score,
     position_value,
 )
+from agents.uct import UCT
 from hexenv.games import connect4, gomoku, hex, tictactoe
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
@@ -58,6 +63,9 @@ MOST_HEX_CELLS: Final = 36
 FOREIGN_NODES: Final = 200_000
 """How many positions of a foreign environment are looked at: some minutes."""
 TABLE_ENTRIES: Final = 1 << 23
+SOLVING_SHARE: Final = 0.9
+"""Of the time for a move, for solving; the rest is for a guess."""
+SHORTEST_GUESS: Final = 0.001
 KEPT_SOLVERS: Final = 4
 """How many games' tables are kept for the next call."""
 
@@ -137,6 +145,7 @@ class Question:
         else:
             self.solver, self.state = solver_for(self.view, book, entries)
             self.solver.prepare()
+        self.found: dict[int, int] = {}
         is_foreign = isinstance(self.view.root, ForeignState)
         self.clock = Clock(seconds, FOREIGN_NODES if is_foreign else None)
 
@@ -150,11 +159,12 @@ class Question:
             return position_value(self.solver, self.state, self.clock)
 
     def values(self) -> dict[int, int]:
-        """The value of each legal action."""
+        """The value of each legal action; `found` has what was found before a `TimeoutError`."""
         if self.solver is None:
-            return hex_solver.solve(self.view.game, self.state, seconds=self.clock.seconds)
+            seconds = self.clock.seconds
+            return hex_solver.solve(self.view.game, self.state, seconds, self.found)
         with _lock:
-            return action_values(self.solver, self.state, self.clock)
+            return action_values(self.solver, self.state, self.clock, self.found)
 
     def scores(self) -> dict[int, int]:
         """The score of each legal action."""
@@ -264,6 +274,8 @@ def check_hex(game: Any) -> None:
 class Solver(SeededAgent):
     r"""Plays perfectly where the game is small enough, and refuses to play where it is not.
 
+    With `seconds` it guesses where they do not suffice.
+
     Formula:
         $$v(s) = \max_a\, -v(s_a)$$
 
@@ -274,8 +286,10 @@ class Solver(SeededAgent):
         choice: Which of several good actions is played, each with the same chance: ``"best"``: one
             of the best score, so it wins as soon as it can and loses as late as it can (in Hex one
             that keeps the value); ``"optimal"``: any that keeps the value.
-        seconds: The time allowed for a move; None for no limit. Where it does not suffice, `act`
-            raises `TimeoutError`; what was found out is kept, so a second try gets farther.
+        seconds: The time allowed for a move; None for no limit. Where nine tenths of it do not
+            suffice, the rest is for a guess: a winning action, if one was found, else the one that
+            `agents.UCT` finds best of those not found to lose. `value`, `best_actions` and `scores`
+            raise `TimeoutError` instead.
         book: Path of an opening book for Connect4, made by `build_book`.
         table_entries: Of the table in which positions are kept, 8 or 16 bytes each. The table is
             shared by all solvers of the game in this process.
@@ -285,7 +299,9 @@ class Solver(SeededAgent):
 
     Attributes:
         statistics: Of the last move: `values` has the exact value of each legal action (`visits` is
-            1 there), `proven` that of the position; `simulations` counts positions searched.
+            1 there), `proven` that of the position; `simulations` counts positions searched. Of a
+            guess they are those of UCT, but for the actions whose value was found; `proven` is None
+            unless that is enough to know the value of the position.
 
     Raises:
         ValueError: If a parameter is out of its range, or the book is none.
@@ -317,30 +333,53 @@ class Solver(SeededAgent):
         self.table_entries = table_entries
         self.route = route
         self.assume = assume
+        self._guesser = UCT(seconds=1.0, route=route, seed=seed, assume=assume)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the game played so far; with a seed, start the random streams anew."""
+        super().reset(seed)
+        self._guesser.reset(seed)
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         self._question(env)
+        if self.seconds is not None:
+            self._guesser.prepare(env)
 
     def _question(self, env: Any) -> Question:
-        arguments = self.seconds, self.book, self.route, self.table_entries, self.assume
-        return Question(env, *arguments)
+        seconds = None if self.seconds is None else SOLVING_SHARE * self.seconds
+        return Question(env, seconds, self.book, self.route, self.table_entries, self.assume)
 
     def act(self, env: Any) -> int:
-        """A perfect action; see `Agent.act`.
+        """A perfect action, or a guess where the time does not suffice; see `Agent.act`.
 
         Raises:
             ValueError: If the game is over, too large, or not that of the book.
-            TimeoutError: If the time did not suffice.
         """
         question = self._question(env)
-        values = question.values()
+        try:
+            values = question.values()
+        except TimeoutError:
+            return self._guess(env, question)
         best = max(values.values())
         actions = [action for action in values if values[action] == best]
         if self.choice == "best" and len(actions) > 1 and best != 0:
-            actions = question.quickest(actions)
+            with suppress(TimeoutError):  # then any of them
+                actions = question.quickest(actions)
         action = actions[int(self._rng.random() * len(actions))]
         self.statistics = marked(_statistics(question, values, action), question.view.assumed)
+        return action
+
+    def _guess(self, env: Any, question: Question) -> int:
+        """The most promising action by what was found in time, and by a search in what is left."""
+        left = (self.seconds or 0.0) - question.clock.elapsed()
+        self._guesser.seconds = max(left, SHORTEST_GUESS)
+        favourite, searched = self._guesser.act(env), self._guesser.statistics
+        assert searched is not None
+        actions = [int(action) for action in legal_actions(env)]
+        action, statistics = guess(question.found, actions, favourite, searched)
+        timed = replace(statistics, seconds=question.clock.elapsed())
+        self.statistics = marked(timed, question.view.assumed)
         return action
 
 

@@ -15,6 +15,7 @@ log = open(sys.argv[2], "a") if len(sys.argv) > 2 else None  # noqa: SIM115  (to
 size = (0, 0)
 stones = {}
 answered = 0
+lost = False
 
 
 def say(text):
@@ -53,8 +54,16 @@ def misbehave(x, y):
             say(f"{size[0]},0")
         case "words":
             say("I resign")
-        case "error":
+        case "error" | "unknown":  # this is lost
+            del stones[x, y]
+            say("ERROR no idea" if fault == "error" else "UNKNOWN")
+        case "hopeless":
+            del stones[x, y]
             say("ERROR no idea")
+        case "errors":
+            say("ERROR no idea")
+            say("ERROR none at all")
+            say(f"{x},{y}")
         case "flood":
             while True:
                 os.write(1, b"MESSAGE thinking\n" * 1000)
@@ -79,12 +88,26 @@ def move():
         assert word == "PLAY"
         x, y = map(int, text.split(","))
     stones[x, y] = 1
-    if answered == 3:
+    if answered == 3 or (answered > 3 and fault == "hopeless"):
         misbehave(x, y)
     else:
         say(f"{x},{y}")
     if fault == "once":
         sys.exit(0)
+
+
+def start_swap2(lines):
+    """Answer SWAP2BOARD; with `fields` as Rapfi: stones without a field are not there."""
+    if fault == "fields":
+        for line in lines:
+            if line.count(",") != 2:
+                say("ERROR Color is not a valid value, must be one of [1, 2, 3].")
+        lines = [line for line in lines if line.count(",") == 2]
+    elif fault == "plain" and any(line.count(",") != 1 for line in lines):
+        say("ERROR expected x,y")
+        return
+    answers = {0: "0,0 1,0 2, 0", 3: "3,0 4,0" if fault == "two" else "swap", 5: "SWAP"}
+    say("5,0" if fault == "stone" and lines else answers[len(lines)])
 
 
 if fault == "child":
@@ -107,6 +130,9 @@ while True:
             say("ok" if fault == "small" else "OK")
         case "BEGIN":
             move()
+        case "TURN" if fault == "deafened" and answered == 2 and not lost:
+            lost = True  # as Rapfi, which reads no command for an instant after its move
+            say(f"ERROR Unknown command: {rest}")
         case "TURN":
             x, y = map(int, rest.split(","))
             stones[x, y] = 2
@@ -121,8 +147,10 @@ while True:
             lines = []
             while (line := command()) != "DONE":
                 lines.append(line)
-            answers = {0: "0,0 1,0 2, 0", 3: "3,0 4,0" if fault == "two" else "swap", 5: "SWAP"}
-            say("5,0" if fault == "stone" and lines else answers[len(lines)])
+            start_swap2(lines)
+        case "INFO" if fault == "no-time" and rest.startswith("time_left"):
+            say("ERROR Unknown command: TIME_LEFT")
+            say(f"ERROR Unknown command: {rest.split()[1]}")
         case "INFO":
             pass
         case "END":

@@ -1,8 +1,10 @@
 """A controller of Hex engines, written from the published texts alone.
 
 The Go Text Protocol, version 2, with the moves of Hex (https://www.hexwiki.net/index.php/GTP):
-``python reference_htp_controller.py size engine...`` plays a game with random moves of its own as
-white, numbers its commands, and prints the game as JSON.
+``python reference_htp_controller.py size swap engine...`` plays a game with random moves of its own
+as white, numbers its commands, and prints the game as JSON. Where `swap` is 1 it takes over the
+first stone, as HexGui and Benzene's twogtp do: the stone stays, and the engine is white, which is
+next.
 """
 
 import json
@@ -11,7 +13,7 @@ import subprocess
 import sys
 
 size = int(sys.argv[1])
-engine = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+engine = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 chance = random.Random(1)
 count = 0
 
@@ -57,15 +59,19 @@ assert ask("known_command komi") == "false"
 ask(f"boardsize {size}")
 ask("clear_board")
 ask("time_settings 0 1 1")
-board, moves, colour = {}, [], "black"
+board, moves, colour, engines = {}, [], "black", "black"
 while not any(joined(board, one) for one in ("black", "white")):
-    if colour == "black":
-        move = ask("genmove black")
+    if sys.argv[2] == "1" and len(moves) == 1:
+        ask("play white swap-pieces")
+        moves.append("swap")
+        engines = "white"
+    if colour == engines:
+        move = ask(f"genmove {colour}")
     else:
         cells = [(column, row) for column in range(size) for row in range(size)]
         column, row = chance.choice([cell for cell in cells if cell not in board])
         move = f"{chr(97 + column)}{row + 1}"
-        ask(f"play white {move}")
+        ask(f"play {colour} {move}")
     cell = (ord(move[0]) - 97, int(move[1:]) - 1)
     is_free = cell not in board and all(0 <= place < size for place in cell)
     assert is_free, f"illegal: {move}"

@@ -1,10 +1,12 @@
 """A Hex engine, written from the published texts alone, to set controllers against.
 
-The Go Text Protocol, version 2, with the moves of Hex (https://www.hexwiki.net/index.php/GTP). It
-plays the first empty cell, row by row, and misbehaves at its third move where a fault is named.
+The Go Text Protocol, version 2, with the moves of Hex (https://www.hexwiki.net/index.php/GTP). A
+swap leaves the stone, as in MoHex and HexGui. It plays the first empty cell, row by row, or a
+random one, and misbehaves at its third move where a fault is named.
 """
 
 import os
+import random
 import sys
 import time
 
@@ -13,29 +15,41 @@ log = open(sys.argv[2], "a") if len(sys.argv) > 2 else None  # noqa: SIM115  (to
 columns, rows = 11, 11
 history = []
 answered = 0
-COMMANDS = (
-    "protocol_version name version known_command list_commands quit boardsize clear_board play"
-)
-COMMANDS = [*COMMANDS.split(), "genmove", *([] if fault == "timeless" else ["time_settings"])]
+chance = random.Random(fault)
+COMMANDS = "protocol_version name version known_command list_commands quit boardsize clear_board"
+COMMANDS = [*COMMANDS.split(), "play", "genmove", "showboard"]
+if fault != "timeless":
+    COMMANDS.append("time_settings")
 
 
 def stones():
     board = {}
     for colour, move in history:
         if move == "swap-pieces":
-            (((column, row), _),) = board.items()
-            board = {(row, column): colour}
+            assert history.index((colour, move)) == 1
         else:
             board[ord(move[0]) - 97, int(move[1:]) - 1] = colour
     return board
 
 
+def showboard():
+    board = stones()
+    letters = {"black": "B", "white": "W", None: "."}
+    return "".join(
+        "\n" + " ".join(letters[board.get((column, row))] for column in range(columns))
+        for row in range(rows)
+    )
+
+
 def genmove(colour):
     global answered
     answered += 1
-    if fault == "swap" and len(history) == 1:
+    if fault in ("swap", "random") and len(history) == 1:
+        history.append((colour, "swap-pieces"))
         return "swap-pieces"
     cells = [(column, row) for row in range(rows) for column in range(columns)]
+    if fault == "random":
+        chance.shuffle(cells)
     column, row = next(cell for cell in cells if cell not in stones())
     move = f"{chr(97 + column)}{row + 1}"
     if answered == 3:
@@ -85,6 +99,8 @@ def do(name, *arguments):
             return ""
         case "genmove":
             return genmove(arguments[0])
+        case "showboard":
+            return showboard()
     raise ValueError("unknown command")
 
 

@@ -1,5 +1,6 @@
 """Games in the formats of the field: SGF, psq and strings of columns."""
 
+import dataclasses
 import errno
 import os
 import re
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from recorded import random_record, with_searches
+from reference_swap import ExchangeGame
 
 from agents.cli import main
-from agents.records import GameRecord, load_record, save_record
+from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.columns import read_columns
 from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq
-from agents.records.sgf import read_sgf
+from agents.records.sgf import read_sgf, write_sgf
 from agents.records.sgf_syntax import main_lines
 from hexenv.games.base import cell_owners
 
@@ -80,8 +82,8 @@ def stones(record):
 
 HEXGUI = r"""(;AP[HexGui:0.10.GIT]FF[4]GM[11]SZ[3]PB[Ann \] B.]PW[Bob]C[two: \] and \\
 lines (;B[a1\])]
-;B[a3];W[swap-pieces]C[taken];B[b2]
-;W[b1];B[a2])
+;B[a3];W[swap-pieces]C[taken];W[b2]
+;B[a2];W[b1])
 """
 """As HexGui writes: properties in no order, comments with anything in them, lines anywhere."""
 
@@ -93,6 +95,68 @@ def test_a_file_of_hexgui():
     assert record.options == ("board_size=3", "swap=true")
     assert (record.outcome, record.reason) == (None, None)
     assert stones(record) == [". O O", "X X .", ". . ."]
+    mirrored_pieces = HEXGUI.replace("W[b2]", "B[b2]").replace("B[a2]", "W[b1]")
+    mirrored_pieces = mirrored_pieces.replace("W[b1])", "B[a2])")
+    assert only(read_sgf(mirrored_pieces)) == record
+
+
+@pytest.mark.parametrize("rest", ["W[c1];B[c3]", "W[b3];B[c3];W[c1];B[resign]"])
+def test_a_swap_is_written_as_hexgui_and_mohex_read_it(rest):
+    """They leave the stone, and take the colours of the moves from the file."""
+    text = f"(;GM[11]SZ[3];B[a3];W[swap-pieces];W[b2];B[a2];{rest})"
+    game = ExchangeGame(3)
+    for move in re.findall(r"[BW]\[(.*?)\]", text.replace(";B[resign]", "")):
+        game.play(move)
+    record = only(read_sgf(text))
+    if game.winner() is not None:
+        assert record.outcome == (1, -1)[game.winner()]
+    assert [row.translate(str.maketrans("BW", "XO")) for row in game.as_pieces()] == [
+        row.replace(" ", "") for row in stones(record)
+    ]
+    back = write_sgf([record])
+    assert re.findall(r"[;]([BW])\[(.*?)\]", back) == [
+        move for move in re.findall(r"([BW])\[(.*?)\]", text) if move[1] != "resign"
+    ]
+
+
+def test_a_hundred_swapped_games_are_written_as_another_implementation_plays_them():
+    for chance in range(100):
+        record = random_record("hex", ("board_size=4", "swap=true"), chance)
+        if record.actions[1:2] != (16,):
+            record = GameRecord.of("hex", record.options, (*record.actions[:1], 16))
+        text = write_sgf([record])
+        game = ExchangeGame(4)
+        for colour, move in re.findall(r";([BW])\[(.*?)\]", text):
+            if move != "swap-pieces":
+                assert colour == game.to_move[0].upper()
+            game.play(move)
+        shown = [row.translate(str.maketrans("BW", "XO")) for row in game.as_pieces()]
+        assert shown == [row.replace(" ", "") for row in stones(record)]
+        assert record.outcome == {None: None, 0: 1, 1: -1}[game.winner()]
+
+
+def test_a_game_of_twogtp():
+    """PB and the B of RE are who began; it asks for moves until one resigns."""
+    text = (
+        "(;GM[11]SZ[3]PB[first]PW[other]RE[{}]US[twogtp.py];B[a3];W[swap-pieces];W[b2];B[a2];W[{}"
+    )
+    won = only(read_sgf(text.format("B+", "c1];B[c2];W[b1];B[b3];W[a1];B[resign])")))
+    assert (won.outcome, won.reason, won.agents) == (1, None, ("first", "other"))
+    resigned = only(read_sgf(text.format("B+", "b1];B[resign])")))
+    assert (resigned.outcome, resigned.reason) == (1, "resigned")
+    late = only(read_sgf(text.format("B+Time", "b1])")))
+    assert (late.outcome, late.reason) == (1, "time")
+    assert only(read_sgf(write_sgf([late]))) == late
+
+
+def test_the_cells_of_searches_are_those_of_the_file():
+    record = GameRecord.of("hex", ("board_size=3", "swap=true"), (2, 9, 1, 3))
+    searches = [Search(seconds=0.0, simulations=5, principal_variation=plan)
+                for plan in ((2, 9, 1), (9, 1), (1, 3), (3,))]  # fmt: skip
+    record = dataclasses.replace(record, searches=tuple(searches))
+    (nodes,) = main_lines(write_sgf([record]))
+    said = [node["C"].values[0].partition("simulations, ")[2] for node in nodes[1:]]
+    assert said == ["c1 swap-pieces a2", "swap-pieces a2", "a2 b1", "b1"]
 
 
 def mirrored(move):
@@ -106,7 +170,7 @@ def as_plays(colours, moves, head="GM[11]SZ[5]"):
 
 @pytest.mark.parametrize("word", ["swap-sides", "swap-pieces", "swap"])
 def test_swapped_sides_are_the_mirrored_game(word):
-    """After swap-sides white is next, whichever of the two words a file has."""
+    """Where white is next after a swap the players have exchanged colours, whatever the word."""
     for chance in range(30):
         rest = random_record("hex", ("board_size=5", "swap=true"), chance).moves.split()[2:]
         first = "c4"
@@ -234,7 +298,7 @@ def test_properties_are_read_as_the_format_says():
         ("(;GM[11];B[resign]\n;W[a1])", "line 1: expected no move after resign"),
         ("(;GM[11]SZ[2];B[a1];W[a2];B[b1];W[b2]\n;B[a2])", "line 2: illegal action 2: the"),
         ("(;GM[11]SZ[2]\nRE[W+];B[b1];W[a1];B[b2])", r"line 2: expected RE as the game ended"),
-        ("(;GM[11]SZ[2];B[b1];W[a1];B[b2]\n;W[resign])", "line 2: expected no move after the end"),
+        ("(;GM[11]SZ[2];B[b1];W[a1];B[b2]\n;B[resign])", "line 2: expected no move after the end"),
         ("(;GM[4]\n;B[h8])", "line 2: expected a cell, got 'h8'"),
         ("(;GM[4]\n;B[])", "line 2: expected a cell, got ''"),
         ("(;GM[4]SZ[15]\n;B[pp])", "line 2: expected a cell of 15 columns and 15 rows"),

@@ -111,7 +111,7 @@ def test_x_is_the_column_and_y_the_row():
         """,
         Planned(3 * 6 + 2),
     )
-    assert brain._env.actions == [4 * 6 + 1]
+    assert brain._board_env().actions == [4 * 6 + 1]
 
 
 def test_the_optional_commands():
@@ -136,7 +136,7 @@ def test_the_optional_commands():
         """,
         Planned(0, 1, 1),
     )
-    assert brain._env.actions == [3 * 8 + 3, 0]
+    assert brain._board_env().actions == [3 * 8 + 3, 0]
 
 
 def test_board_begins_anywhere_and_in_any_order():
@@ -324,9 +324,9 @@ def test_the_opponent_has_won():
 
 def test_rules():
     exact = talk("> INFO rule 1\n> START 15\n< OK\n> BEGIN\n< 0,0", Planned())
-    assert exact._env.game.rule == RULES.index("standard")
+    assert exact._board_env().game.rule == RULES.index("standard")
     late = talk("> START 15\n< OK\n> INFO rule 1\n> BEGIN\n< 0,0\n> INFO rule 0\n", Planned())
-    assert late._env.game.rule == RULES.index("freestyle")
+    assert late._board_env().game.rule == RULES.index("freestyle")
     talk(
         "> START 15\n< OK\n> INFO rule 2\n> BEGIN\n"
         "< MESSAGE continuous games are not played: the first five ends the game\n< 0,0",
@@ -338,7 +338,7 @@ def test_rules():
 def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
     said = f"> START 15\n< OK\n> INFO rule {bit}\n> BEGIN\n"
     if name in RULES:
-        assert talk(said + "< *,*", Planned())._env.game.rule == RULES.index(name)
+        assert talk(said + "< *,*", Planned())._board_env().game.rule == RULES.index(name)
     else:
         talk(
             said + f"< MESSAGE the rule {name} is not played\n< ERROR expected a rule of *\n"
@@ -417,9 +417,17 @@ def test_after_swap2_the_game_goes_on_by_board_or_by_turn():
     went_on = "> BOARD\n> 7,7,2\n> 8,7,1\n> 9,9,2\n> DONE\n< 0,0"
     talk(f"> START 15\n< OK\n{THREE}< *\n{went_on}", Planned())
     stayed = talk(f"> START 15\n< OK\n{THREE}< 4,3\n> TURN 1,1\n< 0,0", Planned(49, value=0.9))
-    assert stayed._env.actions == [112, 113, 144, 49, 16]
+    assert stayed._board_env().actions == [112, 113, 144, 49, 16]
     swapped = talk(f"> START 15\n< OK\n{THREE}< SWAP\n> TURN 1,1\n< 0,0", Planned(value=-0.9))
-    assert swapped._env.actions == [112, 113, 144, 16]
+    assert swapped._board_env().actions == [112, 113, 144, 16]
+
+
+def test_swap2_takes_stones_with_and_without_fields():
+    with_fields = THREE.replace("7,7", "7,7,2").replace("8,7", "8,7,1").replace("9,9", "9,9,2")
+    for asked in (THREE, with_fields):
+        agent = Planned(49, value=0.9)
+        talk(f"> START 15\n< OK\n{asked}< 4,3", agent)
+        assert agent.seen == [[112, 113, 144]]
 
 
 @pytest.mark.parametrize("cells", [["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"], ["1,1,1"]])
@@ -491,9 +499,57 @@ def test_the_budget_is_what_the_manager_says_less_a_margin():
         """,
         agent,
     )
-    warm_up, own, second, fast = agent.budgets
-    assert (warm_up, own, fast) == (0.001, 3.0, 0.001)
+    *warm_ups, own, second, fast = agent.budgets
+    assert (set(warm_ups), own, fast) == ({0.001}, 3.0, 0.001)
     assert 0.5 < second <= 0.885
+
+
+def test_every_rule_is_ready_before_start_is_answered():
+    class Ready(Planned):
+        prepared = ()
+
+        def prepare(self, env):
+            self.prepared = (*self.prepared, env.game.rule)
+
+    agent = Ready()
+    brain = GomocupBrain(agent, "test")
+    assert brain.answer("START 15") == "OK\n"
+    assert set(agent.prepared) == {0, 1, 2}
+    before = agent.prepared
+    assert brain.answer("INFO rule 4") == ""
+    assert brain.answer("BEGIN") == "0,0\n"
+    assert brain._board_env().game.rule == 2
+    assert agent.prepared == before
+
+
+def test_an_agent_that_does_not_play_renju_plays_the_other_rules():
+    class Simple(Planned):
+        def prepare(self, env):
+            if env.game.rule == 2:
+                raise ValueError("no renju")
+
+    talk("> START 15\n< OK\n> BEGIN\n< 0,0\n> INFO rule 4\n> BEGIN\n< ERROR no renju", Simple())
+
+
+def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("agents.conversation.time.perf_counter", lambda: now[0])
+
+    class Slow(Timed, Planned):
+        max_nodes = 10**6
+
+        def reset(self, seed=None):
+            now[0] += 0.1
+
+    brain = GomocupBrain(Slow(), "test")
+    for line in ("START 15", "INFO timeout_turn 1000", "INFO max_memory 250000000"):
+        brain.answer(line)
+    budgets = brain._thinker.agent.budgets  # of a copy with fewer nodes
+    before = now[0]
+    assert brain.answer("BEGIN") == "0,0\n"
+    assert before == now[0]
+    assert brain.answer("TURN 3,3") == "1,0\n"
+    assert budgets[-2:] == pytest.approx([search_seconds(0.8), search_seconds(1.0)])
 
 
 @pytest.mark.parametrize("answer", ["10,11", " 10,11 ", "10, 11", "10,11 and more", "+10,11"])
@@ -685,6 +741,29 @@ def test_an_engine_plays_swap2(fault, choice, tmp_path):
     assert said.count("BOARD") == 1
 
 
+@pytest.mark.parametrize(("fault", "asked"), [("fields", 2), ("plain", 1)])
+def test_both_dialects_of_swap2board(fault, asked, tmp_path):
+    """Rapfi wants the stones with fields, and takes others for none."""
+    log = tmp_path / "log"
+    env = gomoku_v0.env(6, opening="swap2")
+    second = engine(fault, log)
+    for game in range(2):
+        env.reset()
+        second.reset()
+        result = play_game(env, [engine(), second])
+        texts = [env.unwrapped.game.action_text(action) for action in result.actions]
+        assert result.forfeit is None
+        assert texts[:4] == ["a6", "b6", "c6", "swap"]
+        said = log.read_text().splitlines()
+        assert said.count("SWAP2BOARD") == asked + game
+    second.close()
+    start = said.index("SWAP2BOARD")
+    assert said[start + 1 : start + 5] == ["0,0", "1,0", "2,0", "DONE"]
+    last = len(said) - said[::-1].index("SWAP2BOARD")
+    stones = ["0,0,2", "1,0,1", "2,0,2"] if fault == "fields" else ["0,0", "1,0", "2,0"]
+    assert said[last : last + 4] == [*stones, "DONE"]
+
+
 @pytest.mark.parametrize("opening", ["swap", "pro", "long_pro"])
 def test_openings_that_the_protocol_does_not_have(opening):
     env = gomoku_v0.env(15, opening=opening)
@@ -732,7 +811,6 @@ def test_however_an_engine_writes_its_moves_they_are_played(fault):
         ("taken", r"illegal move \d,\d"),
         ("outside", "illegal move 6,0"),
         ("words", "expected a move x,y, got 'I resign'"),
-        ("error", "expected a move x,y, got 'ERROR no idea'"),
     ],
 )
 def test_what_breaks_the_protocol_loses(fault, reason):
@@ -741,6 +819,42 @@ def test_what_breaks_the_protocol_loses(fault, reason):
     assert (result.outcome, result.forfeited_by, result.illegal) == (-1, 0, None)
     assert result.moves == (3, 2)
     assert len(result.actions) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "again"),
+    [
+        ("no-time", {"match_seconds": 600}, 0),  # of INFO alone
+        ("errors", {}, 0),
+        ("deafened", {"match_seconds": 600}, 1),
+        ("error", {}, 1),
+        ("unknown", {}, 1),
+        ("error", {"match_seconds": 600, "seconds": 0.5, "tolerance": 1.0}, 1),
+    ],
+)
+def test_what_an_engine_did_not_take_is_asked_once_more(fault, options, again, tmp_path):
+    log = tmp_path / "log"
+    result = game_against(engine(fault, log, **options))
+    assert result.forfeit is None
+    said = [line for line in log.read_text().splitlines() if line.startswith("TURN")]
+    assert len(said) - len(set(said)) == again
+
+
+def test_who_complains_all_the_time_loses():
+    result = game_against(engine("hopeless", seconds=0.5))
+    assert result.forfeit == "no move in 0.5 s, after 'ERROR no idea'"
+
+
+def test_an_engine_is_told_only_what_has_changed(tmp_path):
+    log = tmp_path / "log"
+    agent = engine("", log)
+    results = list(play_match(gomoku_v0.env(6), [agent, RandomAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
+    said = log.read_text().splitlines()
+    info = [line for line in said if line.startswith("INFO")]
+    assert "RESTART" in said
+    assert len(info) == len(set(info)) == 6
 
 
 @pytest.mark.parametrize("fault", ["hang", "deaf", "flood"])

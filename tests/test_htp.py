@@ -23,16 +23,19 @@ from conversations import (
     say_in_pieces,
     start,
 )
+from reference_swap import ExchangeGame
 from test_engine_process import PROMPTLY
 
 from agents import HTPEngine, RandomAgent
 from agents.agent import ForfeitError, Statistics
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
-from agents.htp_server import HTPServer, mirrored
+from agents.exchange import mirrored
+from agents.htp_server import HTPServer
 from agents.naming import make_agent
 from agents.time_limits import HTPTime
 from hexenv import gomoku_v0, hex_v0
+from hexenv.games.base import cell_owners
 
 HERE = Path(__file__).resolve().parent
 REFERENCE = shlex.join([sys.executable, str(HERE / "reference_htp_engine.py")])
@@ -271,11 +274,12 @@ def test_white_who_begins_still_joins_left_and_right():
     assert [mirrored(cell, (2, 3)) for cell in range(6)] == [0, 2, 4, 1, 3, 5]
 
 
-def test_swaps():
+def test_a_swap_leaves_the_stone_and_white_is_next():
+    """As in MoHex and HexGui: the players exchange their colours, so we may be asked for white."""
     taken_over = """
         > boardsize 5
         < =
-        > play black b1
+        > play black d3
         < =
         > play white swap-pieces
         < =
@@ -283,27 +287,82 @@ def test_swaps():
         < =
         < *
         < 1\\.  .  .  .  .\\1
-        < 2\\W  .  .  .  .\\2
-        < 3\\.  .  .  .  .\\3
+        < 2\\.  .  .  .  .\\2
+        < 3\\.  .  .  B  .\\3
         < 4\\.  .  .  .  .\\4
         < 5\\.  .  .  .  .\\5
         < *
-        > genmove black
-        < = a1
+        > play black d3
+        < ? illegal move: d3 is taken
+        > play white swap-pieces
+        < ? illegal move: swap-pieces is the answer to the first move
+        > genmove white
+        < = c4
         > undo
         < =
         > undo
         < =
         > play white swap-pieces
         < =
+        > play white a1
+        < =
+        > genmove black
+        < = b1
+        > final_score
+        < = cannot score
         """
-    talk(taken_over, Planned())
-    talk(taken_over, Planned(), swap=True)
+    for swap in (False, True):
+        agent = Planned("c4")
+        talk(taken_over, agent, swap)
+        assert agent.boards == [([13], 1), ([13, 0], 2)]
+
+
+def drawn(answer):
+    """The stones that `showboard` draws, row by row."""
+    rows = ["".join(re.findall(r"(?<![A-Z])[BW.](?![A-Z])", line)) for line in answer.splitlines()]
+    return [row for row in rows if row]
+
+
+def test_fifty_swapped_games_as_an_engine_look_as_another_implementation_has_them():
+    rng = np.random.default_rng(5)
+    for number in range(50):
+        size = int(rng.integers(2, 7))
+        agent = Planned("swap") if number % 2 else RandomAgent(number)
+        server = HTPServer(agent, "test", swap=number % 2 == 1)
+
+        def ask(command, server=server):
+            answer = server.answer(command)
+            assert answer.startswith("= "), (command, answer)
+            return answer[2:].strip()
+
+        ask(f"boardsize {size}")
+        game = ExchangeGame(size)
+        while game.winner() is None:
+            asks = rng.random() < 0.5
+            move = str(rng.choice(game.free()))
+            if len(game.stones) == 1 and game.player_of["black"] == 0:
+                move, asks = "swap-pieces", number % 2 == 1
+            elif number % 2 == 1 and not game.stones:
+                asks = False  # the agent is to swap, and not to begin
+            if asks:
+                move = ask(f"genmove {game.to_move}")
+            else:
+                ask(f"play {game.to_move} {move}")
+            game.play(move)
+            assert drawn(ask("showboard")) == game.drawn()
+        assert game.player_of["black"] == 1
+        winning = "BW"[game.player_of["black"] != game.winner()]
+        assert ask("final_score") == f"{winning}+"
+        while len(game.stones) > 1:
+            ask("undo")
+            game.stones.popitem()
+            assert drawn(ask("showboard")) == game.drawn()
 
 
 def test_the_agent_swaps_only_where_it_may():
     asked = "> boardsize 5\n< =\n> play black c3\n< =\n> genmove white\n"
-    talk(f"{asked}< = swap-pieces\n> genmove black\n< = a1", Planned("swap"), swap=True)
+    talk(f"{asked}< = swap-pieces\n> play white b1\n< =\n> genmove black\n< = a1",
+         Planned("swap"), swap=True)  # fmt: skip
     talk("> param_game\n< =\n< [bool] allow_swap 0\n> param_game allow_swap 1\n< =\n"
          f"{asked}< = swap-pieces", Planned("swap"))  # fmt: skip
     talk(f"{asked}< ? *", Planned("swap"))
@@ -421,24 +480,38 @@ def test_a_controller_that_is_gone_ends_it_quietly():
     assert_bears_a_gone_reader(start_server(), b"boardsize 5\n", b"= \n", more)
 
 
+def test_what_controllers_append_is_taken(tmp_path):
+    """Benzene's twogtp appends a seed and the name of a log, its scripts more."""
+    log = tmp_path / "engine.log"
+    appended = f"--seed 7 --logfile-name {log} --quiet --use-logfile=false --logfile-level config"
+    result = CliRunner().invoke(main, ["htp", "--agent", "random", *appended.split()], "3 name\n")
+    assert (result.exit_code, result.stdout) == (0, "=3 hexenv random\n\n")
+    assert not log.exists()
+    wrong = CliRunner().invoke(main, ["htp", "--agent", "random", "--logfiles", "x"])
+    assert wrong.exit_code == 2
+
+
 def test_a_wrong_agent_is_named():
     result = CliRunner().invoke(main, ["htp", "--agent", "nobody"])
     assert result.exit_code == 2
     assert "expected an agent of" in result.output
 
 
-@pytest.mark.parametrize("agent", ["random", "uct:simulations=30"])
-def test_the_reference_controller_runs_the_engine(agent):
-    controller = [sys.executable, HERE / "reference_htp_controller.py", "4"]
+@pytest.mark.parametrize(("agent", "swap"), [("random", "0"), ("uct:simulations=30", "1")])
+def test_the_reference_controller_runs_the_engine(agent, swap):
+    controller = [sys.executable, HERE / "reference_htp_controller.py", "4", swap]
     found = subprocess.run(
         [*controller, *SERVER, agent], capture_output=True, text=True, timeout=300, check=False
     )
     assert found.returncode == 0, found.stderr
     told = json.loads(found.stdout)
     assert told["status"] == 0
-    env = hex_v0.env(4)
-    env.reset(options={"moves": " ".join(told["moves"])})
-    assert env.rewards["player_0"] == {"B+": 1, "W+": -1}[told["score"]]
+    game = ExchangeGame(4)
+    for move in told["moves"]:
+        game.play("swap-pieces" if move == "swap" else move)
+    assert ("swap" in told["moves"]) == (swap == "1")
+    winning = "BW"[game.player_of["black"] != game.winner()]
+    assert told["score"] == f"{winning}+"
 
 
 # ---- engines -------------------------------------------------------------------------------------
@@ -512,15 +585,17 @@ def test_however_an_engine_writes_its_moves_they_are_played(fault):
     assert [result.forfeit for result in results] == [None, None]
 
 
-def test_an_engine_that_swaps():
+def test_an_engine_that_swaps(tmp_path):
     env = hex_v0.env(3, swap=True)
     env.reset(options={"moves": "b1"})
-    agent = engine("swap")
+    agent = engine("swap", tmp_path / "log")
     assert text_of(env, agent.act(env)) == "swap"
     env.step(9)
-    env.step(8)
-    assert text_of(env, agent.act(env)) == "a1"  # b1 has gone to a2
+    env.step(5)  # c2, which is b3 of white's to the engine
+    assert text_of(env, agent.act(env)) == "a1"
     agent.close()
+    said = (tmp_path / "log").read_text().splitlines()
+    assert said[-4:] == ["genmove white", "play white b3", "genmove black", "quit"]
     without = hex_v0.env(3)
     without.reset(options={"moves": "b1"})
     with pytest.raises(ForfeitError, match="illegal move swap-pieces"):
@@ -529,21 +604,53 @@ def test_an_engine_that_swaps():
 
 @pytest.mark.parametrize("fault", ["", "no-swap"])
 def test_an_engine_is_told_of_a_swap(fault, tmp_path):
+    """One that knows no swap has the right stones all the same."""
     log = tmp_path / "log"
     env = hex_v0.env(3, swap=True)
     env.reset()
     agent = engine(fault, log)
     assert agent.act(env) == 0
-    env.reset(options={"moves": "b1 swap"})
-    assert agent.act(env) == 0
+    env.reset(options={"moves": "b1 swap"})  # for white's stone on a2
+    assert text_of(env, agent.act(env)) == "a1"
     env.step(0)
-    env.step(8)
-    assert agent.act(env) == 1
+    env.step(2)
+    assert text_of(env, agent.act(env)) == "a3"  # c1 to the engine, as a2 is a stone of its own
     agent.close()
     said = log.read_text().splitlines()
     start = said.index("play white swap-pieces")
-    shown = ["clear_board", "play white a2"] if fault else []
-    assert said[start + 1 :] == [*shown, "genmove black", "play white c3", "genmove black", "quit"]
+    assert said[start - 1] == "play black b1"
+    assert said[start + 1 :] == ["genmove white", "play black a3", "genmove white", "quit"]
+
+
+def test_fifty_swapped_games_with_engines_look_as_another_implementation_has_them():
+    agents = [engine("random"), engine("random")]
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        size = int(rng.integers(2, 6))
+        env = hex_v0.env(size, swap=True)
+        env.reset()
+        game = ExchangeGame(size)
+        raw = env.unwrapped
+        while not raw.terminations[raw.agent_selection]:
+            player = len(raw.actions) % 2
+            assert game.player_of[game.to_move] == player
+            env.step(agents[player].act(env))
+            _, board = agents[player]._ask("showboard")
+            first, moves = raw.actions[0], raw.actions[2:]
+            played = [(divmod(first, size)), *(divmod(move, size)[::-1] for move in moves)]
+            game = ExchangeGame(size)
+            for number, (row, column) in enumerate(played[: max(len(raw.actions) - 1, 1)]):
+                game.play(f"{chr(97 + column)}{row + 1}")
+                if number == 0 and len(raw.actions) > 1:
+                    assert raw.actions[1] == size * size
+                    game.play("swap-pieces")
+            assert drawn(board) == game.drawn()
+            owners = cell_owners(raw.game, raw.state)
+            here = ["".join(".BW"[owner + 1] for owner in row) for row in owners]
+            assert here == game.as_pieces()
+        assert raw.rewards[f"player_{game.winner()}"] == 1
+    for agent in agents:
+        agent.close()
 
 
 @pytest.mark.parametrize(

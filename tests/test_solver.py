@@ -11,8 +11,10 @@ import numba
 import numpy as np
 import pytest
 
+from agents import RandomAgent
 from agents.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
-from agents.solver import Solver, best_actions, build_book, scores, value
+from agents.arena import play_match
+from agents.solver import Question, Solver, best_actions, build_book, scores, value
 from agents.solvers.bits import count_bits
 from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
 from agents.solvers.connect4.grid import (
@@ -399,13 +401,43 @@ def test_positions_without_a_choice_are_refused():
 def test_when_the_time_is_over():
     env = played(connect4_v0.env())
     solver = Solver(seconds=0.01, seed=0)
-    with pytest.raises(TimeoutError, match=r"expected to solve the position within 0\.01 s"):
-        solver.act(env)
-    assert solver.statistics is None
-    with pytest.raises(TimeoutError, match=r"no answer after [1-9]"):
-        value(env, seconds=0.01)
+    assert solver.act(env) in range(7)
+    assert solver.statistics.proven is None
+    assert solver.statistics.simulations >= solver.statistics.visits.sum() > 0
+    for ask in (value, best_actions, scores):
+        with pytest.raises(TimeoutError, match=r"within 0\.01 s, got no answer after [1-9]"):
+            ask(env, seconds=0.01)
     late = played(connect4_v0.env(), connect4_positions(at_least=36)[0][0])
     assert solver.act(late) in best_actions(late)  # nothing is left of the search cut short
+
+
+def test_a_guess_follows_what_was_found_in_time(monkeypatch):
+    def ends_after(found):
+        def values(question):
+            question.found |= found
+            raise TimeoutError
+
+        monkeypatch.setattr(Question, "values", values)
+
+    env = played(connect4_v0.env())
+    solver = Solver(seconds=0.02, seed=0)
+    ends_after({})
+    favourite = solver.act(env)
+    assert solver.statistics.proven is None
+    ends_after({0: -1, 6: -1, favourite: -1})
+    assert solver.act(env) not in (0, 6, favourite)
+    assert solver.statistics.values[favourite] == -1
+    assert solver.statistics.proven is None
+    ends_after({2: 0, 5: 1})
+    assert solver.act(env) == 5
+    assert (solver.statistics.proven, solver.statistics.values[5]) == (1, 1)
+    assert solver.statistics.principal_variation[0] == 5
+
+
+def test_a_solver_without_time_plays_matches_and_loses_none_by_that():
+    env = connect4_v0.env(rows=5, columns=5)
+    result = play_match(env, [Solver(seconds=0.002, seed=1), RandomAgent(2)], 2)
+    assert [game.forfeit for game in result] == [None, None]
 
 
 # ---- environments of others ----------------------------------------------------------------------

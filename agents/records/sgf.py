@@ -1,13 +1,21 @@
 """Records as SGF: Hex as HexGui writes it (GM[11]), Gomoku (GM[4]).
 
 Hex: https://www.red-bean.com/sgf/hex.html and https://www.hexwiki.net/index.php/Smart_Game_Format.
-Cells are a letter and a number; black joins top and bottom. The swap is ``W[swap-pieces]``, after
-which the stone is white's and stands mirrored, as in `hexenv.games.hex`. ``swap-sides``, which
-leaves the stone and swaps the colours of the players, is read as the same game mirrored; so is a
-game that white begins, as black begins here. Where a file says swap-pieces and then lets white
-move, it means swap-sides: the colour of the next move decides. Little Golem writes cells of two
-letters, and W for the moves of PB, who begins and joins top and bottom; where such a file begins
-with W, its colours are read the other way round.
+Cells are a letter and a number; black joins top and bottom. A game that white begins is read
+mirrored, as black begins here.
+
+The dialects differ in the swap, and the colour of the next move tells them apart, whatever the word
+(swap-pieces, swap-sides, swap):
+
+* HexGui, Benzene (MoHex) and its twogtp: the stone stays and the players exchange colours, so W
+  moves again. This is written, as ``W[swap-pieces]``, and read as the same game mirrored from there
+  on (`agents.exchange`). PB is who began, and so is the B of RE, as twogtp has it; where the board
+  or a resignation says who won, that counts. A resignation of the loser after the last move, with
+  which twogtp ends a game, changes nothing.
+* red-bean's swap-pieces, and our own files of before: the stone goes to its mirror cell and is
+  white's, as in `hexenv.games.hex`, so B moves.
+* Little Golem: that, with cells of two letters, and W for the moves of PB, who begins and joins top
+  and bottom; where such a file begins with W, its colours are read the other way round.
 
 Gomoku: cells are two letters, the column from the left and the row from the top.
 
@@ -21,12 +29,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import hexenv
+from agents.exchange import SWAP, View
 from agents.records.options import options_text
 from agents.records.record import GameRecord, Search, rules_of
 from agents.records.sgf_syntax import Node, error_at, game_text, main_lines
 from hexenv.games import base, notation
 from hexenv.games.base import Game
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
+from hexenv.games.hex import Hex
 
 NUMBERS: Final = {"hex": "11", "gomoku": "4"}
 """What GM says of a game."""
@@ -78,8 +88,9 @@ class _Reader:
         self._game = self._name_game(game)
         if self._game == "hex" and self._is_of_little_golem():
             self._plays = [play._replace(colour=1 - play.colour) for play in self._plays]
-        self._mirrored = int(bool(self._plays) and self._plays[0].colour == 1)
-        self._names = ("PW", "PB") if self._mirrored else ("PB", "PW")
+        self._first = int(bool(self._plays) and self._plays[0].colour == 1)
+        self._mirrored = self._first  # until the players exchange their colours
+        self._names = ("PW", "PB") if self._first else ("PB", "PW")
         self._rules = self._make_rules(options)
         self._ending: tuple[int, str] | None = None  # outcome for player 0, and why
 
@@ -140,7 +151,7 @@ class _Reader:
                 raise error_at(play.line, error) from None
             rules.step(state, action)
         outcome = rules.outcome(state, 0) if rules.is_terminal(state) else None
-        if outcome is not None and self._ending is not None:
+        if outcome is not None and self._ending not in (None, (outcome, "resigned")):
             raise error_at(self._plays[-1].line, "expected no move after the end of the game")
         outcome, reason = self._result(outcome)
         agents = self._value(self._names[0])[0], self._value(self._names[1])[0]
@@ -160,9 +171,8 @@ class _Reader:
             raise ValueError(f"expected a move of {'BW'[1 - play.colour]}, got one of "
                              f"{'BW'[play.colour]}")  # fmt: skip
         if self._game == "hex" and text in SWAPS:
-            follows = self._plays[number + 1].colour if not last else None
-            if follows == play.colour or (text == "swap-sides" and follows is None):
-                self._mirrored ^= 1
+            if not last and self._plays[number + 1].colour == play.colour:
+                self._mirrored ^= 1  # the players have exchanged their colours
             return self._rules.rows * self._rules.columns
         row, column = self._cell(text)
         return row * self._rules.columns + column
@@ -191,10 +201,11 @@ class _Reader:
         match = re.fullmatch(r"([BW])(?:\+(.*))?", text, re.IGNORECASE | re.DOTALL)
         said = None
         if match is not None:
-            said = 1 if "BW".index(match[1].upper()) == self._mirrored else -1
+            said = 1 if "BW".index(match[1].upper()) == self._first else -1
         elif text.lower() in ("0", "draw"):
             said = 0
-        if None not in (said, by_rules) and said != by_rules:
+        is_exchanged = self._mirrored != self._first
+        if None not in (said, by_rules) and said != by_rules and not is_exchanged:
             raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
         if by_rules is not None:
             return by_rules, None
@@ -239,10 +250,14 @@ def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
         check_plain(rules)
     yield _root(record, rules)
     for ply, action in enumerate(record.actions):
-        colour, search = "BW"[ply % 2], record.searches[ply] if record.searches else None
-        node = {colour: _move(rules, action)}
+        search = record.searches[ply] if record.searches else None
+        if rules.name == "hex":
+            view = View.after(rules, record.actions[:ply])
+            node = {view.colour(ply % 2)[0].upper(): view.text(action)}
+        else:
+            node = {"BW"[ply % 2]: _letters(rules, action)}
         if search is not None:
-            node["C"] = comment(rules, search)
+            node["C"] = comment(rules, search, record.actions[:ply])
         yield node
 
 
@@ -255,7 +270,7 @@ def _root(record: GameRecord, rules: Any) -> dict[str, str]:
     if rules.name == "gomoku":
         root["RU"] = rule_name(rules.rule)
     elif rules.swap:
-        root["RU"] = "swap-pieces"
+        root["RU"] = SWAP
     if record.outcome is not None:
         root["RE"] = "0"
         if record.outcome:
@@ -264,9 +279,7 @@ def _root(record: GameRecord, rules: Any) -> dict[str, str]:
     return root
 
 
-def _move(rules: Any, action: int) -> str:
-    if rules.name == "hex":
-        return "swap-pieces" if action == rules.rows * rules.columns else rules.action_text(action)
+def _letters(rules: Any, action: int) -> str:
     row, column = divmod(action, rules.columns)
     return chr(97 + column) + chr(97 + row)
 
@@ -283,11 +296,25 @@ def check_plain(rules: Any) -> None:
         raise ValueError(f"expected Gomoku with five in a row, got connect={rules.connect}")
 
 
-def comment(rules: Game, search: Search) -> str:
-    """A search in a few words."""
+def comment(rules: Game, search: Search, before: Sequence[int] = ()) -> str:
+    """A search in a few words.
+
+    Args:
+        rules: The game.
+        search: The search.
+        before: The actions before it; in Hex, where its cells are as the file has them.
+    """
     words = [f"{search.simulations} simulations"]
     if search.value is not None:
         words.append(f"value {search.value:+.3f}")
     if search.principal_variation:
-        words.append(" ".join(map(rules.action_text, search.principal_variation)))
+        words.append(" ".join(_variation(rules, before, search.principal_variation)))
     return ", ".join(words)
+
+
+def _variation(rules: Game, before: Sequence[int], actions: Sequence[int]) -> Iterator[str]:
+    for ply, action in enumerate(actions, len(before)):
+        if isinstance(rules, Hex):
+            yield View.after(rules, [*before, *actions][:ply]).text(action)
+        else:
+            yield rules.action_text(action)

@@ -138,10 +138,22 @@ def action_scores(solver: PositionSolver, state: Any, clock: Clock) -> dict[int,
     return {action: least for action, (least, _) in bounds.items()}
 
 
-def action_values(solver: PositionSolver, state: Any, clock: Clock) -> dict[int, int]:
-    """What each legal action leads to: 1, a win of the player to move, 0 or -1."""
-    bounds = child_scores(solver, state, -1, 1, clock)
-    return {action: sign(least + most) for action, (least, most) in bounds.items()}
+def action_values(
+    solver: PositionSolver, state: Any, clock: Clock, found: dict[int, int] | None = None
+) -> dict[int, int]:
+    """What each legal action leads to: 1, a win of the player to move, 0 or -1.
+
+    Args:
+        solver: Of the game.
+        state: The position.
+        clock: It ends the search when its time is over.
+        found: Is given each value as soon as it is known, and is returned.
+    """
+    values = {} if found is None else found
+    for action in base.legal_actions(solver.game, state):
+        least, most = child_scores(solver, state, -1, 1, clock, [action])[action]
+        values[action] = sign(least + most)
+    return values
 
 
 def best_scored(

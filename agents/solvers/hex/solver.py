@@ -75,7 +75,9 @@ def shared_solver(rows: int, columns: int) -> HexSolver:
     return HexSolver(rows, columns)
 
 
-def solve(game: Hex, state: State, seconds: float | None = None) -> dict[int, int]:
+def solve(
+    game: Hex, state: State, seconds: float | None = None, found: dict[int, int] | None = None
+) -> dict[int, int]:
     """The value of each legal action, 1 if it wins and -1 if it loses with perfect play.
 
     Args:
@@ -83,6 +85,7 @@ def solve(game: Hex, state: State, seconds: float | None = None) -> dict[int, in
             larger boards may take very long while they are nearly empty.
         state: The position; not changed.
         seconds: The time allowed; None for no limit.
+        found: Is given each value as soon as it is known, and is returned.
 
     Raises:
         ValueError: If the board is too large.
@@ -91,7 +94,7 @@ def solve(game: Hex, state: State, seconds: float | None = None) -> dict[int, in
     solver = shared_solver(game.rows, game.columns)
     clock = Clock(seconds)
     with _lock:
-        return action_values(game, state, solver, clock)
+        return action_values(game, state, solver, clock, found)
 
 
 def winner(game: Hex, state: State, seconds: float | None = None) -> int:
@@ -102,23 +105,30 @@ def winner(game: Hex, state: State, seconds: float | None = None) -> int:
         return winner_of(game, state, solver, clock)[0]
 
 
-def action_values(game: Hex, state: State, solver: HexSolver, clock: Clock) -> dict[int, int]:
-    """The value of each legal action.
+def action_values(
+    game: Hex,
+    state: State,
+    solver: HexSolver,
+    clock: Clock,
+    found: dict[int, int] | None = None,
+) -> dict[int, int]:
+    """The value of each legal action; see `solve`.
 
     A move outside the carrier on which the opponent refutes another move loses as well.
     """
     mover, cells = game.to_play(state), solver.board.size
     must = solver.board.everything
-    values = dict.fromkeys(base.legal_actions(game, state), -1)
-    for action in sorted(values, key=lambda action: eccentricity(game, action)):
+    values = {} if found is None else found
+    actions = base.legal_actions(game, state)
+    for action in sorted(actions, key=lambda action: eccentricity(game, action)):
         if action < cells and not must >> action & 1:
+            values[action] = -1
             continue
         winner, carrier = winner_after(game, state, action, solver, clock)
-        if winner == mover:
-            values[action] = 1
-        elif action < cells:
+        values[action] = 1 if winner == mover else -1
+        if winner != mover and action < cells:
             must &= carrier
-    return values
+    return {action: values[action] for action in actions}
 
 
 def eccentricity(game: Hex, action: int) -> int:
