@@ -1,0 +1,65 @@
+"""The tables of the benchmark pages are those of the results that are kept."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parent / "benchmarks" / "published.py"
+spec = importlib.util.spec_from_file_location("published", PATH)
+published = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(published)
+
+MARKS = [
+    mark
+    for page in published.pages()
+    for mark in map(published.MARK.match, page.read_text().splitlines())
+    if mark
+]
+KEPT = json.loads(published.INDEX.read_text())
+
+
+def test_all_results_are_published_and_say_what_made_them():
+    named = {name for mark in MARKS for name in mark[2].split()}
+    assert named == {file.partition(".")[0] for file in KEPT}
+    assert {f"{file}.xz" for file in KEPT} == {
+        path.name for path in published.RESULTS.iterdir() if path.suffix == ".xz"
+    }
+    for about in KEPT.values():
+        assert about["commit"]
+        assert about["command"]
+        assert about["date"]
+
+
+def shown(mark):
+    """The rows of the table under a mark."""
+    (text,) = (page.read_text() for page in published.pages() if mark[0] in page.read_text())
+    lines = text.partition(mark[0])[2].split("\n\n")[1].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def check(mark):
+    header, *rows = published.TABLES[mark[1]](*mark[2].split())
+    assert shown(mark) == [header, ["---"] * len(header), *rows]
+
+
+@pytest.mark.parametrize("mark", [m for m in MARKS if m[1] in ("accuracy", "openspiel")])
+def test_tables_are_those_of_their_results(mark):
+    check(mark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mark", [m for m in MARKS if m[1] not in ("accuracy", "openspiel")])
+def test_tables_of_tournaments_are_those_of_their_results(mark):
+    check(mark)
+
+
+def test_a_page_is_made_anew():
+    text = "# A\n\n<!-- table other one -->\n\n| old |\n|---|\n| 1 |\n\nAfter.\n"
+    tables = {**published.TABLES, "other": lambda name: [["new"], [name]]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(published, "TABLES", tables)
+        found = published.made_anew(text)
+        assert found == "# A\n\n<!-- table other one -->\n\n| new |\n| --- |\n| one |\n\nAfter.\n"
+        assert published.made_anew(found) == found
