@@ -52,7 +52,7 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
         table.add_row(
             names[agent.agent],
             f"{agent.elo:.0f}" if agent.interval else "-",
-            interval_text(agent.interval) if agent.interval else "-",
+            interval_text(agent.interval or (None, None)),
             los,
             f"{agent.points:g}/{agent.games}",
             str(agent.wins),
@@ -65,11 +65,11 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
 
 
 def interval_text(interval: tuple[float | None, float | None]) -> str:
-    """An interval of ratings, such as ``-20 to 35``, or ``over 158`` where one end is open."""
+    """An interval of ratings: ``-20 to 35``; ``over 158`` where one end is open; ``-`` where both."""
     low, high = interval
-    if low is None or high is None:
-        return f"under {high:.0f}" if low is None else f"over {low:.0f}"
-    return f"{low:.0f} to {high:.0f}"
+    if low is not None and high is not None:
+        return f"{low:.0f} to {high:.0f}"
+    return f"over {low:.0f}" if low is not None else f"under {high:.0f}" if high is not None else "-"
 
 
 def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
