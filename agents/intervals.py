@@ -18,8 +18,8 @@ QUANTILE: Final = 1.96
 PRIOR_FREEDOM: Final = 4.0
 """How strongly `dispersion` is drawn to that of independent games without draws.
 
-In degrees of freedom. Of 2, 3, 4, 6 and 7.5 chosen by the exact coverage of the rating intervals of two agents with ten
-pairs of games, with draws and without, 0 to 400 Elo apart.
+In degrees of freedom. Of 2, 3, 4, 6 and 7.5 chosen by the exact coverage of the rating intervals of
+two agents with ten pairs of games, with draws and without, 0 to 400 Elo apart.
 """
 
 

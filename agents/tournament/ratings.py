@@ -20,7 +20,8 @@ SMALLEST_VARIANCE: Final = 1e-12
 POOL_FREEDOM: Final = 30.0
 """How strongly the dispersion of one agent's games is drawn to that of all games.
 
-In degrees of freedom. Of 8 and 30 the one with better coverage for 8 and 16 agents with ten pairs of games.
+In degrees of freedom. Of 8 and 30 the one with better coverage for 8 and 16 agents with ten pairs
+of games.
 """
 
 SKEW_SHIFT: Final = 0.9
@@ -149,8 +150,8 @@ class Ratings(NamedTuple):
         intervals: For each agent the interval of 95 % of its `elo`. An agent that won all its games
             has no upper end (None), one that lost all no lower end.
         superiority: ``(agents, agents)``: likelihood that agent i is better than agent j.
-        separated: Whether some agents scored no point against all the others they met: how far
-            apart these two groups are, the prior says and not the games.
+        separated: Whether some agents scored no point against all the others they met: the prior,
+            not the games, decides how far apart these two groups are.
     """
 
     elo: Floats
