@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 QUANTILE: Final = 1.96
 """95 % of a normal distribution lie within as many standard deviations of its mean."""
 PRIOR_FREEDOM: Final = 4.0
-"""Degrees of freedom with which `dispersion` assumes independent games without draws.
+"""How strongly `dispersion` is drawn to that of independent games without draws.
 
-Of 2, 3, 4, 6 and 7.5 chosen by the exact coverage of the rating intervals of two agents with ten
-pairs of games, with draws and without, 0 to 400 Elo apart.
+In degrees of freedom. Of 2, 3, 4, 6 and 7.5 chosen by the exact coverage of the rating intervals of
+two agents with ten pairs of games, with draws and without, 0 to 400 Elo apart.
 """
 
 
@@ -71,6 +71,10 @@ def difference_interval(gains: Any) -> tuple[float, float]:
 def binomial_moments(expected: Any, games: Floats) -> tuple[Any, Any]:
     """How the points of units vary if games are independent and nobody draws.
 
+    The second variance is at least the square of the first one in every unit, as in a pair of equal
+    agents. In a single game of equal agents it is 0: without a draw the distance is always 1/2. But
+    there are draws, and a few of them must not count as games that never vary.
+
     Args:
         expected: Expected score of a game, above 0 and below 1.
         games: ``(units,)``: games of each unit.
@@ -80,8 +84,9 @@ def binomial_moments(expected: Any, games: Floats) -> tuple[Any, Any]:
         ones, each summed over the units.
     """
     of_game = expected * (1 - expected)
-    squares = (games * (2 * games * of_game + 1 - 6 * of_game)).sum()
-    return of_game * games.sum(), of_game * squares
+    variances = of_game * games
+    of_squares = variances * np.maximum(2 * variances + 1 - 6 * of_game, variances)
+    return variances.sum(), of_squares.sum()
 
 
 def dispersion(

@@ -39,6 +39,8 @@ WIDEST_CROSS_TABLE: Final = 12
 """Agents; of more, the figures would not be read."""
 ARROW: Final = 28
 """Points: how long the arrow is along the open end of an interval."""
+ARROW_MARGIN: Final = 0.15
+"""Of the axis, beside its data: room for the arrow."""
 LABEL_WIDTH: Final = 44
 """Characters in a line of a label."""
 
@@ -382,6 +384,7 @@ def add_open_ends(
     """Arrows from a point of the data along the open ends of its interval."""
     for sign, end in zip((-ARROW, ARROW), interval, strict=True):
         if end is None:
+            axes.margins(**{"y" if is_vertical else "x": ARROW_MARGIN})
             there = (0, sign) if is_vertical else (sign, 0)
             arrow = {"arrowstyle": "<-", "color": color}
             axes.annotate("", point, there, textcoords="offset points", arrowprops=arrow)

@@ -47,13 +47,22 @@ def test_units_that_vary_less_have_narrower_intervals():
 
 
 def test_moments_are_those_of_binomial_points():
-    games, score = np.array([1.0, 2.0, 5.0]), 0.7
+    games, score = np.array([2.0, 3.0, 5.0]), 0.7
     rng = np.random.default_rng(0)
     points = rng.binomial(games.astype(int), score, (400_000, 3))
     squares = (points - games * score) ** 2
     variance, of_squares = binomial_moments(score, games)
     assert squares.mean(0).sum() == pytest.approx(variance, rel=0.01)
     assert squares.var(0).sum() == pytest.approx(of_squares, rel=0.02)
+
+
+@pytest.mark.parametrize("games", [1, 2])
+@pytest.mark.parametrize("units", [1, 2, 50])
+def test_what_was_always_drawn_is_not_known_exactly(units, games):
+    """The variance of a single game's squared distance is 0 where nobody draws."""
+    low, high = score_interval([games / 2] * units, games)
+    assert 0 < low < 0.5 - 0.2 / units**1.5
+    assert low + high == pytest.approx(1)
 
 
 def test_much_evidence_outweighs_what_is_expected():

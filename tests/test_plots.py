@@ -131,9 +131,21 @@ def test_ratings_are_lines_with_bands():
     assert "95 %" in axes.get_ylabel()
 
 
+def expect_arrows_inside(figure):
+    """No arrow crosses the labels beside the axes."""
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    (arrow,) = (text.arrow_patch.get_window_extent() for text in axes.texts)
+    frame = axes.get_window_extent()
+    assert frame.x0 <= arrow.x0 <= arrow.x1 <= frame.x1
+    assert frame.y0 <= arrow.y0 <= arrow.y1 <= frame.y1
+
+
 @needs_matplotlib
 def test_open_ends_of_intervals_are_arrows(table):
-    (axes,) = plots.rating_plot([RATINGS[0], replace(RATINGS[1], high=None)], "t").axes
+    figure = plots.rating_plot([RATINGS[0], replace(RATINGS[1], high=None)], "t")
+    (axes,) = figure.axes
+    expect_arrows_inside(figure)
     (corners,) = (band.get_paths()[0].vertices for band in axes.collections)
     assert {tuple(corner) for corner in corners} == {(0, -20), (0, 30), (10, 60), (10, 100)}
     (arrow,) = axes.texts
@@ -141,7 +153,9 @@ def test_open_ends_of_intervals_are_arrows(table):
     assert arrow.xyann == (0, plots.ARROW)
     best, *others = table.agents
     sure = replace(best, interval=(best.elo - 5, None))
-    axes = plots.tournament_plot(replace(table, agents=(sure, *others))).axes[0]
+    figure = plots.tournament_plot(replace(table, agents=(sure, *others)))
+    expect_arrows_inside(figure)
+    axes = figure.axes[0]
     assert (axes.texts[0].xy, axes.texts[0].xyann) == ((best.elo, 0), (plots.ARROW, 0))
     assert bars_of(axes)[0, :, 0].tolist() == [best.elo - 5, best.elo]
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -225,9 +226,46 @@ def test_agents_without_games_and_groups_that_have_not_met_are_as_likely_better(
     assert not rate([], 3).separated
 
 
-def width(*points):
-    (low, high), _ = rate([pairing(*points)], 2).intervals
+def width(*points, games=2.0):
+    (low, high), _ = rate([PairScores((0, 1), np.array(points), np.full(len(points), games))], 2)[1]
     return high - low
+
+
+@pytest.mark.parametrize("count", [1, 2, 10])
+def test_single_games_that_were_drawn_do_not_make_ratings_exact(count):
+    """Of a pair one game may count: the other has failed, is repeated, or still to be played."""
+    assert width(*[0.5] * count, games=1.0) > 40 / count
+
+
+def test_a_long_match_with_hardly_a_win_covers():
+    """Of two agents of which one never loses, and wins once in 3,000 games."""
+    rng = np.random.default_rng(6)
+    truth = 200 * math.log10((0.5 + 1 / 6000) / (0.5 - 1 / 6000))
+    hits = []
+    for _ in range(100):
+        points = 1 + rng.binomial(2, 1 / 3000, 1000) / 2
+        (low, high), _ = rate([pairing(*points)], 2).intervals
+        hits.append(low <= truth <= high)
+    assert np.mean(hits) >= 0.93
+
+
+def test_the_memory_grows_with_the_agents_times_their_pairings():
+    agents = 50
+    rng = np.random.default_rng(7)
+    pairings = simulated(rng, np.zeros(agents), 2)
+    tracemalloc.start()
+    rate(pairings, agents)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 8 * agents * len(pairings) + 5_000_000
+
+
+def test_a_long_chain_of_clean_sweeps_has_no_overflow():
+    """The first is more than the logarithm of the largest float above the last."""
+    agents = 60
+    points = np.diag(np.full(agents - 1, 1e7), 1)
+    found = bradley_terry(points, points + points.T)
+    assert np.diff(found) == pytest.approx(np.full(agents - 1, -400 * math.log10(2e7 + 1)))
 
 
 def test_the_interval_is_that_of_pairs_not_games():

@@ -30,6 +30,7 @@ from agents.arena import (
 )
 from agents.cli import INTERRUPTED, main
 from agents.tournament.games import FailedGame, PlayedGame
+from agents.tournament.report import interval_text
 from agents.tournament.schedule import Game, Schedule, new_environment
 from agents.tournament.standings import SprtMonitor, repeated_games
 from hexenv import tictactoe_v0
@@ -803,6 +804,19 @@ def run(*arguments, status=0):
     result = CliRunner().invoke(main, ["tournament", *map(str, arguments), "--workers", "0"])
     assert result.exit_code == status, result.output
     return result
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ((-20.4, 35.0), "-20 to 35"),
+        ((158.0, None), "over 158"),
+        ((None, 0.0), "under 0"),
+        ((None, None), "-"),
+    ],
+)
+def test_intervals_as_texts(interval, text):
+    assert interval_text(interval) == text
 
 
 def test_the_tables_on_the_terminal():

@@ -171,7 +171,7 @@ def ratings_table(rows: list[Rating]) -> Table:
             str(rating.iteration),
             rating.plays,
             f"{rating.elo:.0f}" if rating.games else "-",
-            interval_text((rating.low, rating.high)) if rating.games else "-",
+            interval_text((rating.low, rating.high)),
             "" if rating.better is None else f"{100 * rating.better:.0f} %",
             f"{rating.points:g}/{rating.games}",
             f"{rating.wins}/{rating.draws}/{rating.losses}",

@@ -18,9 +18,10 @@ STEPS: Final = 500
 SMALLEST_VARIANCE: Final = 1e-12
 """In squared log-odds; what is below is rounding, of an agent that has met nobody."""
 POOL_FREEDOM: Final = 30.0
-"""Degrees of freedom with which the games of one agent vary as those of all.
+"""How strongly the dispersion of one agent's games is drawn to that of all games.
 
-Of 8 and 30 the one with better coverage for 8 and 16 agents with ten pairs of games.
+In degrees of freedom. Of 8 and 30 the one with better coverage for 8 and 16 agents with ten pairs
+of games.
 """
 
 SKEW_SHIFT: Final = 0.9
@@ -80,7 +81,8 @@ def _fit(points: Floats, games: Floats, prior: float) -> Fit:
     strength: Floats = np.zeros(points.shape[:-1])
     fit = Fit(strength, points, points, points)
     for _ in range(STEPS):
-        expected = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
+        ahead = strength[..., :, None] - strength[..., None, :]
+        expected = np.exp(-np.logaddexp(0, -ahead))  # without an overflow, however far apart
         of_game = expected * (1 - expected)
         covariance = cast("Floats", np.linalg.inv(_laplacian(games * of_game) + means)) - means
         leverage = games * of_game * difference_variances(covariance)
@@ -148,8 +150,8 @@ class Ratings(NamedTuple):
         intervals: For each agent the interval of 95 % of its `elo`. An agent that won all its games
             has no upper end (None), one that lost all no lower end.
         superiority: ``(agents, agents)``: likelihood that agent i is better than agent j.
-        separated: Whether some agents scored no point against all the others they met: how far
-            apart these two groups are, the prior says and not the games.
+        separated: Whether some agents scored no point against all the others they met: the prior,
+            not the games, decides how far apart these two groups are.
     """
 
     elo: Floats
@@ -168,9 +170,10 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
 
     Few losses bound a rating firmly from below and loosely from above. With skewness g of the
     likelihood the ends of the interval are ``s g - q (1 + w g**2)`` and ``s g + q (1 + w g**2)``
-    standard deviations from the rating: the form of Cornish and Fisher (1938), where s is 0.97. As
-    `agents.intervals.PRIOR_FREEDOM`, s and w were chosen by the exact coverage of two agents with
-    ten pairs of games, and by that of an agent who is 1,000 Elo above seven others.
+    standard deviations from the rating, where q is `QUANTILE`, s `SKEW_SHIFT` and w `SKEW_WIDTH`:
+    the form of Cornish and Fisher (1938). As `agents.intervals.PRIOR_FREEDOM`, s and w were chosen
+    by the exact coverage of two agents with ten pairs of games, and by that of an agent who is
+    1,000 Elo above seven others.
 
     Args:
         pairings: The pairs of games of each two agents that met.
@@ -197,9 +200,8 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
     margin = ELO * error * QUANTILE * (1 + SKEW_WIDTH * skewness**2)
     elo: Floats = ELO * (fit.strength - fit.strength.mean())
     won, lost = ((table.sum(1) == 0) & (games.sum(1) > 0) for table in (points.T, points))
-    apart = difference_variances(fit.covariance) * _dispersions(
-        influence[:, None] - influence[None, :], moments, pool
-    )
+    of_differences = [_dispersions(own - influence, moments, pool) for own in influence]
+    apart = difference_variances(fit.covariance) * np.reshape(of_differences, (agents, agents))
     met = _groups(games) > 0
     return Ratings(
         elo,
@@ -230,6 +232,9 @@ def _moments(pairings: Sequence[PairScores], fit: Fit) -> NDArray[np.float64]:
 def _dispersions(influence: Floats, moments: Floats, pool: float) -> Floats:
     """The dispersion of each quantity, from the influence of every pairing on it.
 
+    It is drawn to that of all games, of which these are some: of games that hardly vary it would be
+    too low. So it is at least what these games would give alone if they did not vary at all.
+
     Args:
         influence: ``(..., pairings)``: the quantity's change with a point of the pairing.
         moments: See `_moments`.
@@ -240,7 +245,8 @@ def _dispersions(influence: Floats, moments: Floats, pool: float) -> Floats:
     is_known = sums[1] > 0
     squares, variance, of_squares = (np.where(is_known, each, 1.0) for each in sums)
     found = dispersion(squares, variance, of_squares, POOL_FREEDOM, pool)
-    return np.where(is_known, found, 1.0)
+    least = dispersion(0.0, variance, of_squares, PRIOR_FREEDOM)
+    return np.where(is_known, np.maximum(found, least), 1.0)
 
 
 def _superiority(strength: Floats, variances: Floats) -> Floats:

@@ -52,7 +52,7 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
         table.add_row(
             names[agent.agent],
             f"{agent.elo:.0f}" if agent.interval else "-",
-            interval_text(agent.interval) if agent.interval else "-",
+            interval_text(agent.interval or (None, None)),
             los,
             f"{agent.points:g}/{agent.games}",
             str(agent.wins),
@@ -65,11 +65,13 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
 
 
 def interval_text(interval: tuple[float | None, float | None]) -> str:
-    """An interval of ratings, such as ``-20 to 35``, or ``over 158`` where one end is open."""
+    """An interval of ratings: ``-20 to 35``, ``over 158`` with one open end, ``-`` with two."""
     low, high = interval
-    if low is None or high is None:
-        return f"under {high:.0f}" if low is None else f"over {low:.0f}"
-    return f"{low:.0f} to {high:.0f}"
+    if low is not None and high is not None:
+        return f"{low:.0f} to {high:.0f}"
+    return (
+        f"over {low:.0f}" if low is not None else f"under {high:.0f}" if high is not None else "-"
+    )
 
 
 def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
@@ -102,8 +104,8 @@ def remarks(standings: Standings) -> list[str]:
         found.append("the match was stopped by its test: score, Elo and intervals are biased")
     if standings.separated:
         found.append(
-            "some agents scored no point against the others: how far the two groups are apart, and "
-            "so where the mean of all is, the prior of the ratings says and not the games"
+            "some agents scored no point against the others: the prior of the ratings, not the "
+            "games, decides how far apart the two groups are, and so where the mean of all is"
         )
     if standings.beyond_stop:
         found.append(f"{standings.beyond_stop} games played after the decision are not counted")

@@ -99,7 +99,7 @@ class Standings:
             favour whom the test favours.
         forfeited: Games lost by a forfeit, by whom and why; they count.
         separated: Whether there are two groups of agents, of which one scored no point against the
-            other: how far apart the two are, the games do not say.
+            other: the games do not say how far apart the two are.
     """
 
     tournament: dict[str, Any]
@@ -240,7 +240,13 @@ def standings(
     failed = [result for result in ordered if isinstance(result, FailedGame)]
     repeated = repeated_games(within)
     counted = [game for game in within if game.game.number not in repeated]
-    pairings = [pair_scores(tournament, number, counted) for number in _numbers(tournament)]
+    by_pairing: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
+    for game in within:
+        by_pairing[game.game.pairing].append(game)
+    pairings = [
+        pair_scores(agents, (game for game in mine if game.game.number not in repeated))
+        for agents, mine in zip(tournament.pairings, by_pairing, strict=True)
+    ]
     size = len(tournament.entrants)
     points, played = tables(pairings, size)
     ratings = rate(pairings, size)
@@ -250,8 +256,8 @@ def standings(
         wanted=tournament.games,
         agents=_agents(tournament, counted, ratings),
         pairings=tuple(
-            _pairing(tournament, scores, number, within, repeated)
-            for number, scores in enumerate(pairings)
+            _pairing(tournament, scores, mine, repeated)
+            for scores, mine in zip(pairings, by_pairing, strict=True)
         ),
         labels=tournament.labels,
         cross_table=tuple(
@@ -273,10 +279,6 @@ def standings(
     )
 
 
-def _numbers(tournament: Tournament) -> range:
-    return range(len(tournament.pairings))
-
-
 def _about(tournament: Tournament, result: Result) -> dict[str, Any]:
     labels = [tournament.labels[number] for number in result.game.agents]
     return {"game": result.game.number, "agents": labels}
@@ -291,14 +293,13 @@ def _forfeit(tournament: Tournament, game: PlayedGame, by: int) -> dict[str, Any
     return {**_about(tournament, game), "by": label, "reason": game.forfeit}
 
 
-def pair_scores(tournament: Tournament, pairing: int, games: Iterable[PlayedGame]) -> PairScores:
-    """What the first agent of a pairing scored in each pair of games, of which both may count."""
+def pair_scores(agents: tuple[int, int], games: Iterable[PlayedGame]) -> PairScores:
+    """What the first of two agents scored in each pair of games, of which one may not count."""
     pairs: dict[int, list[float]] = {}
     for game in games:
-        if game.game.pairing == pairing:
-            pairs.setdefault(game.game.pair, []).append((1 + game.outcome) / 2)
+        pairs.setdefault(game.game.pair, []).append((1 + game.outcome) / 2)
     return PairScores(
-        tournament.pairings[pairing],
+        agents,
         np.array([sum(scores) for scores in pairs.values()], np.float64),
         np.array([len(scores) for scores in pairs.values()], np.float64),
     )
@@ -336,13 +337,12 @@ def _agents(
 def _pairing(
     tournament: Tournament,
     scores: PairScores,
-    number: int,
     games: Sequence[PlayedGame],
     repeated: set[int],
 ) -> PairingStanding:
-    i, j = tournament.pairings[number]
-    all_of_them = [game for game in games if game.game.pairing == number]
-    mine = [game for game in all_of_them if game.game.number not in repeated]
+    """A pairing, of all its games and the numbers of those that do not count."""
+    i, j = scores.agents
+    mine = [game for game in games if game.game.number not in repeated]
     outcomes = [game.outcome for game in mine]
     return PairingStanding(
         agents=(tournament.labels[i], tournament.labels[j]),
@@ -353,6 +353,6 @@ def _pairing(
         score=float(scores.points.sum() / scores.games.sum()) if mine else None,
         interval=score_interval(scores.points, scores.games),
         first_side_wins=sum(game.outcome == (1 if game.game.first == 0 else -1) for game in mine),
-        distinct=len({(game.game.first, game.actions) for game in all_of_them}),
-        repeated=len(all_of_them) - len(mine),
+        distinct=len({(game.game.first, game.actions) for game in games}),
+        repeated=len(games) - len(mine),
     )
