@@ -585,6 +585,15 @@ def test_what_is_proven_where_all_is_seen_is_not_where_it_is_assumed():
     assert cheating.statistics.simulations == 200  # nothing ends it before
 
 
+def test_what_was_proven_where_all_is_seen_is_not_kept_as_proven_where_it_is_assumed():
+    agent = UCT(200, seed=0, assume=PERFECT_INFORMATION)
+    action = agent.act(played(Bets(), [1]))
+    assert agent.statistics.proven is not None
+    agent.act(played(DeclaresLess(), [1, action, 0]))  # the tree is kept
+    assert agent.statistics.assumed == PERFECT_INFORMATION
+    assert agent.statistics.proven is None
+
+
 def test_exact_values_are_refused():
     env = played(DealtFaceDown())
     for ask in (exact.value, exact.best_actions, exact.scores):
