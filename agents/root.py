@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Statistics
+from agents.agent import Statistics, marked
 from agents.search import graph
 from agents.search.foreign import View
 from agents.search.puct import EvaluatedExtras
@@ -74,7 +74,8 @@ def root_statistics(
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
     priors = root_priors(trees, num_actions)
-    return Statistics(visits, values, line, simulations, seconds, proven, priors, view.assumed)
+    found = Statistics(visits, values, line, simulations, seconds, proven, priors)
+    return marked(found, view.assumed)
 
 
 def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64] | None:

@@ -32,7 +32,7 @@ from agents import solver as exact
 from agents.cli import main
 from agents.match import play_game, play_match, summarise
 from agents.records import GameRecord, Recorder, load_record, save_record
-from agents.search import trial
+from agents.search import chance, trial
 from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
 from agents.search.foreign import planner_view
 from agents.search.requirements import PERFECT_INFORMATION, check_planning, known_traits
@@ -191,6 +191,93 @@ class DiceOfPython(Bets):
         self.numbers[0] += self.rng_of_mine.randint(-3, 3)
 
 
+OF_THIS_MODULE = np.random.default_rng(0)
+
+
+class DiceOfItsModule(Bets):
+    def after_step(self):
+        self.numbers[0] += int(OF_THIS_MODULE.integers(-3, 4))
+
+
+class DiceOfItsClass(Bets):
+    dice = np.random.default_rng(0)
+
+    def after_step(self):
+        self.numbers[0] += int(self.dice.integers(-3, 4))
+
+
+class DiceInSlots(Bets):
+    """By a generator in an object without a dictionary, beside a long table of numbers."""
+
+    class Cup:
+        __slots__ = ("rng",)
+
+        def __init__(self):
+            self.rng = random.Random(3)
+
+    def __init__(self):
+        super().__init__()
+        self.cup = self.Cup()
+        self.table = list(range(1000, 1000 + 2 * chance.MOST_OBJECTS))
+
+    def after_step(self):
+        self.numbers[0] += self.cup.rng.randint(-3, 3)
+
+
+class DiceOfTheSystem(Bets):
+    """By what cannot be seeded."""
+
+    def after_step(self):
+        self.numbers[0] += random.SystemRandom().randrange(10**9)
+
+
+class DealtByItsClass(Bets):
+    """Both see what a generator deals which all environments of the class share."""
+
+    dealer = np.random.default_rng(0)
+
+    def deal(self):
+        return self.dealer.integers(0, 3, 2).tolist()
+
+
+class DealtInTwoCodes(DealtOpenly):
+    """What is dealt has an owner; each is shown 1 for the own, and 2 for the other's."""
+
+    def deal(self):
+        return self.rng.integers(0, 3, 2).tolist()
+
+    def seen(self, agent):
+        code = [0, 1, 2] if agent == "left" else [0, 2, 1]
+        return [*(code[number] for number in self.numbers), *self.bets]
+
+
+class DealtInTwoUnits(DealtOpenly):
+    """Each is shown all, in an own unit; and what is nothing to anybody as no number."""
+
+    def seen(self, agent):
+        unit = 1.0 if agent == "left" else 0.3
+        nothing = np.nan if agent == self.agent_selection else -np.inf
+        return [unit * number for number in self.numbers] + self.bets[:3] + [nothing]
+
+
+class ShowsParts(Bets):
+    """A tuple of arrays of several shapes, one of them of objects."""
+
+    def observe(self, agent):
+        bets = np.array([f"{agent} sees {bet}" for bet in self.bets], object)
+        parts = np.array(self.numbers), bets, {"nothing": np.full((2, 2), np.nan)}
+        return {**super().observe(agent), "parts": parts}
+
+
+class Unhashable(Bets):
+    """As dataclasses are."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return True
+
+
 class Declares(HidesTheBets):
     """What it declares is believed."""
 
@@ -296,6 +383,13 @@ ENVIRONMENTS = {
     "dice": (Dice, (CHANCE,)),
     "dice of numpy": (DiceOfTheModule, (CHANCE,)),
     "dice of python": (DiceOfPython, (CHANCE,)),
+    "dice of its module": (DiceOfItsModule, (CHANCE,)),
+    "dice of its class": (DiceOfItsClass, (CHANCE,)),
+    "dice in slots": (DiceInSlots, (CHANCE,)),
+    "dealt by its class": (DealtByItsClass, ()),
+    "dealt in two codes": (DealtInTwoCodes, ()),
+    "dealt in two units": (DealtInTwoUnits, ()),
+    "shows parts": (ShowsParts, ()),
 }
 """Environments, and what each lacks."""
 
@@ -491,6 +585,15 @@ def test_what_is_proven_where_all_is_seen_is_not_where_it_is_assumed():
     assert cheating.statistics.simulations == 200  # nothing ends it before
 
 
+def test_what_was_proven_where_all_is_seen_is_not_kept_as_proven_where_it_is_assumed():
+    agent = UCT(200, seed=0, assume=PERFECT_INFORMATION)
+    action = agent.act(played(Bets(), [1]))
+    assert agent.statistics.proven is not None
+    agent.act(played(DeclaresLess(), [1, action, 0]))  # the tree is kept
+    assert agent.statistics.assumed == PERFECT_INFORMATION
+    assert agent.statistics.proven is None
+
+
 def test_exact_values_are_refused():
     env = played(DealtFaceDown())
     for ask in (exact.value, exact.best_actions, exact.scores):
@@ -526,6 +629,46 @@ def test_a_trial_is_made_once_for_an_environment(monkeypatch):
     assert tried == [env]
     UCT(10, seed=0).act(other)  # the same class need not hide the same
     assert tried == [env, other]
+
+
+def test_a_trial_is_made_once_for_each_of_what_is_equal_and_has_no_hash(monkeypatch):
+    tried = []
+    monkeypatch.setattr(
+        "agents.search.requirements.tried_faults", lambda env: tried.append(id(env)) or ()
+    )
+    env, other = played(Unhashable()), played(Unhashable())
+    for each in (env, env, other):
+        check_planning(each)
+    assert tried == [id(env), id(other)]
+
+
+def test_chance_that_cannot_be_seeded_is_named():
+    with pytest.raises(UnfitEnvironmentError, match="by chance that cannot be seeded"):
+        planner_view(played(DiceOfTheSystem()))
+
+
+def test_what_is_shown_to_who_is_to_move_alone_is_refused():
+    class ShowsOne(Bets):
+        def observe(self, agent):
+            return {self.agent_selection: super().observe(agent)}[agent]
+
+    with pytest.raises(UnfitEnvironmentError, match=r"shows every agent.*KeyError"):
+        planner_view(played(ShowsOne()))
+
+
+@pytest.mark.parametrize(
+    ("make", "generator"),
+    [
+        (DealtByItsClass, DealtByItsClass.dealer),
+        (DiceOfItsClass, DiceOfItsClass.dice),
+        (DiceOfItsModule, OF_THIS_MODULE),
+    ],
+)
+def test_generators_of_classes_and_modules_stay_as_they_are(make, generator):
+    env = played(make())
+    before = generator.bit_generator.state
+    check_planning(env, PERFECT_INFORMATION)
+    assert generator.bit_generator.state == before
 
 
 @pytest.mark.parametrize("make", [DealtFaceDown, DealtByTheModule, DealtBelow, Dice, DealtOpenly])

@@ -5,14 +5,13 @@ Nothing is imported from PettingZoo: only what an environment offers is used.
 
 import copy
 import hashlib
-import random
-import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from agents.search.chance import seeded, shared_generators
 
 TRANSPARENT: Final = {
     "hexenv.aec.BoardEnv",
@@ -202,13 +201,20 @@ def check_clone(env: Any) -> None:
     Raises:
         UnfitEnvironmentError: If its clones are not faithful, with what to do about it.
     """
-    before = snapshot(env)
+    try:
+        before = snapshot(env)
+    except Exception as error:
+        raise UnfitEnvironmentError(
+            "expected an environment that shows every agent something at any time, "
+            f"got {names_of(env)}, which raised {error!r}"
+        ) from error
     action = int(legal_actions(env)[0])
+    shared = shared_generators(layers_of(env))  # which is no fault of the clone
     try:
         twins = silent_clone(env), silent_clone(env)
         copied = all(same(snapshot(twin), before) for twin in twins)
         for twin in twins:
-            with global_chance(0):  # which no clone can hold, and is no fault of the clone
+            with seeded(shared, 0):
                 twin.step(action)
         after = [snapshot(twin) for twin in twins]
     except Exception as error:
@@ -216,7 +222,8 @@ def check_clone(env: Any) -> None:
     if not copied:
         raise _cannot_clone(env, "a clone does not show the same position")
     if not same(*after):
-        raise _cannot_clone(env, "one action leads two clones to two positions")
+        reason = "by what they share, or by chance that cannot be seeded"
+        raise _cannot_clone(env, f"one action leads two clones to two positions, {reason}")
     if not same(snapshot(env), before):
         raise _cannot_clone(env, "a step of a clone changed the original")
 
@@ -226,27 +233,6 @@ def _cannot_clone(env: Any, reason: str) -> UnfitEnvironmentError:
         f"expected an environment that can be cloned, got {names_of(env)} "
         f"(give its class a method clone() that returns an independent copy): {reason}"
     )
-
-
-@contextmanager
-def global_chance(seed: int) -> Generator[None]:
-    """Seed the generators of the modules `random` and `numpy.random`, and put them back after.
-
-    Args:
-        seed: From 0.
-    """
-    with _global_chance:
-        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-        random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
-
-
-_global_chance: Final = threading.RLock()
 
 
 def snapshot(env: Any) -> list[Any]:
@@ -273,7 +259,11 @@ def leaves(shown: Any) -> Iterator[bytes]:
         for value in cast("list[Any]", shown):
             yield from leaves(value)
     elif isinstance(shown, np.ndarray):
-        yield cast("NDArray[Any]", shown).tobytes()
+        array = cast("NDArray[Any]", shown)
+        if array.dtype.hasobject:  # whose bytes are addresses
+            yield from leaves(array.tolist())
+        else:
+            yield array.tobytes()
     else:
         yield repr(shown).encode()
 
@@ -283,7 +273,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         pairs = cast("dict[Any, Any]", one)
         return list(pairs) == list(other) and all(same(pairs[key], other[key]) for key in pairs)
-    if isinstance(one, list):
+    if isinstance(one, (list, tuple)):
         items = cast("list[Any]", one)
         return len(items) == len(other) and all(map(same, items, other))
-    return bool(np.array_equal(one, other))
+    return bool(np.array_equal(one, other)) or list(leaves(one)) == list(leaves(other))  # NaN

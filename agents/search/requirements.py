@@ -15,7 +15,7 @@ import re
 import threading
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, cast
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 from agents.search.environment import (
     TRANSPARENT,
@@ -118,7 +118,8 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 
 # ---- refusing ------------------------------------------------------------------------------------
 
-_tried: Final[WeakKeyDictionary[Any, tuple[str, ...]]] = WeakKeyDictionary()
+_tried: Final[dict[int, tuple[str, ...]]] = {}
+"""What trials found, by `id`: an environment may have no hash, or be equal to another."""
 _lock: Final = threading.RLock()
 
 
@@ -155,12 +156,10 @@ def check_planning(env: Any, assume: str | None = None) -> str | None:
 def _tried_once(env: Any) -> tuple[str, ...]:
     """What a trial has found, now or before."""
     with _lock:
-        try:
-            if env not in _tried:
-                _tried[env] = tried_faults(env)
-            return _tried[env]
-        except TypeError:  # what cannot be a key
-            return tried_faults(env)
+        if id(env) not in _tried:
+            _tried[id(env)] = tried_faults(env)
+            finalize(env, _tried.pop, id(env))
+        return _tried[id(env)]
 
 
 def _unfit(env: Any, faults: tuple[str, ...]) -> UnfitEnvironmentError:

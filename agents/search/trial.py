@@ -9,20 +9,19 @@ something is hidden or random.
 That is no proof: what a few moves do not touch is not seen.
 """
 
-import random
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.chance import generators_in, seeded, shared_generators
 from agents.search.environment import (
     digest_of,
-    global_chance,
     independent_copy,
+    layers_of,
     legal_actions,
     silent_clone,
     snapshot,
@@ -30,9 +29,6 @@ from agents.search.environment import (
 
 PLIES: Final = 30
 """How long a game of the trial is, at most."""
-MOST_OBJECTS: Final = 10_000
-"""How many parts of an environment are looked through for generators."""
-GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
 
 
 class Course(NamedTuple):
@@ -70,7 +66,7 @@ def tried_faults(env: Any) -> tuple[str, ...]:
         for course in COURSES:
             with suppress(Exception):  # whatever a foreign object raises: this game tells no more
                 trial.play(course)
-    return trial.faults()
+        return trial.faults()
 
 
 class Trial:
@@ -83,7 +79,6 @@ class Trial:
     def __init__(self, env: Any) -> None:
         self._env = env
         self._agents: list[Any] = list(env.possible_agents)
-        self._of_original = set(map(id, generators_in(env)))
         self._draws = np.random.default_rng(0).random((2, PLIES)).tolist()
         self._shown: dict[Any, bytes] = {}
         self._follows: dict[Any, tuple[bytes, Any]] = {}
@@ -104,10 +99,7 @@ class Trial:
         env = independent_copy(self._env) if course.is_fresh else silent_clone(self._env)
         if env is None:
             return
-        with global_chance(course.seed):
-            for generator in generators_in(env):
-                if id(generator) not in self._of_original:
-                    reseed(generator, course.seed)
+        with seeded([*shared_generators(layers_of(env)), *generators_in(env)], course.seed):
             if course.is_fresh:
                 env.reset(seed=course.seed)
             self._compare(env, course)
@@ -144,7 +136,7 @@ class Trial:
 
         Hands of many cards never come twice, so that there are no two games to compare. But of what
         both agents know, each number that one is shown is shown to the other as well, wherever it
-        stands and whichever its sign.
+        stands, and in whatever units or code.
         """
         for deals in self._deals:
             of_mover, of_other = (changes([deal[side] for deal in deals]) for side in range(2))
@@ -154,7 +146,7 @@ class Trial:
 
 
 def changes(views: Iterable[Any]) -> set[bytes] | None:
-    """The numbers in observations that are not always the same, each as what it was in all of them.
+    """The numbers in observations that are not always the same, each as what it tells of them.
 
     Args:
         views: Observations of one agent. Their action masks are passed over.
@@ -165,12 +157,18 @@ def changes(views: Iterable[Any]) -> set[bytes] | None:
     rows = [np.concatenate([np.zeros(0), *numbers_in(view)]) for view in views]
     if not rows or len({len(row) for row in rows}) > 1:
         return None
-    columns = np.stack(rows, axis=1)
-    columns = columns - columns[:, :1]
+    columns: NDArray[np.float64] = np.stack(rows, axis=1)
     found: set[bytes] = set()
-    for column in columns[columns.any(axis=1)]:
-        sign = np.sign(column[np.flatnonzero(column)[0]])
-        found.add((column * sign + 0.0).tobytes())  # no -0
+    for column in columns[(columns != columns[:, :1]).any(axis=1)]:
+        values, first, which = np.unique(column, return_index=True, return_inverse=True)
+        if len(values) == 1:  # always NaN
+            continue
+        if 2 * len(values) <= len(column):  # a code: which are the same is all that it tells
+            told: NDArray[Any] = first[which]
+        else:  # a quantity, in some unit
+            moved = column - column[0]
+            told = (moved / moved[np.flatnonzero(moved)[0]]).round(9) + 0.0  # no -0
+        found.add(told.tobytes())
     return found
 
 
@@ -185,37 +183,3 @@ def numbers_in(view: Any) -> list[NDArray[np.float64]]:
     if array.dtype.kind in "biuf":
         return [array.reshape(-1).astype(np.float64)]
     return [np.frombuffer(digest_of(view), np.uint32)[:1].astype(np.float64)]
-
-
-# ---- generators ----------------------------------------------------------------------------------
-
-
-def generators_in(env: Any) -> list[Any]:
-    """The random generators that an environment holds, or that anything does which it holds."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    waiting: list[Any] = [env]
-    while waiting and len(seen) < MOST_OBJECTS:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, GENERATORS):
-            found.append(value)
-        elif isinstance(value, Mapping):
-            waiting += cast("Mapping[Any, Any]", value).values()
-        elif isinstance(value, (list, tuple, set)):
-            waiting += cast("list[Any]", value)
-        elif not isinstance(value, (type, ModuleType, FunctionType)):
-            waiting += getattr(value, "__dict__", {}).values()
-    return found
-
-
-def reseed(generator: Any, seed: int) -> None:
-    """Start a generator anew; one of a kind that cannot be is left alone."""
-    with suppress(Exception):
-        if isinstance(generator, np.random.Generator):
-            kind = type(generator.bit_generator)
-            generator.bit_generator.state = kind(seed).state
-        else:
-            generator.seed(seed)
