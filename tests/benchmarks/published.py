@@ -86,26 +86,23 @@ def gauntlet(name: str, timed: str | None = None) -> list[Row]:
     """What agents scored against the first one, at equal simulations and, if given, equal time."""
     rows = gauntlet_rows(standings_of(name))
     of_time = gauntlet_rows(standings_of(timed)) if timed else {}
-    header = ["agent", "score at 1,000 simulations", "games (distinct)", "ms a move"]
+    header = ["agent", "score at 1,000 simulations", "games (distinct)"]
     header += ["score at 20 ms", "games (distinct)"] if timed else []
     found = [header]
-    for agent, (score, games, time) in rows.items():
-        cells = [f"`{agent}`", score, games, time]
-        found.append([*cells, *(of_time.get(agent, ("", "", ""))[:2] if timed else ())])
+    for agent, cells in rows.items():
+        found.append([f"`{agent}`", *cells, *(of_time.get(agent, ("", "")) if timed else ())])
     return found
 
 
-def gauntlet_rows(table: Standings) -> dict[str, tuple[str, str, str]]:
-    """By agent, the best first: its score against the first one, games, milliseconds a move."""
-    times = {agent.agent: agent.seconds_per_move for agent in table.agents}
-    found: dict[str, tuple[str, str, str]] = {}
+def gauntlet_rows(table: Standings) -> dict[str, tuple[str, str]]:
+    """By agent, the best first: its score against the first one, and the games."""
+    found: dict[str, tuple[str, str]] = {}
     for pairing in sorted(table.pairings, key=lambda pairing: pairing.score or 0.0):
         label = pairing.agents[1]
         score = 1 - (pairing.score or 0.0)
         low, high = (1 - end for end in reversed(pairing.interval))
         games = f"{pairing.games} ({pairing.distinct})"
-        cells = f"{score:.3f} ({low:.3f}-{high:.3f})", games, f"{1000 * times[label]:.2f}"
-        found[without_budget(label)] = cells
+        found[without_budget(label)] = f"{score:.3f} ({low:.3f}-{high:.3f})", games
     return found
 
 
@@ -123,12 +120,12 @@ def points(name: str) -> list[Row]:
 
 def ratings(*names: str) -> list[Row]:
     """The ratings of tournaments, one below the other."""
-    found = [["agent", "Elo (95 %)", "points", "ms a move"]]
+    found = [["agent", "Elo (95 %)", "points"]]
     for name in names:
         for agent in standings_of(name).agents:
             interval = interval_text(agent.interval or (None, None))
-            cells = f"{agent.points:g} of {agent.games}", f"{1000 * agent.seconds_per_move:.1f}"
-            found.append([f"`{agent.agent}`", f"{agent.elo:.0f} ({interval})", *cells])
+            elo, scored = f"{agent.elo:.0f} ({interval})", f"{agent.points:g} of {agent.games}"
+            found.append([f"`{agent.agent}`", elo, scored])
     return found
 
 
