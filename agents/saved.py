@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import load_arrays, replacing
+from agents.files import replacing
+from agents.reading import load_arrays, parse_json
 from agents.search.mcts import Variant
 from agents.search.tree import ROOT, UNPROVEN, Tree, copy_nodes, new_tree, node_arrays
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
@@ -89,7 +90,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
-        about = json.loads(arrays["about"].tobytes())
+        about = parse_json(arrays["about"].tobytes())
         found = {key: about[key] for key in expected}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
@@ -138,7 +139,7 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     count = len(arrays[f"{number}.action"])
     tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
     for name, array in node_arrays(tree).items():
-        found = arrays[f"{number}.{name}"]
+        found = arrays.pop(f"{number}.{name}")  # so that memory holds it once
         if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found

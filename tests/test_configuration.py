@@ -19,7 +19,7 @@ from agents.alphahex.configuration import (
     parse_settings,
 )
 from agents.cli import main
-from agents.files import read_object
+from agents.reading import read_object
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 

@@ -769,7 +769,11 @@ def test_files_of_others_are_left_alone(tmp_path):
     others = ["networks/000040-best.safetensors", "networks/.keep", "games/notes.txt", ".hidden"]
     for name in others:
         (tmp_path / name).write_text("mine")
-    for name in ("games/.000009.0123abcd.npz", ".log.0123abcd.jsonl"):
+    for name in (
+        "games/.000009.partial.npz",
+        ".log.partial.jsonl",
+        "games/.000009.partial-0123abcd.npz",
+    ):
         (tmp_path / name).write_text("half written")
     (tmp_path / "networks" / "000040.safetensors").write_text("of no iteration in the run")
     Run(tmp_path, tiny())

@@ -7,7 +7,6 @@ A *network* is a safetensors file, whose header says for which game it is and ho
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -20,6 +19,7 @@ from agents.alphahex.networks import new_network
 from agents.files import replacing
 from agents.models import library
 from agents.naming import environment_makers, make_environment
+from agents.reading import expect_regular, opened_archive, parse_json
 from hexenv.aec import BoardEnv
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -27,6 +27,8 @@ from hexenv.games.base import Game
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
+MOST_HEADER: Final = 1 << 20
+"""Bytes of a network's header: a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
 
 
@@ -136,12 +138,15 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
         ValueError: If it is damaged, or no network of this version.
     """
     safe_open: Any = library("safetensors", "train").safe_open
-    with open(path, "rb"):
-        pass
+    expect_regular(path)
+    with open(path, "rb") as start:
+        length = int.from_bytes(start.read(8), "little")
     try:
+        if length > MOST_HEADER:
+            raise ValueError(f"expected a header of at most {MOST_HEADER} bytes, got {length}")
         with safe_open(str(path), "pt") as file:
             texts = cast("dict[str, str]", file.metadata() or {})
-            header: Any = json.loads(texts.get("hexenv", "{}"))
+            header: Any = parse_json(texts.get("hexenv", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
@@ -159,6 +164,12 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             if header["game"] not in environment_makers():
                 raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
             game = game_of(header["game"], header["options"])
+        if len(options.layers) > max(len(tensors), len(NetworkOptions().layers)):
+            raise ValueError("expected weights for every layer, got fewer")
+        with torch.device("meta"):  # where weights have shapes alone
+            needed = weights_of(new_network(game, options))
+        if sum(each.numel() for each in needed.values()) > sum(map(torch.numel, tensors.values())):
+            raise ValueError("expected the weights of such a network, got fewer")
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
         return SavedNetwork(network.eval(), options, game, header["about"], str(path))
@@ -210,11 +221,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         OSError: If it cannot be read.
         ValueError: If it is damaged, or no checkpoint of this version.
     """
-    with open(path, "rb"):
-        pass
+    expect_regular(path)
     try:
-        with zipfile.ZipFile(path) as archive:  # PyTorch does not compare the sums in it
-            damaged = archive.testzip()
+        with open(path, "rb") as file, opened_archive(file) as archive:
+            damaged = archive.testzip()  # PyTorch does not compare the sums in it
         if damaged is not None:
             raise ValueError(f"another checksum of {damaged}")
         found = torch.load(path, map_location="cpu", weights_only=True)
