@@ -18,7 +18,7 @@ from importlib import resources
 from math import comb
 from pathlib import Path
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +224,8 @@ def _json_line(line: str) -> SolvedPosition:
     size, winning = row["size"], set(row["winning"])
     if type(size) is not int or not 1 <= size <= MAX_SIZE:
         raise ValueError(f"expected a size from 1 to {MAX_SIZE}")
-    taken = set(row["moves"])
+    moves = cast("list[str]", row["moves"])
+    taken = set(moves)
     cells = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size)]
     if not isinstance(row["moves"], list) or not taken | winning <= set(cells) or taken & winning:
         raise ValueError("expected a list of moves, and winning moves among the free cells")
@@ -233,7 +234,7 @@ def _json_line(line: str) -> SolvedPosition:
         for action, cell in enumerate(cells)
         if cell not in taken
     }
-    start = {"moves": " ".join(row["moves"])}
+    start = {"moves": " ".join(moves)}
     return SolvedPosition("hex", (f"board_size={size}",), start, values, values)
 
 

@@ -69,9 +69,14 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
     """
     target = Path(os.path.realpath(directory))
     with _hidden(directory, target / "files", is_directory=True) as temporary:
-        yield temporary
-        for file in sorted(temporary.iterdir()):
-            os.replace(file, target / file.name)
+        try:
+            yield temporary
+            for file in sorted(temporary.iterdir()):
+                os.replace(file, target / file.name)
+        except OSError as error:
+            if error.filename is not None and Path(error.filename).parent == temporary:
+                error.filename = str(Path(directory) / Path(error.filename).name)
+            raise
 
 
 def is_partial(path: Path) -> bool:

@@ -34,6 +34,7 @@ MOST_BYTES: Final = 32 << 20
 MOST_VALUES: Final = 2_000_000
 MOST_CONTAINERS: Final = 200_000
 MOST_DEPTH: Final = 64
+TOO_DEEP: Final = f"expected at most {MOST_DEPTH} levels, got JSON nested too deeply"
 MOST_DIGITS: Final = 40
 """Of a whole number: those of random generators have 39."""
 MOST_RATIO: Final = 50
@@ -106,9 +107,7 @@ def parse_json(text: str | bytes, finite: bool = True) -> Any:
             parse_constant=_finite if finite else float,
         )
     except RecursionError:
-        raise ValueError(
-            f"expected at most {MOST_DEPTH} levels, got JSON nested too deeply"
-        ) from None
+        raise ValueError(TOO_DEEP) from None
     _expect_shallow(found)
     return found
 
@@ -136,18 +135,20 @@ def _whole_number(text: str) -> int:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"expected numbers, got {shortened(text)}")
+        raise ValueError(f"expected numbers, got {text[:60]}")
     return number
 
 
 def _expect_shallow(value: Any) -> None:
     level: list[Any] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MOST_DEPTH):
-        within = (each.values() if isinstance(each, dict) else each for each in level)
+        within: list[Any] = [
+            cast("Any", each).values() if isinstance(each, dict) else each for each in level
+        ]
         level = [item for items in within for item in items if isinstance(item, (dict, list))]
         if not level:
             return
-    raise ValueError(f"expected at most {MOST_DEPTH} levels, got JSON nested too deeply")
+    raise ValueError(TOO_DEEP)
 
 
 def shortened(value: Any) -> str:

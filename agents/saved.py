@@ -90,7 +90,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
-        about = parse_json(arrays["about"].tobytes())
+        about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
         found = {key: about[key] for key in expected}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
