@@ -166,10 +166,8 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             game = game_of(header["game"], header["options"])
         if len(options.layers) > max(len(tensors), len(NetworkOptions().layers)):
             raise ValueError("expected weights for every layer, got fewer")
-        with torch.device("meta"):  # where weights have shapes alone
-            needed = weights_of(new_network(game, options))
-        if sum(each.numel() for each in needed.values()) > sum(map(torch.numel, tensors.values())):
-            raise ValueError("expected the weights of such a network, got fewer")
+        with torch.device("meta"):  # where new weights take no memory
+            load_weights(new_network(game, options), tensors, assign=True)
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
         return SavedNetwork(network.eval(), options, game, header["about"], str(path))
@@ -185,15 +183,22 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def load_weights(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def load_weights(
+    network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
+) -> None:
     """Put weights into a network, all of them.
+
+    Args:
+        network: The network.
+        tensors: Its weights by name.
+        assign: Whether it is to have these tensors, and not copies.
 
     Raises:
         RuntimeError: If one is missing, unknown, or of another shape.
     """
     own, weights = network.state_dict(), weights_of(network)
     counters = {name: own[name] for name in own if name not in weights}
-    network.load_state_dict({**counters, **tensors})
+    network.load_state_dict({**counters, **tensors}, assign=assign)
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
