@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.files import replacing
 from agents.reading import load_arrays, parse_json
 from agents.search.mcts import Variant
-from agents.search.tree import ROOT, UNPROVEN, Tree, copy_nodes, new_tree, node_arrays
+from agents.search.tree import ROOT, UNPROVEN, Tree, new_tree, node_arrays
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import base, notation
 
@@ -201,8 +201,11 @@ def check_rules(saved: SavedTrees, game: Any, selection: Any, compiles: bool) ->
     look = compiled_first_breach if compiles and is_compiled(selection) else first_breach
     for tree in saved.trees:
         count = int(tree.node_count[0])
-        anew = new_tree(count, selection.new_extras(count))
-        copy_nodes(tree, anew)
+        # Only what `first_breach` writes is copied: the tree may be large.
+        anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
+        for name, array in node_arrays(anew).items():
+            if name.startswith("extras"):
+                array[:] = node_arrays(tree)[name]
         node = look(game, root, base.new_state(game), anew, selection)
         if node == -1:  # what a rule notes of a node in whole numbers does not change any more
             for name, array in node_arrays(tree).items():
@@ -225,7 +228,8 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -
         game: The game.
         root: The position of the tree.
         state: A state to work in.
-        tree: The tree, whose nodes form one. Its children are initialised anew on the way.
+        tree: The tree, whose nodes form one. On the way, values and extras of all but the first are
+            initialised anew.
         selection: The selection rule of the search.
     """
     nodes = tree.node_count[0]
