@@ -230,7 +230,8 @@ def opened_archive(file: IO[bytes]) -> Generator[zipfile.ZipFile]:
     directory = int.from_bytes(tail[88:92], "little")
     if tail[56:60] == b"PK\6\7":
         directory = max(directory, int.from_bytes(tail[40:48], "little"))
-    if tail[76:80] != b"PK\5\6" or tail[96:] != b"\0\0":
+    file.seek(0)
+    if file.read(4) != b"PK\3\4" or tail[76:80] != b"PK\5\6" or tail[96:] != b"\0\0":
         raise ValueError("no whole archive")
     if directory > MOST_DIRECTORY:
         raise ValueError(f"expected a list of members of at most {MOST_DIRECTORY} bytes, got more")

@@ -7,6 +7,9 @@ A *network* is a safetensors file, whose header says for which game it is and ho
 
 import json
 import os
+import pickletools
+import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -27,6 +30,12 @@ from hexenv.games.base import Game
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
+MOST_OPERATIONS: Final = 500_000
+"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+PLAIN: Final = re.compile(
+    r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
+)
+"""What the pickle in a checkpoint names, for tensors and collections of them."""
 MOST_HEADER: Final = 1 << 20
 """Bytes of a network's header: a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
@@ -229,6 +238,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:
+            _expect_plain(archive)
             damaged = archive.testzip()  # PyTorch does not compare the sums in it
         if damaged is not None:
             raise ValueError(f"another checksum of {damaged}")
@@ -239,3 +249,23 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
         raise ValueError(f"expected {CHECKPOINT_FORMAT} of version {VERSION} in {path}")
     return contents
+
+
+def _expect_plain(archive: zipfile.ZipFile) -> None:
+    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+
+    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
+
+    Raises:
+        ValueError: If it is no such archive.
+    """
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("expected members that are stored, got others")
+    root = members[0].filename.partition("/")[0]
+    pickled = archive.read(f"{root}/data.pkl")
+    for number, (operation, argument, _) in enumerate(pickletools.genops(pickled)):
+        if number == MOST_OPERATIONS:
+            raise ValueError(f"expected at most {MOST_OPERATIONS} operations, got more")
+        if operation.name == "GLOBAL" and not PLAIN.fullmatch(str(argument)):
+            raise ValueError(f"expected tensors, got {str(argument)[:60]}")
