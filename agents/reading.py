@@ -127,8 +127,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole_number(text: str) -> int:
-    if len(text) > MOST_DIGITS + 1:
-        raise ValueError(f"expected numbers of at most {MOST_DIGITS} digits, got {len(text)}")
+    digits = len(text.removeprefix("-"))
+    if digits > MOST_DIGITS:
+        raise ValueError(f"expected numbers of at most {MOST_DIGITS} digits, got {digits}")
     return int(text)
 
 

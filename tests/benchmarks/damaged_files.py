@@ -4,9 +4,10 @@
     NUMBA_DISABLE_JIT=1 python tests/benchmarks/damaged_files.py --kind book --kind tree
 
 A kind is a way to make a file and a way to load it. Each file of a kind is a good one with a few
-bytes, numbers, parts, members or shapes changed, or one that unpacks to far more than it is. Loading
-may succeed, or raise `ValueError` or `OSError`. All files of a kind are loaded in one process, whose
-memory in use at its peak, beyond that at its start, is told; times are of the processor.
+bytes, numbers, parts, members or shapes changed, or one that unpacks to far more than it is.
+Loading may succeed, or raise `ValueError` or `OSError`. All files of a kind are loaded in one
+process, whose memory in use at its peak, beyond that at its start, is told; times are of the
+processor.
 """
 
 import argparse
@@ -45,7 +46,7 @@ from agents.solvers.book import load_book, new_book, save_book
 from agents.tournament.results import ResultsFile, read_results
 from agents.tournament.schedule import Schedule
 from hexenv import tictactoe_v0
-from hexenv.games import base, connect4, tictactoe
+from hexenv.games import connect4, tictactoe
 
 MOST_SECONDS, MOST_BYTES = 2.0, 500_000_000
 LONGEST = 60
@@ -176,15 +177,16 @@ KINDS = {
 # ---- what is changed in bytes --------------------------------------------------------------------
 
 ODD = [
-    b"1e999", b"-1", b"NaN", b"-Infinity", b"9" * 50, b"9" * 5000, b"1e308", b"18446744073709551616",
-    b"2147483648", b"1000000000", b"null", b'"x"', b"0.5", b"true", b"[]", b"{}", b"-0", b"1e-999",
-    b'"\\ud800"', b"[[1]]", b"100000",
+    b"1e999", b"-1", b"NaN", b"-Infinity", b"9" * 50, b"9" * 5000, b"1e308", b"2147483648",
+    b"18446744073709551616", b"1000000000", b"null", b'"x"', b"0.5", b"true", b"[]", b"{}",
+    b"-0", b"1e-999", b'"\\ud800"', b"[[1]]", b"100000",
 ]  # fmt: skip
 """What takes the place of a number."""
 DEEP = [b"[" * 300, b"[" * 100_000, b'{"a":' * 100_000, b"[" * 70 + b"]" * 70, b"(" * 5000]
 LARGE = [
     b"[]," * 1_000_000,
     b"0," * 3_000_000,
+    b'"a",' * 500_000,
     b'{"":0},' * 400_000,
     b"\n" * 2_000_000,
     b"9" * 10**6,
