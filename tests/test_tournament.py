@@ -714,11 +714,13 @@ def test_a_damaged_line_before_a_torn_one_is_an_error(played):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"seconds": [Infinity, 1]}'], ids=range(2))
-def test_a_line_beyond_the_bounds_is_an_error(played, line):
+@pytest.mark.parametrize("odd", ["[" * 100_000, '"seconds": [Infinity, '], ids=range(2))
+def test_a_line_beyond_the_bounds_is_an_error(played, odd):
     path, tournament = played
-    path.write_text(path.read_text(encoding="utf-8") + line + '}\n{"torn": 1}\n')
-    with pytest.raises(ResultsError, match=r"games.jsonl:8: expected a line of JSON"):
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[2] = re.sub(r'"seconds": \[[^,]*, ', lambda _: odd, lines[2])
+    path.write_text("".join(lines))
+    with pytest.raises(ResultsError, match=r"games.jsonl:3: expected a line of JSON"):
         read_results(path, tournament)
 
 
