@@ -20,6 +20,8 @@ FUZZER = Path(__file__).parent / "benchmarks" / "damaged_files.py"
 
 
 def test_damaged_files_of_all_kinds_cost_little_and_raise_what_is_documented():
+    pytest.importorskip("torch", reason="the extra train is not installed")
+    pytest.importorskip("safetensors", reason="the extra train is not installed")
     told = subprocess.run(
         [sys.executable, "-W", "error", FUZZER, "--count", "100", "--seed", "2"],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},

@@ -32,7 +32,12 @@ from agents.alphahex.configuration import as_dict  # noqa: E402
 from agents.alphahex.configuration import make as configured  # noqa: E402
 from agents.alphahex.duel import duel, elo  # noqa: E402
 from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
-from agents.alphahex.files import load_checkpoint, load_network, save_network  # noqa: E402
+from agents.alphahex.files import (  # noqa: E402
+    load_checkpoint,
+    load_network,
+    save_checkpoint,
+    save_network,
+)
 from agents.alphahex.learner import Learner  # noqa: E402
 from agents.alphahex.networks import new_network  # noqa: E402
 from agents.alphahex.replay import Batch, load_games  # noqa: E402
@@ -687,6 +692,14 @@ def test_a_truncated_checkpoint_is_refused_and_the_run_goes_on_without_it(tmp_pa
     assert len(log_of(tmp_path)) == 3
     run.run()
     assert differences(unbroken(), end_of(tmp_path)) == []
+
+
+def test_a_checkpoint_that_names_what_it_does_not_need_is_refused(tmp_path):
+    path = tmp_path / "000001.pt"
+    for named in (bytearray(3), {1, 2}, complex(1)):
+        save_checkpoint(path, {"named": named})
+        with pytest.raises(ValueError, match=r"damaged .*: expected tensors, got"):
+            load_checkpoint(path)
 
 
 def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):

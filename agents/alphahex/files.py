@@ -238,10 +238,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:
-            _expect_plain(archive)
             damaged = archive.testzip()  # PyTorch does not compare the sums in it
-        if damaged is not None:
-            raise ValueError(f"another checksum of {damaged}")
+            if damaged is not None:
+                raise ValueError(f"another checksum of {damaged}")
+            _expect_plain(archive)
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
