@@ -6,7 +6,6 @@ it is *optimal* if its score is, where the set has scores (how soon a win comes)
 the value; its *loss* is the best value less its own, 0 to 2.
 """
 
-import json
 import multiprocessing
 import operator
 import re
@@ -18,18 +17,25 @@ from dataclasses import dataclass
 from importlib import resources
 from math import comb
 from pathlib import Path
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.intervals import difference_interval, score_interval
 from agents.naming import make_agent, make_environment
+from agents.reading import as_object, parse_json, read_text
 from agents.tournament.processes import end_with_parent
+from hexenv.games.hex import MAX_SIZE
 from hexenv.games.tictactoe import HAS_LINE
 
 CHUNK: Final = 25
 """Positions that a worker plays at a time."""
+MOST_BOARDS: Final = 3**9
+MOST_POSITIONS: Final = 100_000
+MOST_ACTIONS: Final = 1_000_000
+"""Of a file of positions: as many boards of TicTacToe, or positions with so many legal actions."""
 
 
 @dataclass(frozen=True)
@@ -156,29 +162,29 @@ def load_positions(path: str | Path) -> list[SolvedPosition]:
         OSError: If the file cannot be read.
         ValueError: If it is of no known kind, or a line is not: named with its number.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected a text, got {error}") from None
-    return read_positions(text, str(path))
+    return read_positions(read_text(path), str(path))
 
 
 def read_positions(text: str, name: str) -> list[SolvedPosition]:
     """The positions of a file's text; `name` is for errors."""
     if Path(name).suffix == ".json":
         try:
-            solved = dict(json.loads(text))
-            if not solved:
-                raise ValueError("an empty file")
+            solved = as_object(parse_json(text))
+            if not 0 < len(solved) <= MOST_BOARDS:
+                raise ValueError(f"{len(solved)} of them")
             return [_tictactoe(board, solved) for board in solved]
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{name}: expected solved boards of tictactoe, got {error!r}"
             ) from None
     found: list[SolvedPosition] = []
+    actions = 0
     for number, line in enumerate(text.splitlines(), 1):
         try:
             found.append(_json_line(line) if line.startswith("{") else _scored_line(line))
+            actions += len(found[-1].values)
+            if len(found) > MOST_POSITIONS or actions > MOST_ACTIONS:
+                raise ValueError(f"more than {MOST_POSITIONS} positions or {MOST_ACTIONS} actions")
         except (IndexError, KeyError, TypeError, ValueError) as error:
             expected = "expected moves and what the actions are worth"
             raise ValueError(f"{name}:{number}: {expected}, got {line[:60]!r}: {error}") from None
@@ -206,11 +212,14 @@ def _tictactoe(board: str, solved: dict[str, Any]) -> SolvedPosition:
 
 
 def _json_line(line: str) -> SolvedPosition:
-    row = json.loads(line)
+    row = as_object(parse_json(line))
     if "scores" in row:
         return _connect4(_columns(row["moves"]), row["scores"])
-    size, winning = int(row["size"]), set(row["winning"])
-    taken = set(row["moves"])
+    size, winning = row["size"], set(row["winning"])
+    if type(size) is not int or not 1 <= size <= MAX_SIZE:
+        raise ValueError(f"expected a size from 1 to {MAX_SIZE}")
+    moves = cast("list[str]", row["moves"])
+    taken = set(moves)
     cells = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell in range(size * size)]
     if not isinstance(row["moves"], list) or not taken | winning <= set(cells) or taken & winning:
         raise ValueError("expected a list of moves, and winning moves among the free cells")
@@ -219,7 +228,7 @@ def _json_line(line: str) -> SolvedPosition:
         for action, cell in enumerate(cells)
         if cell not in taken
     }
-    start = {"moves": " ".join(row["moves"])}
+    start = {"moves": " ".join(moves)}
     return SolvedPosition("hex", (f"board_size={size}",), start, values, values)
 
 
@@ -238,7 +247,9 @@ def _columns(moves: str) -> str:
     return moves
 
 
-def _connect4(moves: str, by_column: Sequence[int | None]) -> SolvedPosition:
+def _connect4(moves: str, by_column: Sequence[Any]) -> SolvedPosition:
+    if len(by_column) != 7 or any(type(score) not in (int, NoneType) for score in by_column):
+        raise ValueError("expected a whole number or null for each of seven columns")
     scores = {action: score for action, score in enumerate(by_column) if score is not None}
     values = {action: (score > 0) - (score < 0) for action, score in scores.items()}
     return SolvedPosition("connect4", (), {"moves": moves}, values, scores)

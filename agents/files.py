@@ -1,17 +1,29 @@
-"""Files that people keep: whole or not there."""
+"""Files that people keep: whole or not there. `agents.reading` reads them.
+
+A file is written to a hidden one beside it, ``.name.partial.suffix``, which then takes its place.
+The writer holds a lock on it, which the system gives back when the writer dies: what a killed one
+has left is taken over by the next write to the same place. Where there are no such locks, as on
+Windows, the hidden names are random, and what was left stays.
+"""
 
 import csv
-import json
 import os
+import re
 import secrets
-import zipfile
+import shutil
+import stat
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+MOST_WRITERS: Final = 100
+"""Of one file at the same time."""
 
 
 @contextmanager
@@ -24,40 +36,185 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
         path: Where the file is to be.
 
     Yields:
-        The path to write to, of another name in the same directory, with the same suffix.
+        The path to write to, of another name in the same directory, with the same suffix; an empty
+        file is there.
 
     Raises:
         OSError: If it cannot be written; what was there is as it was.
     """
     target = Path(os.path.realpath(path))  # what resolve has for a loop of links differs
-    is_replaced = target.is_file() or not target.exists()
-    temporary = target
-    if is_replaced:
-        temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
-    try:
+    if target.exists() and not target.is_file():
+        with _errors_of(path, str(target)):
+            yield target
+        return
+    with _hidden(path, target, is_directory=False) as temporary:
         yield temporary
-        if is_replaced:
-            with temporary.open("rb+") as written:
-                os.fsync(written.fileno())
-            os.replace(temporary, target)
-    except OSError as error:
-        if error.filename in (None, str(temporary)):
-            error.filename = str(path)
-        raise
-    finally:
-        if is_replaced:
-            with suppress(OSError):
-                os.unlink(temporary)
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, target)
 
 
-def expect_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse what is there but no file with an end, such as a pipe, which nobody may ever write to.
+@contextmanager
+def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
+    """Files to add to a directory, none before all of them are whole.
+
+    Args:
+        directory: Where the files are to be; those of the same names are replaced.
+
+    Yields:
+        An empty directory to write them to, hidden in that one.
 
     Raises:
-        ValueError: If it is neither a regular file nor a directory.
+        OSError: If they cannot be written.
     """
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"{path}: expected a file, got a pipe or a device")
+    target = Path(os.path.realpath(directory))
+    with _hidden(directory, target / "files", is_directory=True) as temporary:
+        try:
+            yield temporary
+            for file in sorted(temporary.iterdir()):
+                os.replace(file, target / file.name)
+        except OSError as error:
+            if error.filename is not None and Path(error.filename).parent == temporary:
+                error.filename = str(Path(directory) / Path(error.filename).name)
+            raise
+
+
+def is_partial(path: Path) -> bool:
+    """Whether a file has the name of one that is being written, or was left by a killed writer."""
+    return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.\w+)?", path.name) is not None
+
+
+def _partial(target: Path, number: str) -> Path:
+    return target.with_name(f".{target.stem}.partial{number}{target.suffix}")
+
+
+@contextmanager
+def _errors_of(path: str | os.PathLike[str], hidden: str) -> Generator[None]:
+    """Name a path in errors that name none, or one that the user does not know."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename).startswith(hidden):
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _hidden(path: str | os.PathLike[str], target: Path, *, is_directory: bool) -> Generator[Path]:
+    """A place beside a target that no other living process uses; what is left there goes.
+
+    Args:
+        path: What the user calls the target, for errors.
+        target: What is to be there in the end.
+        is_directory: Whether the place is to be a directory.
+    """
+    with _errors_of(path, str(target.with_name(f".{target.stem}.partial"))):
+        temporary, descriptor = _taken(target, is_directory)
+        try:
+            yield temporary
+        finally:
+            if descriptor is None:
+                _remove(temporary)
+            else:
+                _give_back(temporary, descriptor)
+
+
+def _taken(target: Path, is_directory: bool) -> tuple[Path, int | None]:
+    """A hidden place, and a descriptor with a lock on it; without one where there are no locks."""
+    try:
+        for number in range(MOST_WRITERS):
+            place = _partial(target, str(number or ""))
+            descriptor = _locked(place, is_directory)
+            if descriptor is not None:
+                _clear_above(target, number, is_directory)
+                return place, descriptor
+    except NotImplementedError:
+        pass
+    place = _partial(target, f"-{secrets.token_hex(4)}")
+    if is_directory:
+        place.mkdir()
+    else:
+        place.touch(exist_ok=False)
+    return place, None
+
+
+def _clear_above(target: Path, number: int, is_directory: bool) -> None:
+    """Remove what several writers at the same time have left."""
+    for above in range(number + 1, MOST_WRITERS):
+        place = _partial(target, str(above))
+        if not os.path.lexists(place):
+            return
+        descriptor = _locked(place, is_directory)
+        if descriptor is not None:
+            _give_back(place, descriptor)
+
+
+def _locked(place: Path, is_directory: bool) -> int | None:
+    """A descriptor of a place, which is made or emptied, with a lock; None where it is another's.
+
+    Raises:
+        OSError: If the place cannot be made.
+        NotImplementedError: If the system has no locks.
+    """
+    if fcntl is None:
+        raise NotImplementedError
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        if is_directory:
+            with suppress(FileExistsError):
+                place.mkdir()
+            descriptor = os.open(place, flags | os.O_RDONLY | os.O_DIRECTORY)
+        else:
+            descriptor = os.open(place, flags | os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        if os.path.lexists(place):  # a link, or of another user
+            return None
+        raise
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_at(descriptor, place):  # and has not just become the target
+            _empty(place, descriptor)
+            return descriptor
+    except BlockingIOError:
+        pass
+    except OSError:  # a file system without locks
+        _remove(place)
+        os.close(descriptor)
+        raise NotImplementedError from None
+    os.close(descriptor)
+    return None
+
+
+def _is_at(descriptor: int, place: Path) -> bool:
+    """Whether a descriptor is of the file or directory at a place, and this user's alone."""
+    try:
+        there, held = os.lstat(place), os.fstat(descriptor)
+    except OSError:
+        return False
+    is_shared = stat.S_ISREG(held.st_mode) and held.st_nlink > 1
+    return os.path.samestat(there, held) and held.st_uid == os.geteuid() and not is_shared
+
+
+def _empty(place: Path, descriptor: int) -> None:
+    if place.is_dir():
+        for left in place.iterdir():
+            _remove(left)
+    else:
+        os.ftruncate(descriptor, 0)
+
+
+def _give_back(place: Path, descriptor: int) -> None:
+    """Remove what is still at a place, and its lock."""
+    if _is_at(descriptor, place):
+        _remove(place)
+    os.close(descriptor)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    with suppress(OSError):
+        os.unlink(place)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -68,38 +225,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The object in a JSON file.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is no JSON object.
-    """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: expected a JSON object, got {found!r}")
-    return cast("dict[str, Any]", found)
-
-
-def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The objects in a file of JSON lines.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If a line is no JSON object: named with its number.
-    """
-    found: list[dict[str, Any]] = []
-    for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
-        try:
-            found.append(dict(json.loads(line)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}:{number}: expected a JSON object, got {error}") from None
-    return found
 
 
 def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
@@ -136,26 +261,3 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-
-
-def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an ``npz`` archive. Nothing in it is executed.
-
-    Args:
-        path: The file.
-        what: What it should be, for messages.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is no archive, or a damaged one.
-    """
-    expect_regular(path)
-    with open(path, "rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ValueError(f"expected {what}, got {path}, which is no whole npz archive")
-        file.seek(0)
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        except Exception as error:  # damaged data raise whatever they meet first
-            raise ValueError(f"expected {what}, got a damaged {path}: {error}") from error

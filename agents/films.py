@@ -243,7 +243,6 @@ def write_mp4(
     # yuv420p is all that some players know; with faststart a film is shown while it is loaded.
     made = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
     with replacing(path) as temporary, tempfile.TemporaryFile() as told:
-        temporary.touch(exist_ok=False)  # a place that cannot be written to is told by its name
         command = [ffmpeg, "-v", "error", "-y", *given, "-i", "pipe:", *made, str(temporary)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=told) as process:
             assert process.stdin is not None

@@ -135,8 +135,8 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
     """The figures of a training run over its iterations, a panel for each of `PANELS`.
 
     Args:
-        log: The lines of a run's ``log.jsonl``, as `agents.files.read_objects` reads them; a panel
-            whose figures are in none of them is left out.
+        log: The lines of a run's ``log.jsonl``, as `agents.reading.read_objects` reads them; a
+            panel whose figures are in none of them is left out.
         title: What stands above.
 
     Raises:

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import load_arrays, replacing
+from agents.files import replacing
+from agents.reading import load_arrays, parse_json
 from agents.search.mcts import Variant
-from agents.search.tree import ROOT, UNPROVEN, Tree, copy_nodes, new_tree, node_arrays
+from agents.search.tree import ROOT, UNPROVEN, Tree, new_tree, node_arrays
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import base, notation
 
@@ -89,7 +90,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
-        about = json.loads(arrays["about"].tobytes())
+        about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
         found = {key: about[key] for key in expected}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
@@ -138,7 +139,7 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     count = len(arrays[f"{number}.action"])
     tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
     for name, array in node_arrays(tree).items():
-        found = arrays[f"{number}.{name}"]
+        found = arrays.pop(f"{number}.{name}")  # so that memory holds it once
         if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
@@ -200,8 +201,11 @@ def check_rules(saved: SavedTrees, game: Any, selection: Any, compiles: bool) ->
     look = compiled_first_breach if compiles and is_compiled(selection) else first_breach
     for tree in saved.trees:
         count = int(tree.node_count[0])
-        anew = new_tree(count, selection.new_extras(count))
-        copy_nodes(tree, anew)
+        # Only what `first_breach` writes is copied: the tree may be large.
+        anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
+        for name, array in node_arrays(anew).items():
+            if name.startswith("extras"):
+                array[:] = node_arrays(tree)[name]
         node = look(game, root, base.new_state(game), anew, selection)
         if node == -1:  # what a rule notes of a node in whole numbers does not change any more
             for name, array in node_arrays(tree).items():
@@ -224,7 +228,8 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -
         game: The game.
         root: The position of the tree.
         state: A state to work in.
-        tree: The tree, whose nodes form one. Its children are initialised anew on the way.
+        tree: The tree, whose nodes form one. On the way, values and extras of all but the first are
+            initialised anew.
         selection: The selection rule of the search.
     """
     nodes = tree.node_count[0]

@@ -19,7 +19,7 @@ from agents.alphahex.configuration import (
     parse_settings,
 )
 from agents.cli import main
-from agents.files import read_object
+from agents.reading import read_object
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 
@@ -235,7 +235,7 @@ def test_a_file_is_a_json_object(tmp_path):
     for text, message in [
         ("{", "config.json: expected JSON, got "),
         ("[1]", r"config.json: expected a JSON object, got \[1\]"),
-        ("\xff", "config.json: expected JSON, got "),
+        ("\xff", "config.json:1: expected text in UTF-8, got "),
     ]:
         path.write_text(text, encoding="latin-1")
         with pytest.raises(ValueError, match=message):

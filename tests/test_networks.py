@@ -1,6 +1,7 @@
 """Networks: what they see, what they say, and the files that they are kept in."""
 
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -578,6 +579,18 @@ def write(path, header, tensors=None):
     path.write_bytes(
         safetensors.save(found if tensors is None else tensors(found), {"hexenv": text})
     )
+
+
+def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    giant = {**vars(KINDS["dense"]), "channels": 1024, "blocks": 100}  # of 7 GB
+    write(tmp_path / "net", header_of(network=giant))
+    with pytest.raises(ValueError, match=r"(?s)expected a network in .*Missing key"):
+        load_network(tmp_path / "net")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
+    write(tmp_path / "net", header_of(about="x" * (1 << 20)))
+    with pytest.raises(ValueError, match="expected a header of at most"):
+        load_network(tmp_path / "net")
 
 
 def test_the_file_that_the_refused_ones_are_made_of_is_a_network(tmp_path):

@@ -674,6 +674,57 @@ def test_a_torn_last_line_is_passed_over(played, lost):
     assert table(tournament, results=path) == whole  # and so it stays
 
 
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        ("", [7]),
+        ("\n", [7]),
+        ("\n{", [7, 8]),
+        ('\n{"torn": 7', [7, 8]),
+        ('\n{"torn": 7}', []),
+        ('\n{"game": 5, "pa', [7, 8]),
+        ('\n{"game": 5, "pa\n{"game": 5, "pair": 2, "a', [7, 8, 9]),
+    ],
+    ids=range(7),
+)
+def test_a_file_torn_twice_is_mended_like_one_torn_once(played, after, lines):
+    path, tournament = played
+    whole = table(tournament)
+    torn = path.read_bytes()[:-60] + after.encode()
+    path.write_bytes(torn)
+    for _ in range(2):  # the run that mends it is killed too
+        run = TournamentRun(tournament, path, workers=0)
+        assert [game.number for game in run.missing()] == [5]
+        assert run.notes == [
+            f"{path}:{line}: passed over, as it was not written to its end" for line in lines
+        ]
+        run.close()
+        lines = []
+    assert path.read_bytes().startswith(torn)
+    assert table(tournament, results=path) == whole
+    assert table(tournament, results=path) == whole  # and so it stays
+
+
+def test_a_damaged_line_before_a_torn_one_is_an_error(played):
+    path, tournament = played
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:5]) + lines[5].replace('"', "", 1) + lines[6][:20])
+    before = path.read_bytes()
+    with pytest.raises(ResultsError, match=r"games.jsonl:6: expected a line of JSON"):
+        TournamentRun(tournament, path, workers=0)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("odd", ["[" * 100_000, '"seconds": [Infinity, '], ids=range(2))
+def test_a_line_beyond_the_bounds_is_an_error(played, odd):
+    path, tournament = played
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[2] = re.sub(r'"seconds": \[[^,]*, ', lambda _: odd, lines[2])
+    path.write_text("".join(lines))
+    with pytest.raises(ResultsError, match=r"games.jsonl:3: expected a line of JSON"):
+        read_results(path, tournament)
+
+
 def test_an_empty_file_is_begun(tmp_path):
     path = tmp_path / "games.jsonl"
     path.touch()

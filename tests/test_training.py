@@ -32,7 +32,12 @@ from agents.alphahex.configuration import as_dict  # noqa: E402
 from agents.alphahex.configuration import make as configured  # noqa: E402
 from agents.alphahex.duel import duel, elo  # noqa: E402
 from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
-from agents.alphahex.files import load_checkpoint, load_network, save_network  # noqa: E402
+from agents.alphahex.files import (  # noqa: E402
+    load_checkpoint,
+    load_network,
+    save_checkpoint,
+    save_network,
+)
 from agents.alphahex.learner import Learner  # noqa: E402
 from agents.alphahex.networks import new_network  # noqa: E402
 from agents.alphahex.replay import Batch, load_games  # noqa: E402
@@ -689,6 +694,14 @@ def test_a_truncated_checkpoint_is_refused_and_the_run_goes_on_without_it(tmp_pa
     assert differences(unbroken(), end_of(tmp_path)) == []
 
 
+def test_a_checkpoint_that_names_what_it_does_not_need_is_refused(tmp_path):
+    path = tmp_path / "000001.pt"
+    for named in (bytearray(3), {1, 2}, complex(1)):
+        save_checkpoint(path, {"named": named})
+        with pytest.raises(ValueError, match=r"damaged .*: expected tensors, got"):
+            load_checkpoint(path)
+
+
 def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):
     train(tmp_path, tiny(iterations=1))
     path = tmp_path / "checkpoints" / "000001.pt"
@@ -769,7 +782,11 @@ def test_files_of_others_are_left_alone(tmp_path):
     others = ["networks/000040-best.safetensors", "networks/.keep", "games/notes.txt", ".hidden"]
     for name in others:
         (tmp_path / name).write_text("mine")
-    for name in ("games/.000009.0123abcd.npz", ".log.0123abcd.jsonl"):
+    for name in (
+        "games/.000009.partial.npz",
+        ".log.partial.jsonl",
+        "games/.000009.partial-0123abcd.npz",
+    ):
         (tmp_path / name).write_text("half written")
     (tmp_path / "networks" / "000040.safetensors").write_text("of no iteration in the run")
     Run(tmp_path, tiny())

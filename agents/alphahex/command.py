@@ -16,8 +16,8 @@ from rich.table import Table
 from agents.alphahex import configuration as configurations
 from agents.alphahex.topp import options_of
 from agents.doors import INTERRUPTED, clear_errors, plot_option, wide_console
-from agents.files import read_object, read_objects
 from agents.plots import check_plot, game_text, training_plot, write_plot
+from agents.reading import read_object, read_objects
 from hexenv.extras import library
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from agents.reading import parse_json
+
 VERSION: Final = 1
 
 T = TypeVar("T")
@@ -254,7 +256,7 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
         if not equals or not path:
             raise ValueError(f"expected section.key=value, got {pair!r}")
         try:
-            value = json.loads(text)
+            value = parse_json(text)
         except ValueError:
             value = text
         *sections, key = path.split(".")

@@ -7,6 +7,8 @@ A *network* is a safetensors file, whose header says for which game it is and ho
 
 import json
 import os
+import pickletools
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ from agents.alphahex.configuration import NetworkOptions, as_dict, parsed
 from agents.alphahex.networks import new_network
 from agents.files import replacing
 from agents.naming import environment_makers, make_environment
+from agents.reading import expect_regular, opened_archive, parse_json
 from hexenv.aec import BoardEnv
 from hexenv.extras import library
 from hexenv.games import base
@@ -27,6 +30,14 @@ from hexenv.games.base import Game
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
+MOST_OPERATIONS: Final = 500_000
+"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+PLAIN: Final = re.compile(
+    r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
+)
+"""What the pickle in a checkpoint names, for tensors and collections of them."""
+MOST_HEADER: Final = 1 << 20
+"""Bytes of a network's header: a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
 
 
@@ -136,12 +147,15 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
         ValueError: If it is damaged, or no network of this version.
     """
     safe_open: Any = library("safetensors", "train").safe_open
-    with open(path, "rb"):
-        pass
+    expect_regular(path)
+    with open(path, "rb") as start:
+        length = int.from_bytes(start.read(8), "little")
     try:
+        if length > MOST_HEADER:
+            raise ValueError(f"expected a header of at most {MOST_HEADER} bytes, got {length}")
         with safe_open(str(path), "pt") as file:
             texts = cast("dict[str, str]", file.metadata() or {})
-            header: Any = json.loads(texts.get("hexenv", "{}"))
+            header: Any = parse_json(texts.get("hexenv", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
@@ -159,6 +173,10 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             if header["game"] not in environment_makers():
                 raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
             game = game_of(header["game"], header["options"])
+        if len(options.layers) > max(len(tensors), len(NetworkOptions().layers)):
+            raise ValueError("expected weights for every layer, got fewer")
+        with torch.device("meta"):  # where new weights take no memory
+            load_weights(new_network(game, options), tensors, assign=True)
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
         return SavedNetwork(network.eval(), options, game, header["about"], str(path))
@@ -174,15 +192,22 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def load_weights(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def load_weights(
+    network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
+) -> None:
     """Put weights into a network, all of them.
+
+    Args:
+        network: The network.
+        tensors: Its weights by name.
+        assign: Whether it is to have these tensors, and not copies.
 
     Raises:
         RuntimeError: If one is missing, unknown, or of another shape.
     """
     own, weights = network.state_dict(), weights_of(network)
     counters = {name: own[name] for name in own if name not in weights}
-    network.load_state_dict({**counters, **tensors})
+    network.load_state_dict({**counters, **tensors}, assign=assign)
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
@@ -210,13 +235,13 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         OSError: If it cannot be read.
         ValueError: If it is damaged, or no checkpoint of this version.
     """
-    with open(path, "rb"):
-        pass
+    expect_regular(path)
     try:
-        with zipfile.ZipFile(path) as archive:  # PyTorch does not compare the sums in it
-            damaged = archive.testzip()
-        if damaged is not None:
-            raise ValueError(f"another checksum of {damaged}")
+        with open(path, "rb") as file, opened_archive(file) as archive:
+            damaged = archive.testzip()  # PyTorch does not compare the sums in it
+            if damaged is not None:
+                raise ValueError(f"another checksum of {damaged}")
+            _expect_plain(archive)
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged data raise whatever they meet first
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
@@ -224,3 +249,23 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
         raise ValueError(f"expected {CHECKPOINT_FORMAT} of version {VERSION} in {path}")
     return contents
+
+
+def _expect_plain(archive: zipfile.ZipFile) -> None:
+    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+
+    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
+
+    Raises:
+        ValueError: If it is no such archive.
+    """
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("expected members that are stored, got others")
+    root = members[0].filename.partition("/")[0]
+    pickled = archive.read(f"{root}/data.pkl")
+    for number, (operation, argument, _) in enumerate(pickletools.genops(pickled)):
+        if number == MOST_OPERATIONS:
+            raise ValueError(f"expected at most {MOST_OPERATIONS} operations, got more")
+        if operation.name == "GLOBAL" and not PLAIN.fullmatch(str(argument)):
+            raise ValueError(f"expected tensors, got {str(argument)[:60]}")

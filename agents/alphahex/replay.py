@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import load_arrays, replacing
+from agents.files import replacing
+from agents.reading import load_arrays, parse_json
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -82,7 +83,7 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
     """
     arrays = load_arrays(path, "games")
     try:
-        header = json.loads(arrays.pop("about").tobytes())
+        header = parse_json(arrays.pop("about").tobytes())
         if header["format"] != FORMAT or header["version"] != VERSION:
             raise ValueError(f"{header['format']} {header['version']}")
         of = header["game"], header["parameters"]

@@ -12,7 +12,6 @@ An iteration is in the run once its checkpoint is there; what is newer is writte
 """
 
 import json
-import re
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -25,7 +24,8 @@ except ImportError:  # Windows
     fcntl = None
 
 from agents.alphahex.configuration import Configuration, as_dict, make, merged
-from agents.files import read_object, write_text
+from agents.files import is_partial, write_text
+from agents.reading import read_object
 
 CHANGEABLE: Final = (
     "iterations",
@@ -142,7 +142,7 @@ class RunDirectory:
                 if file.stem.isdecimal() and int(file.stem) > iteration:
                     file.unlink()
         for file in self.path.rglob(".*"):
-            if re.fullmatch(r"\.\w+\.[0-9a-f]{8}\.\w+", file.name):  # see `agents.files`
+            if is_partial(file):
                 file.unlink()
         log = self.path / "log.jsonl"
         if log.exists():

@@ -6,7 +6,6 @@ well if one is wanted. It is an `agents.arena.Tournament` whose agents are those
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from typing import Any, Final, Literal, cast
 
 from agents.alphahex.configuration import Configuration, GuidedSearchOptions, make
 from agents.arena import Entrant, Standings, Tournament
-from agents.files import read_object
+from agents.reading import MOST_BYTES, parse_json, read_object
 from agents.tournament.games import PlayedGame, Result
 
 Plays = Literal["policy", "search"]
@@ -230,7 +229,7 @@ def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
     """
     try:
         with open(path, encoding="utf-8") as file:
-            header = json.loads(file.readline())["tournament"]
+            header = parse_json(file.readline(MOST_BYTES))["tournament"]
         others = [
             key
             for key, value in tournament.description().items()

@@ -38,6 +38,7 @@ from agents.alphahex.networks import new_network
 from agents.alphahex.replay import Games, ReplayBuffer
 from agents.alphahex.run_directory import Journal, RunDirectory, differences
 from agents.alphahex.self_play import Result, Task, Unfinished
+from agents.reading import parse_json
 
 KEPT: Final = 2
 """Checkpoints."""
@@ -167,7 +168,7 @@ class Run:
     def _restore(self, path: Path) -> None:
         try:
             contents = load_checkpoint(path)
-            other = make(json.loads(contents["configuration"]))
+            other = make(parse_json(contents["configuration"]))
             for key, said, says in differences(self.configuration, other):
                 raise ValueError(f"it is of another run: expected {key} of {said}, got {says}")
             self.iteration = contents["iteration"]
@@ -175,7 +176,7 @@ class Run:
             self._playing, self._played = contents["playing"], contents["played"]
             self._duelled, self._elo = contents["duelled"], contents["elo"]
             self._owed = contents["owed"]
-            self.rng.bit_generator.state, *streams = json.loads(contents["streams"])
+            self.rng.bit_generator.state, *streams = parse_json(contents["streams"])
             count = self.configuration.workers
             self._streams = (streams + self._streams[len(streams) :])[:count]
             unfinished = [

@@ -1,12 +1,12 @@
 """What patterns are worth: the published table, and tables of one's own."""
 
-import json
 import os
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.reading import read_object
 from hexenv.games.patterns import PATTERNS
 
 PUBLISHED_WORTH: Final = {
@@ -55,11 +55,8 @@ def load_worth(path: str | os.PathLike[str]) -> NDArray[np.int64]:
     """
     if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"expected the path of a file of patterns, got {path!r}")
+    found = read_object(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-        if not isinstance(found, dict):
-            raise ValueError(f"expected an object, got {type(found).__name__}")
-        return worth_array(cast("dict[str, int]", found))
-    except (ValueError, RecursionError) as error:
+        return worth_array(found)
+    except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None

@@ -6,38 +6,16 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from agents.files import expect_regular, write_text
+from agents.files import write_text
+from agents.reading import as_object, error_in, parse_json, read_text, shortened
 from agents.records.record import GameRecord, Search
 
 FORMAT: Final = "hexenv-game"
 VERSION: Final = 1
-MOST_BYTES: Final = 32 << 20
-"""Of a file that is read: what a search can say of every move of a large board has room."""
 MOST: Final = 1 << 53
 """The greatest whole number that every reader of JSON has."""
-MOST_TOLD: Final = 300
-"""Letters of a message about a file."""
 LONGEST: Final = 1e9
 """Seconds: thirty years."""
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is too large, or no such text.
-    """
-    expect_regular(path)
-    with open(path, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: expected at most {MOST_BYTES} bytes, got more")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{line}: expected text in UTF-8, got {error.reason}") from None
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -109,16 +87,8 @@ def load_fields(path: str | os.PathLike[str]) -> GameRecord:
     except json.JSONDecodeError as error:
         where = f"{path}:{error.lineno}:{error.colno}"
         raise ValueError(f"{where}: expected JSON: {error.msg}") from None
-    except RecursionError:
-        raise ValueError(f"{path}: expected a record, got JSON nested too deeply") from None
     except ValueError as error:
         raise error_in(path, error) from None
-
-
-def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
-    """An error with the name of the file; what the file says in it is cut short."""
-    told = str(error)
-    return ValueError(f"{path}: {told if len(told) <= MOST_TOLD else f'{told[:MOST_TOLD]}...'}")
 
 
 def fields_from(text: str) -> GameRecord:
@@ -127,36 +97,14 @@ def fields_from(text: str) -> GameRecord:
     Raises:
         ValueError: If it is no such text.
     """
-    document = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-    if not isinstance(document, dict):
-        raise ValueError(f"expected a JSON object, got {type(document).__name__}")
-    given = cast("dict[str, Any]", document)
+    given = as_object(parse_json(text))
     if given.get("format") != FORMAT:
-        raise ValueError(f"expected format {FORMAT!r}, got {_short(given.get('format'))}")
+        raise ValueError(f"expected format {FORMAT!r}, got {shortened(given.get('format'))}")
     if given.get("version") != VERSION or given["version"] is True:
-        raise ValueError(f"expected version {VERSION}, got {_short(given.get('version'))}")
+        raise ValueError(f"expected version {VERSION}, got {shortened(given.get('version'))}")
     del given["format"], given["version"]
     given.setdefault("assumed", [None, None])
     return GameRecord(**_checked(given, RECORD, ""))
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"expected every key once, got {_short(key)} twice")
-        found[key] = value
-    return found
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"expected numbers, got {constant}")
-
-
-def _short(value: Any) -> str:
-    """How a value is told in a message."""
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
 
 
 Reader = Callable[[Any], Any]
@@ -183,7 +131,7 @@ def _checked(given: dict[str, Any], known: dict[str, tuple[str, Reader]], where:
         except _Inside as error:
             raise ValueError(f"{where}{key}{error}") from None
         except (TypeError, ValueError, KeyError, OverflowError):
-            got = _short(given[key])
+            got = shortened(given[key])
             raise ValueError(f"expected {where}{key} as {words}, got {got}") from None
     for key in given:
         if key not in known:
@@ -267,7 +215,7 @@ def _searches(value: Any) -> tuple[Search | None, ...]:
 
 def _search(value: Any) -> Search:
     if not isinstance(value, dict):
-        raise ValueError(f"expected an object or null, got {_short(value)}")
+        raise ValueError(f"expected an object or null, got {shortened(value)}")
     return Search(**_checked(cast("dict[str, Any]", value), SEARCH, ""))
 
 

@@ -13,14 +13,14 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from agents.files import replacing
+from agents.files import adding, write_text
+from agents.reading import error_in, read_text
 from agents.records.columns import read_columns, write_columns
 from agents.records.directory import RecordDirectory, record_files
-from agents.records.files import as_text, error_in, load_record, read_text
+from agents.records.files import as_text, load_record
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
 from agents.records.sgf import read_sgf, write_sgf
@@ -146,8 +146,10 @@ def save_games(
                 else "would be among the new games"
             )
             raise FileExistsError(errno.EEXIST, told, str(found))
-    with ExitStack() as stack:  # all are written before the first takes its place
-        for found, text in texts.items():
-            temporary = stack.enter_context(replacing(found))
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+    if target.is_dir():
+        with adding(target) as folder:
+            for found, text in texts.items():
+                write_text(folder / found.name, text)
+    else:
+        write_text(target, texts[target])
     return len(games)

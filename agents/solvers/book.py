@@ -21,11 +21,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import load_arrays, replacing
+from agents.files import replacing
+from agents.reading import load_arrays
 from agents.solvers.connect4 import Connect4Solver
 from agents.solvers.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.solvers.questions import Clock, position_score
-from hexenv.games import base
+from hexenv.games import base, connect4
 
 FORMAT: Final = 1
 SAVE_EVERY: Final = 30.0
@@ -112,15 +113,21 @@ def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
         ValueError: If they are not of one.
         KeyError: If one is missing.
     """
-    if int(arrays["format"]) != FORMAT:
+    sizes = {"format": (), "board": (2,), "plies": (), "finished": ()}
+    for name, shape in sizes.items():
+        if arrays[name].dtype.kind not in "biu" or arrays[name].shape != shape:
+            raise ValueError(f"expected whole numbers for {name}, got {arrays[name]}")
+    if arrays["format"] != FORMAT:
         raise ValueError(f"expected format {FORMAT}, got {arrays['format']}")
-    rows, columns = (int(side) for side in arrays["board"])
+    rows, columns = arrays["board"].tolist()
+    connect4.new(rows, columns)  # refuses a board that no game of Connect4 has
     plies, keys, scores = int(arrays["plies"]), arrays["keys"], arrays["scores"]
     if keys.dtype != np.int64 or scores.dtype != np.int8 or keys.ndim != 1:
         raise ValueError(f"expected int64 keys and int8 scores, got {keys.dtype}, {scores.dtype}")
-    if keys.shape != scores.shape or (np.diff(keys) <= 0).any():
+    if keys.shape != scores.shape or (keys[1:] <= keys[:-1]).any():
         raise ValueError("expected ascending keys with a score each")
-    if not 0 <= plies < rows * columns or (abs(scores) >= new_grid(rows, columns).half).any():
+    half = new_grid(rows, columns).half
+    if not 0 <= plies < rows * columns or not (abs(scores.astype(np.int64)) < half).all():
         raise ValueError("expected the scores of positions of this board")
     return Book(rows, columns, plies, bool(arrays["finished"]), keys, scores)
 

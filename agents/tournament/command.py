@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.doors import INTERRUPTED, clear_errors, option_of_game, plot_option
-from agents.files import expect_writable, read_object, write_csv
+from agents.files import expect_writable, write_csv
 from agents.plots import check_plot, tournament_plot, write_plot
+from agents.reading import read_object
 from agents.tournament.report import print_standings, table_rows
 from agents.tournament.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.tournament.specification import KINDS, Tournament, expect_keys

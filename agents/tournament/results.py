@@ -4,8 +4,9 @@ The first line is a header: the format, its version, the tournament's descriptio
 Every further line is the result of a game (see `agents.tournament.games`). A line is written as
 a whole and forced to the disk, so that a killed tournament loses the games in flight alone. Where a
 kill or a full disk left half a line at the end, the next run leaves it there, says which line it
-is, and adds a line ``{"torn": number}`` that tells readers to pass over it. Any other line that
-cannot be read is an error, and the file is left as it is.
+is, and adds a line ``{"torn": number}`` that tells readers to pass over the lines from that number
+on. (There are more where that run was killed too, while it wrote this.) Any other line that cannot
+be read is an error, and the file is left as it is.
 """
 
 import errno
@@ -13,18 +14,24 @@ import importlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import hexenv
+from agents.reading import MOST_BYTES, as_object, parse_json
 from agents.tournament.games import Result, as_line, from_line
 from agents.tournament.schedule import Schedule
 from agents.tournament.specification import Tournament, digest
 
 FORMAT: Final = "hexenv tournament"
 VERSION: Final = 1
+MOST_TORN: Final = 100
+"""Lines at the end of a file that were not written to their ends."""
+TORN_HEADER: Final = (
+    "expected a header, got the beginning of one: no game is lost if you delete the file"
+)
 
 
 class ResultsError(ValueError):
@@ -35,10 +42,10 @@ class Contents(NamedTuple):
     """What a file of results holds."""
 
     results: list[Result]
-    torn: int | None
-    """The number of a last line that was not written to its end."""
+    torn: range
+    """The numbers of last lines that were not written to their ends."""
     lacks_newline: bool
-    """Whether the last line is whole but for its end."""
+    """Whether the last line has no end."""
     is_empty: bool
 
 
@@ -52,51 +59,57 @@ def read_results(path: str | os.PathLike[str], tournament: Tournament) -> list[R
     return _read(Path(path), tournament, Schedule(tournament)).results
 
 
+class _Broken(NamedTuple):
+    """A line that cannot be used."""
+
+    number: int
+    looks_torn: bool
+    error: ValueError
+
+
 def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
-    data = path.read_bytes()
-    lines = data.split(b"\n")
-    last_is_whole = lines[-1] == b""
-    if last_is_whole:
-        lines.pop()
     results: dict[int, Result] = {}
     failed: list[Result] = []
-    for number, line in enumerate(lines, 1):
-        is_last = number == len(lines)
+    broken: list[_Broken] = []  # since the last line that can be used
+    number, is_ended = 0, True
+    for number, line in enumerate(_lines(path), 1):
+        is_ended = line.endswith(b"\n")
         try:
             fields = _parse(line)
-            if number == 1:
+            if broken and fields == {"torn": broken[0].number}:
+                broken.clear()
+            elif broken:
+                break
+            elif number == 1:
                 _check_header(fields, tournament)
             elif set(fields) != {"torn"}:
                 _add(fields, tournament, schedule, results, failed)
         except ValueError as error:
-            if number == 1 and is_last and not last_is_whole:
-                raise ResultsError(
-                    f"{path}:1: expected a header, got the beginning of one: no game is lost if "
-                    "you delete the file"
-                ) from None
-            if number > 1 and is_last and not last_is_whole:
-                return Contents([*failed, *results.values()], number, False, False)
-            if number > 1 and not is_last and _marks_torn(lines[number], number):
-                continue
-            raise ResultsError(f"{path}:{number}: {error}") from None
-    found = [*failed, *results.values()]
-    return Contents(found, None, bool(lines) and not last_is_whole, not lines)
+            if number == 1:
+                raise ResultsError(f"{path}:1: {error if is_ended else TORN_HEADER}") from None
+            looks_torn = not (is_ended and line.rstrip().endswith(b"}"))
+            broken.append(_Broken(number, looks_torn, error))
+            if len(broken) > MOST_TORN:
+                break
+    else:
+        if all(each.looks_torn for each in broken):
+            torn = range(number - len(broken) + 1, number + 1)
+            return Contents([*failed, *results.values()], torn, not is_ended, number == 0)
+    named = next((each for each in broken if not each.looks_torn), broken[0])
+    raise ResultsError(f"{path}:{named.number}: {named.error}")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, one after the other; a longer one than can be read, in parts."""
+    with path.open("rb") as file:
+        yield from iter(lambda: file.readline(MOST_BYTES + 1), b"")
 
 
 def _parse(line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        return as_object(parse_json(line))
     except ValueError as error:
         raise ValueError(f"expected a line of JSON, got {line[:40]!r}: {error}") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"expected a JSON object, got {line[:40]!r}")
-    return cast("dict[str, Any]", value)
-
-
-def _marks_torn(line: bytes, number: int) -> bool:
-    with suppress(ValueError):
-        return _parse(line) == {"torn": number}
-    return False
 
 
 def _add(
@@ -200,20 +213,22 @@ class ResultsFile:
             pass  # a system without locks
 
     def _continue(self, tournament: Tournament, schedule: Schedule) -> None:
-        contents = Contents([], None, False, True)
+        contents = Contents([], range(0), False, True)
         if self._is_regular:
             contents = _read(self.path, tournament, schedule)
         self.results = contents.results
         self._added = len(self.results)
+        self.notes += [
+            f"{self.path}:{number}: passed over, as it was not written to its end"
+            for number in contents.torn
+        ]
+        text = "\n" if contents.lacks_newline else ""
         if contents.is_empty:
-            self._write(json.dumps(_header(tournament)) + "\n")
-        elif contents.torn is not None:
-            self.notes.append(
-                f"{self.path}:{contents.torn}: passed over, as it was not written to its end"
-            )
-            self._write("\n" + json.dumps({"torn": contents.torn}) + "\n")
-        elif contents.lacks_newline:
-            self._write("\n")
+            text = json.dumps(_header(tournament)) + "\n"
+        elif contents.torn:
+            text += json.dumps({"torn": contents.torn.start}) + "\n"
+        if text:
+            self._write(text)
 
     def add(self, result: Result) -> None:
         """Write the line of a game.

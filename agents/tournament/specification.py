@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, cast, get_args
 Kind = Literal["round-robin", "gauntlet", "pair"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MOST_PAIRS: Final = 10_000_000
+MOST_AGENTS: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -240,14 +241,17 @@ def expect_keys(name: str, given: Mapping[str, Any], known: Sequence[str]) -> No
 
 def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
     """Entrants, with equal agents told apart by a number."""
+    if len(agents) > MOST_AGENTS:
+        raise ValueError(f"expected at most {MOST_AGENTS} agents, got {len(agents)}")
     found: list[Entrant] = []
+    labels: set[str] = set()
     for value in agents:
         entrant = Entrant.of(value)
         is_named = isinstance(value, (Entrant, Mapping)) or entrant.label != describe(entrant.agent)
         label, number = entrant.label, 1
         if not isinstance(cast("Any", label), str) or not re.search(r"\S", label):
             raise ValueError(f"expected a label for every agent, got {label!r}")
-        while label in [other.label for other in found]:
+        while label in labels:
             if is_named:
                 raise ValueError(f"expected different labels, got {label!r} twice")
             number += 1
@@ -257,6 +261,7 @@ def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
         ):
             raise ValueError(f"expected a text, an agent or a function, got {entrant.agent!r}")
         found.append(Entrant(label, entrant.agent))
+        labels.add(label)
     return tuple(found)
 
 
