@@ -81,7 +81,7 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
 
 def is_partial(path: Path) -> bool:
     """Whether a file has the name of one that is being written, or was left by a killed writer."""
-    return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.\w+)?", path.name) is not None
+    return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.[^.]+)?", path.name) is not None
 
 
 def _partial(target: Path, number: str) -> Path:

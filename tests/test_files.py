@@ -281,3 +281,11 @@ def test_a_hidden_directory_that_goes_with_its_writer_is_no_error(tmp_path, monk
         (hidden / "b.txt").write_text("b")
     assert done
     assert [file.name for file in tmp_path.iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize("name", ["a", "a.json", "a.tar.gz", ".a", "games of 2024-01-01.of-us"])
+def test_hidden_names_are_known_whatever_the_suffix(tmp_path, name):
+    with replacing(tmp_path / name) as one, replacing(tmp_path / name) as two:
+        assert is_partial(one)
+        assert is_partial(two)
+    assert not is_partial(tmp_path / name)
