@@ -81,7 +81,7 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
 
 def is_partial(path: Path) -> bool:
     """Whether a file has the name of one that is being written, or was left by a killed writer."""
-    return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.\w+)?", path.name) is not None
+    return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.[^.]+)?", path.name) is not None
 
 
 def _partial(target: Path, number: str) -> Path:
@@ -131,10 +131,7 @@ def _taken(target: Path, is_directory: bool) -> tuple[Path, int | None]:
     except NotImplementedError:
         pass
     place = _partial(target, f"-{secrets.token_hex(4)}")
-    if is_directory:
-        place.mkdir()
-    else:
-        place.touch(exist_ok=False)
+    _make(place, is_directory)
     return place, None
 
 
@@ -158,41 +155,55 @@ def _locked(place: Path, is_directory: bool) -> int | None:
     """
     if fcntl is None:
         raise NotImplementedError
-    flags = os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        if is_directory:
-            with suppress(FileExistsError):
-                place.mkdir()
-            descriptor = os.open(place, flags | os.O_RDONLY | os.O_DIRECTORY)
-        else:
-            descriptor = os.open(place, flags | os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError:
-        if os.path.lexists(place):  # a link, or of another user
-            return None
-        raise
+        _make(place, is_directory)
+        is_new = True
+    except FileExistsError:
+        is_new = False
+    access = os.O_RDONLY | os.O_DIRECTORY if is_directory else os.O_RDWR
+    try:
+        descriptor = os.open(place, access | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # a link, of another user, or gone again with its writer
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_at(descriptor, place):  # and has not just become the target
+        if _is_at(descriptor, place) and (is_new or _is_own(descriptor)):
             _empty(place, descriptor)
             return descriptor
     except BlockingIOError:
         pass
     except OSError:  # a file system without locks
-        _remove(place)
+        if is_new:
+            _remove(place)
         os.close(descriptor)
         raise NotImplementedError from None
     os.close(descriptor)
     return None
 
 
+def _make(place: Path, is_directory: bool) -> None:
+    if is_directory:
+        place.mkdir()
+    else:
+        place.touch(exist_ok=False)
+
+
 def _is_at(descriptor: int, place: Path) -> bool:
-    """Whether a descriptor is of the file or directory at a place, and this user's alone."""
+    """Whether a descriptor is of what is at a place, and has not just become the target."""
     try:
-        there, held = os.lstat(place), os.fstat(descriptor)
+        return os.path.samestat(os.lstat(place), os.fstat(descriptor))
     except OSError:
         return False
+
+
+def _is_own(descriptor: int) -> bool:
+    """Whether what was there belongs to this user, and has no other name under which it is kept.
+
+    What is new is not asked: some file systems give all files to one user.
+    """
+    held = os.fstat(descriptor)
     is_shared = stat.S_ISREG(held.st_mode) and held.st_nlink > 1
-    return os.path.samestat(there, held) and held.st_uid == os.geteuid() and not is_shared
+    return held.st_uid == os.geteuid() and not is_shared
 
 
 def _empty(place: Path, descriptor: int) -> None:

@@ -159,11 +159,13 @@ class HTPServer:
         if rows != columns or not is_answer or None in self._moves:
             raise ValueError(f"illegal move: {SWAP} is the answer to the first move")
         self._moves.append(None)
+        self._time.exchange()
 
     def _undo(self) -> str:
         if not self._moves:
             raise ValueError("cannot undo")
-        self._moves.pop()
+        if self._moves.pop() is None:
+            self._time.exchange()
         return ""
 
     def _board(self, game: Game) -> State:
@@ -203,8 +205,8 @@ class HTPServer:
     def _genmove(self, colour: str) -> str:
         number = colour_number(colour)
         text = self._reg_genmove(colour)
-        self._play(COLOURS[number], text)
         self._time.spend(number, self._watch.seconds())
+        self._play(COLOURS[number], text)  # after a swap that time is of the other colour
         return text
 
     def _reg_genmove(self, colour: str) -> str:

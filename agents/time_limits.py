@@ -81,6 +81,11 @@ class HTPTime:
         by_period = self.period / self.stones if self.stones > 0 else 0.0
         return max(left / max(moves, FEWEST_MOVES_HTP), by_period, 0.0)
 
+    def exchange(self) -> None:
+        """Note that the players have exchanged their colours: each keeps its own time."""
+        self.used.reverse()
+        self.told.reverse()
+
     def spend(self, colour: int, seconds: float) -> None:
         """Count the time of a move."""
         self.used[colour] += seconds

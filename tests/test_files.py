@@ -249,3 +249,43 @@ def test_a_link_in_the_way_is_left_alone(tmp_path):
     write_text(tmp_path / "a.txt", "text")
     assert (tmp_path / "mine").read_text() == "mine"
     assert (tmp_path / "a.txt").read_text() == "text"
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="there are no locks")
+def test_a_file_system_that_gives_files_to_another_user_is_not_littered(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    (tmp_path / ".a.partial.txt").write_text("of another user")
+    write_text(tmp_path / "a.txt", "text")
+    with adding(tmp_path) as hidden:
+        (hidden / "b.txt").write_text("b")
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "c.txt"):
+        raise ZeroDivisionError
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert names == [".a.partial.txt", "a.txt", "b.txt"]
+    assert (tmp_path / ".a.partial.txt").read_text() == "of another user"
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="there are no locks")
+def test_a_hidden_directory_that_goes_with_its_writer_is_no_error(tmp_path, monkeypatch):
+    """Another writer, who has made it, is done between our look at it and our lock."""
+    done, real = [], os.open
+
+    def late(path, *arguments, **options):
+        if Path(path).name == ".files.partial" and not done:
+            done.append(path)
+            os.rmdir(path)
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", late)
+    with adding(tmp_path) as hidden:
+        (hidden / "b.txt").write_text("b")
+    assert done
+    assert [file.name for file in tmp_path.iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize("name", ["a", "a.json", "a.tar.gz", ".a", "games of 2024-01-01.of-us"])
+def test_hidden_names_are_known_whatever_the_suffix(tmp_path, name):
+    with replacing(tmp_path / name) as one, replacing(tmp_path / name) as two:
+        assert is_partial(one)
+        assert is_partial(two)
+    assert not is_partial(tmp_path / name)

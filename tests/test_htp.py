@@ -409,6 +409,21 @@ def test_limits_of_time():
     assert absolute.limit(0, 20) == 3
 
 
+def test_a_swap_takes_the_time_along():
+    """The players exchange colours, not the time that they have used; an undo takes it back."""
+    server = HTPServer(Planned("swap"), "test", swap=True)
+    for line in ("boardsize 5", "time_settings 60 0 0", "play black c3", "time_left black 12 0"):
+        server.answer(line)
+    time = server._time
+    time.spend(1, 50)
+    assert server.answer("genmove white") == "= swap-pieces\n\n"
+    assert time.used[0] > 50
+    assert (time.used[1], time.told) == (0, [None, (12.0, 0)])
+    server.answer("undo")
+    assert time.used[1] > 50
+    assert (time.used[0], time.told) == (0, [(12.0, 0), None])
+
+
 def test_the_budget_is_what_the_controller_says_less_a_margin():
     class TimedPlanned(Timed, Planned):
         pass
