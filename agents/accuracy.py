@@ -175,7 +175,8 @@ def read_positions(text: str, name: str) -> list[SolvedPosition]:
             return [_tictactoe(board, solved) for board in solved]
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{name}: expected solved boards of tictactoe, got {error!r}"
+                f"{name}: expected solved boards of tictactoe (the positions of other games are "
+                f"lines, in a .jsonl): {error}"
             ) from None
     found: list[SolvedPosition] = []
     actions = 0

@@ -165,8 +165,9 @@ def _tried_once(env: Any) -> tuple[str, ...]:
 def _unfit(env: Any, faults: tuple[str, ...]) -> UnfitEnvironmentError:
     return UnfitEnvironmentError(
         "expected a game in turn, of perfect information and without chance, to plan over clones, "
-        f"got {env.unwrapped}, which has {' and '.join(faults)} (assume={PERFECT_INFORMATION!r} "
-        "searches all the same, and knows what its player cannot know)"
+        f"got {env.unwrapped}, which has {' and '.join(faults)} (an agent with "
+        f"assume={PERFECT_INFORMATION!r} plans all the same, if there is an action mask, and knows "
+        "what its player cannot know)"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.match import check_playable
 from agents.naming import make_environment
+from agents.search.environment import UnfitEnvironmentError
 from agents.search.foreign import View, new_state_of, planner_view
 from agents.tournament.specification import Tournament
 
@@ -73,7 +74,14 @@ class Schedule:
         try:
             env.reset(seed=stream_seed(tournament.seed, OF_ENVIRONMENTS))
             check_playable(env)
-            view = planner_view(env) if tournament.opening_plies else None
+            view = None
+            if tournament.opening_plies:
+                try:
+                    view = planner_view(env)
+                except UnfitEnvironmentError as error:
+                    raise UnfitEnvironmentError(
+                        f"random openings are planned as well (opening_plies 0 has none): {error}"
+                    ) from None
             self._openings = [
                 Openings(view, tournament.opening_plies, tournament.seed, pairing)
                 for pairing in range(len(tournament.pairings))

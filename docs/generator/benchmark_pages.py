@@ -32,7 +32,12 @@ def benchmark_pages() -> dict[str, str | bytes]:
     pages: dict[str, str | bytes] = {
         "benchmarks/index.md": index + table(["Page", "What is measured"], rows) + "\n"
     }
-    return pages | {f"benchmarks/{page_name(file)}.md": file.read_text() for file in files}
+    return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
+
+
+def page_text(file: Path) -> str:
+    """A file's text with links to the pages of the others."""
+    return re.sub(r"\]\((\w+)\.md\)", lambda link: f"]({link[1].lower()}.md)", file.read_text())
 
 
 def page_name(file: Path) -> str:
