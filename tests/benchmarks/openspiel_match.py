@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyspiel
+from published import match_rows
 
 from agents import UCT
-from agents.intervals import score_interval
 from hexenv import connect4_v0, gomoku_v0, hex_v0
 from hexenv.games import base, notation
 
@@ -108,25 +108,8 @@ def main() -> None:
         for row in pool.imap_unordered(play, tasks):
             print(json.dumps(row), file=file, flush=True)
             done.append(row)
-    for name in arguments.games:
-        for solve in (False, True):
-            rows = [row for row in done if (row["game"], row["solve"]) == (name, solve)]
-            pairs = sorted({row["pair"] for row in rows})
-            by_pair = np.array(
-                [sum((r["outcome"] + 1) / 2 for r in rows if r["pair"] == p) for p in pairs]
-            )
-            low, high = score_interval(by_pair, 2)
-            used, processor = (
-                1000 * np.mean([[t or 0.0 for t in row[key]] for row in rows], axis=0)
-                for key in ("seconds", "processor_seconds")
-            )
-            distinct = len({row["moves"] for row in rows})
-            print(
-                f"{name:9} solve {'on ' if solve else 'off'} {len(rows):4} games ({distinct} "
-                f"distinct): score {by_pair.mean() / 2:.3f} ({low:.3f}-{high:.3f}); "
-                f"ms a move: ours {used[0]:.0f}, theirs {used[1]:.0f}; of a processor: "
-                f"{processor[0]:.0f}, {processor[1]:.0f}"
-            )
+    for row in match_rows(done):
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import lzma
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,9 @@ def gauntlet_rows(table: Standings) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for pairing in sorted(table.pairings, key=lambda pairing: pairing.score or 0.0):
         label = pairing.agents[1]
-        score = 1 - (pairing.score or 0.0)
+        if pairing.score is None:
+            continue
+        score = 1 - pairing.score
         low, high = (1 - end for end in reversed(pairing.interval))
         games = f"{pairing.games} ({pairing.distinct})"
         found[without_budget(label)] = f"{score:.3f} ({low:.3f}-{high:.3f})", games
@@ -165,26 +167,33 @@ def accuracy_cell(row: dict[str, Any]) -> str:
 
 def openspiel(*names: str) -> list[Row]:
     """The matches of `openspiel_match.py`."""
+    return match_rows(json.loads(line) for name in names for line in text_of(name).splitlines())
+
+
+def match_rows(games: Iterable[dict[str, Any]]) -> list[Row]:
+    """A row for each board and each form of the peer, from the games of `openspiel_match.py`."""
     boards = {"hex": "Hex 11 x 11", "gomoku": "Gomoku 15 x 15", "connect4": "Connect4"}
     times = ["ms a move, ours and theirs", "of a processor"]
+    matches: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    for game in games:
+        matches.setdefault((game["game"], game["solve"]), []).append(game)
+    order = sorted(matches, key=lambda match: (list(boards).index(match[0]), match[1]))
     found = [["", "the peer's solver", "games (distinct)", "score of `UCT`", *times]]
-    for name in names:
-        rows = [json.loads(line) for line in text_of(name).splitlines()]
-        for solve in sorted({row["solve"] for row in rows}):
-            games = [row for row in rows if row["solve"] == solve]
-            by_pair: dict[int, float] = {}
-            for row in games:
-                by_pair[row["pair"]] = by_pair.get(row["pair"], 0.0) + (row["outcome"] + 1) / 2
-            low, high = score_interval(list(by_pair.values()), 2)
-            score = sum(by_pair.values()) / len(games)
-            distinct = len({row["moves"] for row in games})
-            used = [
-                1000 * np.mean([[each or 0.0 for each in row[key]] for row in games], axis=0)
-                for key in ("seconds", "processor_seconds")
-            ]
-            cells = [boards[games[0]["game"]], "on" if solve else "off"]
-            cells += [f"{len(games)} ({distinct})", f"{score:.3f} ({low:.3f}-{high:.3f})"]
-            found.append([*cells, *(f"{ours:.0f}, {theirs:.0f}" for ours, theirs in used)])
+    for name, solve in order:
+        played = matches[name, solve]
+        pairs: dict[int, list[float]] = {}
+        for game in played:
+            pairs.setdefault(game["pair"], []).append((game["outcome"] + 1) / 2)
+        points = [sum(pair) for pair in pairs.values()]
+        low, high = score_interval(points, [len(pair) for pair in pairs.values()])
+        used = [
+            1000 * np.mean([[each or 0.0 for each in game[key]] for game in played], axis=0)
+            for key in ("seconds", "processor_seconds")
+        ]
+        distinct = len({game["moves"] for game in played})
+        cells = [boards[name], "on" if solve else "off", f"{len(played)} ({distinct})"]
+        cells.append(f"{sum(points) / len(played):.3f} ({low:.3f}-{high:.3f})")
+        found.append([*cells, *(f"{ours:.0f}, {theirs:.0f}" for ours, theirs in used)])
     return found
 
 
