@@ -894,8 +894,8 @@ def started(module):
         (lambda: gomoku_v0.env(), "expected an environment in play, got one before reset"),
         (lambda: started(hex_v0), "expected Gomoku or TicTacToe, to look for patterns, got Hex"),
         (lambda: started(connect4_v0), "expected Gomoku or TicTacToe, .*, got Connect4"),
-        (lambda: "gomoku", "expected an environment"),
-        (lambda: None, "expected an environment"),
+        (lambda: "gomoku", "expected a PettingZoo environment"),
+        (lambda: None, "expected a PettingZoo environment"),
     ],
     ids=["over", "before-reset", "hex", "connect4", "text", "none"],
 )

@@ -30,7 +30,7 @@ SHARED: Final = {"action_spaces", "observation_spaces", "metadata", "possible_ag
 def layers_of(env: Any) -> list[Any]:
     """The environment and what it wraps, from the outside in."""
     layers = [env]
-    while "env" in vars(layers[-1]):
+    while "env" in getattr(layers[-1], "__dict__", ()):
         layers.append(layers[-1].env)
     return layers
 
