@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from agents.accuracy import Accuracy, interval, without_simulations
 from agents.alphahex.topp import Rating
@@ -99,7 +99,7 @@ def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
     for number, line in enumerate(lines.values()):
         iterations = [rating.iteration for rating in line]
         elo = [rating.elo for rating in line]
-        bounds = [(rating.low, rating.high) for rating in line]
+        bounds = [cast("tuple[float, float]", (rating.low, rating.high)) for rating in line]
         low, high = zip(*closed(elo, bounds), strict=True)
         color = look(number)["color"]
         axes.fill_between(iterations, low, high, color=color, alpha=0.15, linewidth=0)
@@ -272,7 +272,7 @@ def _tournament_title(standings: Standings) -> str:
 
 def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[str]) -> None:
     elo = [agent.elo for agent in agents]
-    bounds = [agent.interval or (None, None) for agent in agents]
+    bounds = [agent.interval or (agent.elo, agent.elo) for agent in agents]
     style = {**look(0), "linestyle": ""}
     bars = error_bars(elo, closed(elo, bounds))
     axes.errorbar(elo, range(len(agents)), xerr=bars, capsize=4, **style)
@@ -365,11 +365,11 @@ def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any)
 
 
 def closed(
-    values: Sequence[float], intervals: Iterable[tuple[float | None, float | None]]
+    values: Sequence[float], intervals: Iterable[tuple[float, float]]
 ) -> list[tuple[float, float]]:
     """Intervals whose open ends are at their values."""
     return [
-        (value if low is None else low, value if high is None else high)
+        (value if math.isinf(low) else low, value if math.isinf(high) else high)
         for value, (low, high) in zip(values, intervals, strict=True)
     ]
 
@@ -377,13 +377,13 @@ def closed(
 def add_open_ends(
     axes: Any,
     point: tuple[float, float],
-    interval: tuple[float | None, float | None],
+    interval: tuple[float, float],
     color: Any,
     is_vertical: bool = False,
 ) -> None:
     """Arrows from a point of the data along the open ends of its interval."""
     for sign, end in zip((-ARROW, ARROW), interval, strict=True):
-        if end is None:
+        if math.isinf(end):
             axes.margins(**{"y" if is_vertical else "x": ARROW_MARGIN})
             there = (0, sign) if is_vertical else (sign, 0)
             arrow = {"arrowstyle": "<-", "color": color}

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 import sys
 from dataclasses import replace
@@ -143,7 +144,7 @@ def expect_arrows_inside(figure):
 
 @needs_matplotlib
 def test_open_ends_of_intervals_are_arrows(table):
-    figure = plots.rating_plot([RATINGS[0], replace(RATINGS[1], high=None)], "t")
+    figure = plots.rating_plot([RATINGS[0], replace(RATINGS[1], high=math.inf)], "t")
     (axes,) = figure.axes
     expect_arrows_inside(figure)
     (corners,) = (band.get_paths()[0].vertices for band in axes.collections)
@@ -152,7 +153,7 @@ def test_open_ends_of_intervals_are_arrows(table):
     assert arrow.xy == (10, 100)
     assert arrow.xyann == (0, plots.ARROW)
     best, *others = table.agents
-    sure = replace(best, interval=(best.elo - 5, None))
+    sure = replace(best, interval=(best.elo - 5, math.inf))
     figure = plots.tournament_plot(replace(table, agents=(sure, *others)))
     expect_arrows_inside(figure)
     axes = figure.axes[0]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import re
 import resource
@@ -861,9 +862,9 @@ def run(*arguments, status=0):
     ("interval", "text"),
     [
         ((-20.4, 35.0), "-20 to 35"),
-        ((158.0, None), "over 158"),
-        ((None, 0.0), "under 0"),
-        ((None, None), "-"),
+        ((158.0, math.inf), "over 158"),
+        ((-math.inf, 0.0), "under 0"),
+        (None, "-"),
     ],
 )
 def test_intervals_as_texts(interval, text):

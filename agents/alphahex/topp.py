@@ -16,6 +16,7 @@ from agents.alphahex.configuration import Configuration, GuidedSearchOptions, ma
 from agents.arena import Entrant, Standings, Tournament
 from agents.reading import MOST_BYTES, parse_json, read_object
 from agents.tournament.games import PlayedGame, Result
+from agents.tournament.standings import end_or_none
 
 Plays = Literal["policy", "search"]
 
@@ -63,8 +64,8 @@ class Rating:
         plays: See `Participant`.
         elo: Its rating; that of the first policy is 0.
         low: Lower end of its 95 % interval, which says how sure the rating is beside the mean of
-            all, as in every tournament here; None without a game, and if it lost all its games.
-        high: Upper end; None without a game, and if it won all its games.
+            all, as in every tournament here; -inf if it lost all its games, None without a game.
+        high: Upper end; inf if it won all its games.
         better: Likelihood that it is better than the network before it, which plays likewise; None
             for the first, and without a game.
         points: A win counts 1, a draw 1/2.
@@ -89,8 +90,8 @@ class Rating:
     seconds_per_move: float
 
     def as_json(self) -> dict[str, Any]:
-        """As a dictionary of what JSON knows."""
-        return asdict(self)
+        """As a dictionary of what JSON knows: an open end of the interval is None."""
+        return asdict(self) | {"low": end_or_none(self.low), "high": end_or_none(self.high)}
 
 
 # ---- who takes part ------------------------------------------------------------------------------

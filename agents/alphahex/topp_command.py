@@ -171,7 +171,9 @@ def ratings_table(rows: list[Rating]) -> Table:
             str(rating.iteration),
             rating.plays,
             f"{rating.elo:.0f}" if rating.games else "-",
-            interval_text((rating.low, rating.high)),
+            interval_text(
+                None if rating.low is None or rating.high is None else (rating.low, rating.high)
+            ),
             "" if rating.better is None else f"{100 * rating.better:.0f} %",
             f"{rating.points:g}/{rating.games}",
             f"{rating.wins}/{rating.draws}/{rating.losses}",

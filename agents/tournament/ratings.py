@@ -1,7 +1,7 @@
 """Ratings from the games of many agents, and how sure they are."""
 
 from collections.abc import Sequence
-from math import erf
+from math import erf, inf
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -148,14 +148,14 @@ class Ratings(NamedTuple):
     Attributes:
         elo: ``(agents,)``: by `bradley_terry`; the mean is 0.
         intervals: For each agent the interval of 95 % of its `elo`. An agent that won all its games
-            has no upper end (None), one that lost all no lower end.
+            has the upper end inf, one that lost all the lower end -inf.
         superiority: ``(agents, agents)``: likelihood that agent i is better than agent j.
         separated: Whether some agents scored no point against all the others they met: the prior,
             not the games, decides how far apart these two groups are.
     """
 
     elo: Floats
-    intervals: tuple[tuple[float | None, float | None], ...]
+    intervals: tuple[tuple[float, float], ...]
     superiority: Floats
     separated: bool
 
@@ -207,8 +207,8 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
         elo,
         tuple(
             (
-                None if lost[n] else float(elo[n] + shift[n] - margin[n]),
-                None if won[n] else float(elo[n] + shift[n] + margin[n]),
+                -inf if lost[n] else float(elo[n] + shift[n] - margin[n]),
+                inf if won[n] else float(elo[n] + shift[n] + margin[n]),
             )
             for n in range(agents)
         ),

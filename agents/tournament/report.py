@@ -1,13 +1,14 @@
 """The table of a tournament on a terminal and as CSV."""
 
 from dataclasses import asdict
+from math import isinf
 from typing import Any, Final
 
 from rich import box
 from rich.table import Table
 
 from agents.doors import wide_console
-from agents.tournament.standings import Standings
+from agents.tournament.standings import Standings, end_or_none
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -52,7 +53,7 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
         table.add_row(
             names[agent.agent],
             f"{agent.elo:.0f}" if agent.interval else "-",
-            interval_text(agent.interval or (None, None)),
+            interval_text(agent.interval),
             los,
             f"{agent.points:g}/{agent.games}",
             str(agent.wins),
@@ -64,14 +65,14 @@ def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
     return table
 
 
-def interval_text(interval: tuple[float | None, float | None]) -> str:
-    """An interval of ratings: ``-20 to 35``, ``over 158`` with one open end, ``-`` with two."""
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """An interval of ratings: ``-20 to 35``, or ``over 158``, or ``-`` without a game."""
+    if interval is None:
+        return "-"
     low, high = interval
-    if low is not None and high is not None:
-        return f"{low:.0f} to {high:.0f}"
-    return (
-        f"over {low:.0f}" if low is not None else f"under {high:.0f}" if high is not None else "-"
-    )
+    if isinf(low):
+        return f"under {high:.0f}"
+    return f"over {low:.0f}" if isinf(high) else f"{low:.0f} to {high:.0f}"
 
 
 def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
@@ -138,7 +139,7 @@ def table_rows(standings: Standings) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for agent in standings.agents:
         row = asdict(agent)
-        row["low"], row["high"] = row.pop("interval") or (None, None)
+        row["low"], row["high"] = map(end_or_none, row.pop("interval") or (None, None))
         row["biased"] = standings.is_biased
         rows.append(row)
     return rows

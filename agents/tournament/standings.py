@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ class AgentStanding:
         agent: Its label.
         elo: Its rating by `agents.tournament.ratings.bradley_terry`; the mean of all is 0.
         interval: 95 % interval of `elo` (see `agents.tournament.ratings.rate`). Its upper end is
-            None if the agent won all its games, its lower end if it lost all: the games set no
-            bound there. None without a game.
+            inf if the agent won all its games, its lower end -inf if it lost all: the games set no
+            bound there (JSON and CSV have nothing there). None without a game.
         points: A win counts 1, a draw 1/2.
         games: Games counted, as `wins`, `draws` and `losses`.
         wins: Games won.
@@ -36,7 +37,7 @@ class AgentStanding:
 
     agent: str
     elo: float
-    interval: tuple[float | None, float | None] | None
+    interval: tuple[float, float] | None
     points: float
     games: int
     wins: int
@@ -126,11 +127,19 @@ class Standings:
                 under way when the test decided.
         """
         found = asdict(self)
+        for agent in found["agents"]:
+            if agent["interval"] is not None:
+                agent["interval"] = tuple(map(end_or_none, agent["interval"]))
         if not measured:
             del found["beyond_stop"]
             for agent in found["agents"]:
                 del agent["seconds_per_move"]
         return found
+
+
+def end_or_none(end: float | None) -> float | None:
+    """An end of an interval as JSON and CSV know it: None where it is open."""
+    return end if end is not None and isfinite(end) else None
 
 
 # ---- which games count ---------------------------------------------------------------------------

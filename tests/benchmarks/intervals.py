@@ -54,7 +54,7 @@ def rating_coverage(rng, strengths, pairs, draws, repetitions):
     return np.array(
         [
             [
-                (low is None or low <= true) and (high is None or true <= high)
+                low <= true <= high
                 for true, (low, high) in zip(truth, ratings.intervals, strict=True)
             ]
             for ratings in tournaments(rng, strengths, pairs, draws, repetitions)
@@ -76,7 +76,7 @@ def exact_coverage(pairs, apart, draws):
     for counts in compositions(pairs, len(possible)):
         points = np.repeat([each for each, _ in possible], counts)
         low, high = rate([PairScores((0, 1), points, np.full(pairs, 2.0))], 2).intervals[0]
-        if (low is None or low <= apart / 2) and (high is None or apart / 2 <= high):
+        if low <= apart / 2 <= high:
             logarithm = math.lgamma(pairs + 1)
             for count, (_, chance) in zip(counts, possible, strict=True):
                 logarithm += count * math.log(chance) - math.lgamma(count + 1)
@@ -126,10 +126,10 @@ def print_sweeps(scale: float) -> None:
             repetitions = max(1, round(scale * REPETITIONS[agents]))
             won, hits = [], []
             for ratings in tournaments(rng, strengths, pairs, 0.0, repetitions):
-                won.append(ratings.intervals[-1][1] is None)
+                won.append(math.isinf(ratings.intervals[-1][1]))
                 hits.append(
                     [
-                        (low is None or low <= true) and (high is None or true <= high)
+                        low <= true <= high
                         for true, (low, high) in zip(truth, ratings.intervals, strict=True)
                     ]
                 )

@@ -125,7 +125,7 @@ def ratings(*names: str) -> list[Row]:
     found = [["agent", "Elo (95 %)", "points"]]
     for name in names:
         for agent in standings_of(name).agents:
-            interval = interval_text(agent.interval or (None, None))
+            interval = interval_text(agent.interval)
             elo, scored = f"{agent.elo:.0f} ({interval})", f"{agent.points:g} of {agent.games}"
             found.append([f"`{agent.agent}`", elo, scored])
     return found
@@ -138,7 +138,7 @@ def duels(*names: str) -> list[Row]:
         table = standings_of(name)
         first, second = table.labels
         (agent,) = (agent for agent in table.agents if agent.agent == first)
-        interval = interval_text(agent.interval or (None, None))
+        interval = interval_text(agent.interval)
         elo = f"{agent.elo:.0f} ({interval})"
         cells = f"{agent.points:g} of {agent.games}", elo
         found.append([f"`{first}`", f"`{second}`", *cells])
