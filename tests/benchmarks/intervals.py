@@ -48,18 +48,17 @@ def tournaments(rng, strengths, pairs, draws, repetitions) -> Iterator[Ratings]:
         )
 
 
-def rating_coverage(rng, strengths, pairs, draws, repetitions):
-    """Whether the interval of each agent contains its strength, ``(repetitions, agents)``."""
+def covers(ratings, strengths):
+    """Whether the interval of each agent contains its strength."""
+    low, high = np.array(ratings.intervals).T
     truth = strengths - strengths.mean()
-    return np.array(
-        [
-            [
-                low <= true <= high
-                for true, (low, high) in zip(truth, ratings.intervals, strict=True)
-            ]
-            for ratings in tournaments(rng, strengths, pairs, draws, repetitions)
-        ]
-    )
+    return (low <= truth) & (truth <= high)
+
+
+def rating_coverage(rng, strengths, pairs, draws, repetitions):
+    """Whether intervals contain the strengths, ``(repetitions, agents)``."""
+    played = tournaments(rng, strengths, pairs, draws, repetitions)
+    return np.array([covers(ratings, strengths) for ratings in played])
 
 
 def exact_coverage(pairs, apart, draws):
@@ -122,17 +121,11 @@ def print_sweeps(scale: float) -> None:
         for pairs in PAIRS[:2]:
             rng = np.random.default_rng([7, agents, pairs])
             strengths = np.append(np.arange(agents - 1) * 100.0, 100.0 * (agents - 2) + 1000)
-            truth = strengths - strengths.mean()
             repetitions = max(1, round(scale * REPETITIONS[agents]))
             won, hits = [], []
             for ratings in tournaments(rng, strengths, pairs, 0.0, repetitions):
                 won.append(math.isinf(ratings.intervals[-1][1]))
-                hits.append(
-                    [
-                        low <= true <= high
-                        for true, (low, high) in zip(truth, ratings.intervals, strict=True)
-                    ]
-                )
+                hits.append(covers(ratings, strengths))
             found = np.array(hits)
             print(
                 f"| {agents} | {pairs} | {np.mean(won):.2f} | {found[:, -1].mean():.3f} | "
