@@ -9,31 +9,37 @@ Examples:
     2
 """
 
-from agents.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
-from agents.alphabeta import AlphaBeta
-from agents.alphazero import AlphaZero
-from agents.anet import ANETRolloutMCTS
-from agents.distance import DistanceMCTS
-from agents.flat import FlatMonteCarlo
-from agents.gomocup import GomocupEngine
-from agents.grave import GRAVE
-from agents.gumbel import GumbelAgent
-from agents.history import HistoryMCTS
-from agents.htp import HTPEngine
-from agents.lgr import LGR
-from agents.mast import MAST
-from agents.network import NetworkAgent
-from agents.nrpa import NRPA
-from agents.policy import PolicyAgent
-from agents.puct import PUCTAgent
-from agents.quality import QualityMCTS
-from agents.rave import RAVE
-from agents.rhmcts import RHMCTS
-from agents.solver import Solver
-from agents.transposition import TranspositionMCTS
-from agents.tree_search import TreeSearchAgent
-from agents.ucb1_tuned import UCB1TunedMCTS
-from agents.uct import UCT
+from typing import TYPE_CHECKING, Any
+
+from agents.registry import AGENTS, MOVED, attribute_at
+from hexenv.moved import keep_old_names
+
+if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
+    from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
+    from agents.knowledge.gomoku.rhmcts import RHMCTS
+    from agents.mcts.alphazero import AlphaZero
+    from agents.mcts.anet import ANETRolloutMCTS
+    from agents.mcts.distance import DistanceMCTS
+    from agents.mcts.flat import FlatMonteCarlo
+    from agents.mcts.grave import GRAVE
+    from agents.mcts.gumbel import GumbelAgent
+    from agents.mcts.history import HistoryMCTS
+    from agents.mcts.lgr import LGR
+    from agents.mcts.mast import MAST
+    from agents.mcts.nrpa import NRPA
+    from agents.mcts.puct import PUCTAgent
+    from agents.mcts.quality import QualityMCTS
+    from agents.mcts.rave import RAVE
+    from agents.mcts.transposition import TranspositionMCTS
+    from agents.mcts.tree_search import TreeSearchAgent
+    from agents.mcts.ucb1_tuned import UCB1TunedMCTS
+    from agents.mcts.uct import UCT
+    from agents.policies.network import NetworkAgent
+    from agents.policies.policy import PolicyAgent
+    from agents.protocols.gomocup import GomocupEngine
+    from agents.protocols.htp import HTPEngine
+    from agents.solvers.alphabeta import AlphaBeta
+    from agents.solvers.solver import Solver
 
 __all__ = [
     "GRAVE",
@@ -66,3 +72,23 @@ __all__ = [
     "TreeSearchAgent",
     "UCB1TunedMCTS",
 ]
+
+PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
+    "Agent": "agents.core.agent:Agent",
+    "ForfeitError": "agents.core.agent:ForfeitError",
+    "PolicyAgent": "agents.policies.policy:PolicyAgent",
+    "Statistics": "agents.core.agent:Statistics",
+    "TreeSearchAgent": "agents.mcts.tree_search:TreeSearchAgent",
+}
+
+keep_old_names(MOVED)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return attribute_at(PUBLIC[name])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from agents import UCT, GreedyAgent
 from agents.arena import play_game
-from hexenv.aec import BoardEnv, ViewOptions
 from hexenv.compiled import compiled
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, State
-from hexenv.standard_wrapper import with_standard_wrapper
 from hexenv.testing import check_game
 
 

@@ -5,13 +5,13 @@ from typing import NamedTuple, Unpack
 
 from agents import UCT
 from agents.arena import play_match, summarise
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import all_first, no_extras, no_initialise
 from agents.search.simulation import no_memory, no_moves, no_update
 from agents.search.tree import Tree
-from agents.tree_search import SearchOptions, TreeSearchAgent
 from hexenv import connect4_v0
 from hexenv.compiled import compiled
 

@@ -12,35 +12,61 @@ one learner against an opponent: ``gymnasium.make("hexenv/Hex-v0", board_size=5)
 ``gymnasium.make_vec("hexenv/Hex-v0", num_envs=1024)`` for many boards at once.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
-from hexenv.games.notation import IllegalActionError
+from hexenv.moved import keep_old_names
+
+if TYPE_CHECKING:  # imported when they are asked for; see `__getattr__`
+    from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+    from hexenv.games.notation import IllegalActionError
 
 __version__ = "0.1.0"
 
 __all__ = ["IllegalActionError", "connect4_v0", "gomoku_v0", "hex_v0", "tictactoe_v0"]
 
+GAMES: Final = {
+    "connect4": "Connect4",
+    "gomoku": "Gomoku",
+    "hex": "Hex",
+    "tictactoe": "TicTacToe",
+}
+"""The titles of the games by name; the newest version of each is ``hexenv.NAME_v0``."""
+
+MOVED: Final = {
+    "hexenv.aec": "hexenv.envs.aec",
+    "hexenv.boards": "hexenv.learners.boards",
+    "hexenv.learner": "hexenv.learners.learner",
+    "hexenv.opponents": "hexenv.learners.opponents",
+    "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
+}
+"""New names of modules by old ones, which users may still import."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "IllegalActionError":
+        return importlib.import_module("hexenv.games.notation").IllegalActionError
+    if name in __all__:
+        return importlib.import_module(f"hexenv.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 def _register() -> None:
     registry = getattr(pettingzoo, "aec_registry", None)  # from PettingZoo 1.27 on
-    for title, module in {
-        "Hex": hex_v0,
-        "Connect4": connect4_v0,
-        "TicTacToe": tictactoe_v0,
-        "Gomoku": gomoku_v0,
-    }.items():
-        name, version = module.__name__.rpartition(".")[2].split("_")
-        if registry is not None and f"hexenv/{name}-{version}" not in registry:
-            pettingzoo.register("aec", f"hexenv/{name}-{version}", f"{module.__name__}:env")
-        if f"hexenv/{title}-{version}" not in gymnasium.registry:
+    for name, title in GAMES.items():
+        if registry is not None and f"hexenv/{name}-v0" not in registry:
+            pettingzoo.register("aec", f"hexenv/{name}-v0", f"hexenv.{name}_v0:env")
+        if f"hexenv/{title}-v0" not in gymnasium.registry:
             gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
-                f"hexenv/{title}-{version}",
-                entry_point="hexenv.single:SingleEnv",
-                vector_entry_point="hexenv.vector:BoardVectorEnv",
-                kwargs={"game": f"{module.__name__}:raw_env"},
+                f"hexenv/{title}-v0",
+                entry_point="hexenv.learners.single:SingleEnv",
+                vector_entry_point="hexenv.learners.vector:BoardVectorEnv",
+                kwargs={"game": f"hexenv.{name}_v0:raw_env"},
             )
 
 
+keep_old_names(MOVED)
 _register()

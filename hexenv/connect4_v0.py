@@ -12,9 +12,9 @@ Version history: v0, first version.
 
 from typing import Unpack
 
-from hexenv.aec import BoardEnv, ViewOptions
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import connect4 as rules
-from hexenv.standard_wrapper import with_standard_wrapper
 
 __all__ = ["env", "raw_env"]
 
@@ -28,7 +28,7 @@ def raw_env(
         rows: Rows of the board; ``(rows + 1) * columns`` is at most 63.
         columns: Columns of the board.
         connect: Stones in a row that win, 2 to 8.
-        **view: How the game is shown; see `hexenv.aec.ViewOptions`.
+        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(rows, columns, connect), "connect4_v0", **view)
 

@@ -1,7 +1,7 @@
 """Gomoku as a PettingZoo environment, with renju and openings.
 
-Rules and notation are in `hexenv.games.gomoku`, renju's forbidden moves in `hexenv.games.renju`,
-the openings in `hexenv.games.openings`.
+Rules and notation are in `hexenv.games.gomoku`, renju's forbidden moves in `hexenv.games.gomoku.renju`,
+the openings in `hexenv.games.gomoku.openings`.
 
 | | |
 |---|---|
@@ -19,10 +19,10 @@ Version history: v0, first version. What was added since changes nothing where i
 from collections.abc import Sequence
 from typing import Unpack
 
-from hexenv.aec import BoardEnv, ViewOptions
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import gomoku as rules
-from hexenv.games import openings
-from hexenv.standard_wrapper import with_standard_wrapper
+from hexenv.games.gomoku import openings
 
 __all__ = ["env", "raw_env"]
 
@@ -45,9 +45,9 @@ def raw_env(
             or two threes, five or more for white.
         forbidden: What becomes of forbidden moves in renju: they are no legal actions
             (``"masked"``), or lose at once (``"loses"``).
-        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``, see `hexenv.games.openings`;
+        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``, see `hexenv.games.gomoku.openings`;
             or move lists such as ``["h8 i9 j8", "h8 h9 g6"]``, one of which `reset` draws.
-        **view: How the game is shown; see `hexenv.aec.ViewOptions`.
+        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
     """
     if isinstance(opening, str):
         game = openings.new(opening, board_size, connect, rule, forbidden)

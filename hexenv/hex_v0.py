@@ -13,9 +13,9 @@ Version history: v0, first version.
 
 from typing import Unpack
 
-from hexenv.aec import BoardEnv, ViewOptions
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import hex as rules
-from hexenv.standard_wrapper import with_standard_wrapper
 
 __all__ = ["env", "raw_env"]
 
@@ -28,7 +28,7 @@ def raw_env(
     Args:
         board_size: Side of the board or ``(rows, columns)``, each from 2 to 19.
         swap: Whether player 1 may take over the first stone; square boards only.
-        **view: How the game is shown; see `hexenv.aec.ViewOptions`.
+        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(board_size, swap), "hex_v0", **view)
 

@@ -12,9 +12,9 @@ Version history: v0, first version.
 
 from typing import Unpack
 
-from hexenv.aec import BoardEnv, ViewOptions
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import tictactoe as rules
-from hexenv.standard_wrapper import with_standard_wrapper
 
 __all__ = ["env", "raw_env"]
 
@@ -23,7 +23,7 @@ def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
     """TicTacToe.
 
     Args:
-        **view: How the game is shown; see `hexenv.aec.ViewOptions`.
+        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(), "tictactoe_v0", **view)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.agent import ForfeitError
+from agents.core.agent import ForfeitError
 from agents.search.environment import legal_actions
 from hexenv import tictactoe_v0
 

@@ -14,7 +14,7 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 class SlowLines:
-    """What a stone makes of its line, from the definitions of `hexenv.games.patterns`.
+    """What a stone makes of its line, from the definitions of `hexenv.games.gomoku.patterns`.
 
     A line is a text: ``X`` an own stone, ``.`` an empty cell, anything else is in the way. Each of
     the methods gives the class of the own stone at a place, if it is as good as its name or better.

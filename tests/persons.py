@@ -5,10 +5,10 @@ import time
 
 import numpy as np
 
-from agents.agent import ForfeitError, Statistics
-from agents.naming import make_environment
+from agents.core.agent import ForfeitError, Statistics
 from agents.play.session import Session
 from agents.records import Recorder
+from agents.registry import make_environment
 
 GAMES = {
     "hex": ("hex", ("board_size=3",)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from agents.accuracy import (
+from agents.arena.accuracy import (
     Accuracy,
     difference,
     interval,
@@ -18,7 +18,7 @@ from agents.accuracy import (
     read_positions,
 )
 from agents.cli import main
-from agents.naming import make_environment
+from agents.registry import make_environment
 
 LIMIT = 60
 

@@ -16,8 +16,8 @@ from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_actio
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
-from agents.intervals import score_interval
-from agents.options import DEFAULT_SIMULATIONS
+from agents.arena.intervals import score_interval
+from agents.core.options import DEFAULT_SIMULATIONS
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 

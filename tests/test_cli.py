@@ -19,7 +19,9 @@ from environments import hearing_interrupts
 
 import hexenv
 from agents.cli import INTERRUPTED, main
-from agents.naming import (
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.policies.policy import PolicyAgent
+from agents.registry import (
     agent_classes,
     environment_makers,
     make_agent,
@@ -29,8 +31,6 @@ from agents.naming import (
     parse_value,
     type_hints,
 )
-from agents.policy import PolicyAgent
-from agents.tree_search import TreeSearchAgent
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
@@ -207,7 +207,7 @@ def test_options_reach_the_environment():
         ("uct:simulations=50,c=0.7,final_move=lcb,playout=generic", "uct:simulations=20,c=.5"),
         ("uct:seconds=1e-3", "greedy:route=interpreted"),
         ("uct:simulations=1_0,seconds=none,max_nodes=100", "random:seed=3"),
-        ("agents.uct.UCT:simulations=5", "agents.agent.RandomAgent"),
+        ("agents.mcts.uct.UCT:simulations=5", "agents.core.agent.RandomAgent"),
     ],
 )
 def test_agents_with_parameters(agents):
@@ -257,8 +257,8 @@ BAD_INPUT = [
     ),
     (("match", "hex", "nosuch.Agent", "random"), "got nosuch.Agent: No module named 'nosuch'"),
     (
-        ("match", "hex", "agents.uct.Foo", "random"),
-        "got agents.uct.Foo: module 'agents.uct' has no",
+        ("match", "hex", "agents.mcts.uct.Foo", "random"),
+        "got agents.mcts.uct.Foo: module 'agents.mcts.uct' has no",
     ),
     (("match", "hex", ".Foo", "random"), "expected a name to import, got .Foo"),
     (("match", "hex", "..Foo", "random"), "expected a name to import, got ..Foo"),

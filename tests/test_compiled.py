@@ -185,7 +185,7 @@ def test_an_edited_kernel_of_a_search_is_compiled_anew_and_nothing_else_is(place
         "hexenv: compiling search for NoKnowledge, NoSolver, TicTacToe, Tree, UCB1, Uniform, "
         "Variant, WinLoss (once, seconds to minutes)"
     ]
-    for module in ("hexenv/render/ansi.py", "hexenv/aec.py", "agents/uct.py"):
+    for module in ("hexenv/render/ansi.py", "hexenv/envs/aec.py", "agents/mcts/uct.py"):
         with (place.path / module).open("a") as file:
             file.write("\nEDITED = True\n")
     assert place.run(SEARCH) == (before.text, [])

@@ -8,7 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from agents.alphahex.configuration import (
+from agents.cli import main
+from agents.core.reading import read_object
+from agents.learning.configuration import (
     DEFAULTS,
     Configuration,
     as_dict,
@@ -18,8 +20,6 @@ from agents.alphahex.configuration import (
     merged,
     parse_settings,
 )
-from agents.cli import main
-from agents.reading import read_object
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 

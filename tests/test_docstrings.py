@@ -14,21 +14,21 @@ PACKAGES = Path(hexenv.__file__).parents[1]
 EXAMPLES = {
     "agents": 5,
     "agents.arena": 4,
-    "agents.plots": 4,
-    "agents.policy": 2,
+    "agents.pictures.plots": 4,
+    "agents.policies.policy": 2,
     "agents.records": 4,
     "agents.records.recorder": 8,
-    "agents.threats": 5,
-    "agents.tournament.running": 3,
+    "agents.knowledge.gomoku.threats": 5,
+    "agents.arena.running": 3,
     "hexenv": 4,
-    "hexenv.single": 4,
-    "hexenv.vector": 4,
+    "hexenv.learners.single": 4,
+    "hexenv.learners.vector": 4,
     "hexenv.wrappers": 5,
     "hexenv.wrappers.single": 4,
     "hexenv.wrappers.vector": 8,
 }
 """How many there are in each module: none vanishes unseen."""
-NEEDS = {"agents.plots": ("matplotlib", "plot")}
+NEEDS = {"agents.pictures.plots": ("matplotlib", "plot")}
 """The library that the examples of a module need, and its extra."""
 
 

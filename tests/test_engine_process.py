@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.agent import ForfeitError
-from agents.engine_process import EngineProcess, LineCutter, split_command
+from agents.core.agent import ForfeitError
+from agents.protocols.engine_process import EngineProcess, LineCutter, split_command
 
 PYTHON = sys.executable
 PROMPTLY = 20.0
@@ -196,7 +196,7 @@ def test_a_forgotten_engine_ends():
 
 OWNER = f"""\
 import sys, time
-from agents.engine_process import EngineProcess
+from agents.protocols.engine_process import EngineProcess
 engine = EngineProcess([sys.executable, "-c", {WITH_CHILD!r}])
 print(engine.read_line(time.monotonic() + {PROMPTLY}), flush=True)
 """

@@ -32,7 +32,7 @@ from pettingzoo.classic.tictactoe import tictactoe
 
 import hexenv
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
-from hexenv.aec import BoardEnv
+from hexenv.envs.aec import BoardEnv
 from hexenv.games import base, notation
 from hexenv.render.look import THEMES, Look
 from hexenv.render.rgb import render_rgb

@@ -12,8 +12,8 @@ from environments import legal_actions, make, random_action
 from pettingzoo.utils import BaseWrapper
 
 from agents import ANETRolloutMCTS, GumbelAgent, PolicyAgent, PUCTAgent
-from agents.naming import make_agent
-from agents.puct import draw_action
+from agents.mcts.puct import draw_action
+from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, given_by
 from agents.search.foreign import planner_view
 from agents.search.gumbel import Gumbel, considered_visits
@@ -1074,7 +1074,7 @@ def counted(sizes, judge=learned, planes=None):
 def test_the_speed_of_a_machine_makes_no_difference_to_batches(monkeypatch):
     found = []
     for step in (1e-7, 1e-2, 10.0):
-        monkeypatch.setattr("agents.budget.time", Clock(step))
+        monkeypatch.setattr("agents.core.budget.time", Clock(step))
         agent = PUCTAgent(counted(sizes := []), 100, batch=8, **PLAIN)
         agent.act(started("5", board="connect4"))
         found.append((sizes, agent.statistics.visits.tolist()))
@@ -1084,7 +1084,10 @@ def test_the_speed_of_a_machine_makes_no_difference_to_batches(monkeypatch):
 
 def test_batches_are_full_against_the_clock_too(monkeypatch):
     clock = Clock(1e-3)
-    for module in ("agents.tree_search", "agents.budget"):  # when it began; how long that is ago
+    for module in (
+        "agents.mcts.tree_search",
+        "agents.core.budget",
+    ):  # when it began; how long that is ago
         monkeypatch.setattr(f"{module}.time", clock)
     agent = PUCTAgent(counted(sizes := []), seconds=0.02, batch=8, **PLAIN)
     agent.act(started("5", board="connect4"))

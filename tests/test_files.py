@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents import UCT, files, reading
-from agents.files import adding, is_partial, replacing, write_text
-from agents.reading import load_arrays, parse_json, read_object, read_objects, read_text
+from agents import UCT
+from agents.core import files, reading
+from agents.core.files import adding, is_partial, replacing, write_text
+from agents.core.reading import load_arrays, parse_json, read_object, read_objects, read_text
 from agents.solvers.book import load_book, new_book, save_book
 from hexenv.games import connect4
 
@@ -180,7 +181,7 @@ def test_deep_json_in_a_tree_is_refused(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from agents.files import adding, replacing
+from agents.core.files import adding, replacing
 with replacing(sys.argv[1]) as one, replacing(sys.argv[1]) as two, adding(sys.argv[2]) as three:
     one.write_text("half")
     two.write_text("half of another")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from agents.cli import main
-from agents.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
+from agents.pictures.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
 from agents.records import GameRecord, Search, save_record
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.extras import how_to_install

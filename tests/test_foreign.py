@@ -21,13 +21,13 @@ from pettingzoo.utils.wrappers import (
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
-from agents.root import wilson_interval
+from agents.mcts.root import wilson_interval
 from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
 from agents.search.foreign import ForeignGame, planner_view
 from hexenv import connect4_v0, tictactoe_v0
-from hexenv.aec import BoardEnv
+from hexenv.envs.aec import BoardEnv
+from hexenv.envs.standard_wrapper import StandardWrapper
 from hexenv.games import tictactoe
-from hexenv.standard_wrapper import StandardWrapper
 
 JIT = not numba.config.DISABLE_JIT
 

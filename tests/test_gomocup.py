@@ -28,14 +28,14 @@ from environments import hearing_interrupts
 from test_engine_process import PROMPTLY, ends, sees_processes
 
 from agents import UCT, GomocupEngine, GreedyAgent, RandomAgent
-from agents.agent import ForfeitError, Statistics
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
-from agents.conversation import search_seconds
-from agents.gomocup import read_coordinates
-from agents.gomocup_brain import GomocupBrain
-from agents.naming import make_agent
-from agents.time_limits import GomocupTime
+from agents.core.agent import ForfeitError, Statistics
+from agents.core.time_limits import GomocupTime
+from agents.protocols.conversation import search_seconds
+from agents.protocols.gomocup import read_coordinates
+from agents.protocols.gomocup_brain import GomocupBrain
+from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.gomoku import RULES
 
@@ -533,7 +533,7 @@ def test_an_agent_that_does_not_play_renju_plays_the_other_rules():
 
 def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("agents.conversation.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("agents.protocols.conversation.time.perf_counter", lambda: now[0])
 
     class Slow(Timed, Planned):
         max_nodes = 10**6
@@ -929,7 +929,7 @@ def test_what_cannot_begin_is_an_error_and_no_forfeit(monkeypatch):
     env.reset()
     with pytest.raises(ValueError, match="expected OK to START 6, got 'ERROR I know 20 alone'"):
         engine("size").prepare(env)
-    monkeypatch.setattr("agents.gomocup.START_SECONDS", 0.05)
+    monkeypatch.setattr("agents.protocols.gomocup.START_SECONDS", 0.05)
     with pytest.raises(ValueError, match="no answer in time"):
         engine("mute").prepare(env)
 

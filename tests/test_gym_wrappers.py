@@ -11,9 +11,9 @@ from gymnasium.vector import AutoresetMode
 
 from hexenv import IllegalActionError
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
-from hexenv.opponents import entry
-from hexenv.single import SingleEnv
-from hexenv.vector import BoardVectorEnv
+from hexenv.learners.opponents import entry
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.wrappers import (
     CanonicalHex,
     FlattenBoards,

@@ -28,16 +28,16 @@ from agents import (
     Solver,
     TranspositionMCTS,
 )
-from agents import solver as exact
+from agents.arena.match import play_game, play_match, summarise
+from agents.arena.running import TournamentRun
+from agents.arena.specification import Tournament
 from agents.cli import main
-from agents.match import play_game, play_match, summarise
 from agents.records import GameRecord, Recorder, load_record, save_record
 from agents.search import chance, trial
 from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
 from agents.search.foreign import planner_view
 from agents.search.requirements import PERFECT_INFORMATION, check_planning, known_traits
-from agents.tournament.running import TournamentRun
-from agents.tournament.specification import Tournament
+from agents.solvers import solver as exact
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 # ---- environments made here ----------------------------------------------------------------------

@@ -27,13 +27,13 @@ from reference_swap import ExchangeGame
 from test_engine_process import PROMPTLY
 
 from agents import HTPEngine, RandomAgent
-from agents.agent import ForfeitError, Statistics
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
-from agents.exchange import mirrored
-from agents.htp_server import HTPServer
-from agents.naming import make_agent
-from agents.time_limits import HTPTime
+from agents.core.agent import ForfeitError, Statistics
+from agents.core.time_limits import HTPTime
+from agents.protocols.exchange import mirrored
+from agents.protocols.htp_server import HTPServer
+from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.base import cell_owners
 

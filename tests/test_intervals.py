@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from agents.intervals import binomial_moments, difference_interval, dispersion, score_interval
+from agents.arena.intervals import binomial_moments, difference_interval, dispersion, score_interval
 
 
 def test_independent_games_have_agrestis_and_coulls_interval():

@@ -56,21 +56,21 @@ LAYERS = {
     "games": modules_below("hexenv.games"),
     "parts": [
         "hexenv.extras",
-        "hexenv.observation",
+        "hexenv.envs.observation",
         "hexenv.policies",
-        "hexenv.position",
-        "hexenv.starts",
+        "hexenv.envs.position",
+        "hexenv.envs.starts",
         *modules_below("hexenv.render"),
     ],
-    "environments": ["hexenv.aec", "hexenv.standard_wrapper"],
+    "environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
     "learners": [
-        "hexenv.board_kernels",
-        "hexenv.boards",
-        "hexenv.learner",
-        "hexenv.opponents",
-        "hexenv.parts",
-        "hexenv.single",
-        "hexenv.vector",
+        "hexenv.learners.board_kernels",
+        "hexenv.learners.boards",
+        "hexenv.learners.learner",
+        "hexenv.learners.opponents",
+        "hexenv.learners.parts",
+        "hexenv.learners.single",
+        "hexenv.learners.vector",
         *modules_below("hexenv.wrappers"),
     ],
     "versions": [module for module in SOURCES if module.rpartition("_v")[2].isdecimal()],
@@ -97,7 +97,7 @@ def test_imports_are_found():
     assert "hexenv.games" not in imports_of("hexenv.games.hex")
     assert "hexenv.compiled" in imports_of("hexenv.games.base")
     assert "pygame" in imports_of("hexenv.render.window")  # inside a function
-    assert "agents.uct" in imports_of("agents")
+    assert "agents.mcts.uct" in imports_of("agents")
     assert {"numba", "numpy", "gymnasium", "pettingzoo", "click", "rich"} <= {
         top for module in SOURCES for top in tops_of(module)
     }
@@ -134,7 +134,7 @@ def heads_of(module):
 @pytest.mark.parametrize("module", SOURCES)
 def test_pytorch_is_for_alphahex(module):
     """Elsewhere it is imported by `hexenv.extras.library`, when a model is given."""
-    assert "torch" not in tops_of(module) or module.startswith("agents.alphahex.")
+    assert "torch" not in tops_of(module) or module.startswith("agents.learning.")
 
 
 def test_alphahex_is_loaded_only_when_a_network_is():
@@ -143,13 +143,13 @@ def test_alphahex_is_loaded_only_when_a_network_is():
     while grown != with_torch:  # and what imports these at its top
         grown = set(with_torch)
         with_torch |= {module for module in SOURCES if heads_of(module) & grown}
-    assert "agents.alphahex.training" in with_torch
-    assert {module for module in with_torch if not module.startswith("agents.alphahex.")} == set()
+    assert "agents.learning.training" in with_torch
+    assert {module for module in with_torch if not module.startswith("agents.learning.")} == set()
 
 
 def test_the_command_line_needs_no_pytorch():
     code = (
-        "import sys, agents.cli; from agents.naming import agent_classes; agent_classes()\n"
+        "import sys, agents.cli; from agents.registry import agent_classes; agent_classes()\n"
         "assert not {'torch', 'safetensors', 'ray', 'prompt_toolkit', 'pygame'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -165,16 +165,16 @@ def test_learning_libraries_are_for_the_adapters(module):
 def test_one_module_touches_the_web_server(module):
     """What is a game's, and the pages themselves, need no extra."""
     libraries = {"starlette", "uvicorn", "websockets"}
-    assert not tops_of(module) & libraries or module in ("agents.web.server", "agents.web.command")
+    assert not tops_of(module) & libraries or module in ("agents.web.server", "agents.cli.serve")
 
 
 @pytest.mark.parametrize("module", modules_below("hexenv"))
 def test_one_module_reaches_for_agents(module):
-    assert ("agents" in tops_of(module)) == (module == "hexenv.opponents")
+    assert ("agents" in tops_of(module)) == (module == "hexenv.learners.opponents")
 
 
 def test_agents_are_imported_only_when_one_is_asked_for():
-    code = "import sys, hexenv.vector; assert not {'agents', 'torch'} & set(sys.modules)"
+    code = "import sys, hexenv.learners.vector; assert not {'agents', 'torch'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

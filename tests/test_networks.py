@@ -8,29 +8,29 @@ import pytest
 from environments import BOARDS, make, random_action
 
 from agents.arena import play_match
-from agents.models import PolicyError
-from agents.naming import make_agent
+from agents.policies.models import PolicyError
+from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from hexenv.envs.observation import plane_names
 from hexenv.games import base
-from hexenv.observation import plane_names
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 safetensors = pytest.importorskip("safetensors.torch", reason="the extra train is not installed")
 
-from agents.alphahex import files  # noqa: E402
-from agents.alphahex.configuration import Configuration, NetworkOptions  # noqa: E402
-from agents.alphahex.configuration import make as configured  # noqa: E402
-from agents.alphahex.evaluator import NetworkEvaluator, NetworkPolicy, traced  # noqa: E402
-from agents.alphahex.files import (  # noqa: E402
+from agents.learning import files  # noqa: E402
+from agents.learning.configuration import Configuration, NetworkOptions  # noqa: E402
+from agents.learning.configuration import make as configured  # noqa: E402
+from agents.learning.evaluator import NetworkEvaluator, NetworkPolicy, traced  # noqa: E402
+from agents.learning.files import (  # noqa: E402
     find_network,
     game_of,
     load_network,
     save_network,
     weights_of,
 )
-from agents.alphahex.learner import Learner  # noqa: E402
-from agents.alphahex.networks import folded, new_network, parameter_table  # noqa: E402
-from agents.alphahex.replay import Batch  # noqa: E402
+from agents.learning.learner import Learner  # noqa: E402
+from agents.learning.networks import folded, new_network, parameter_table  # noqa: E402
+from agents.learning.replay import Batch  # noqa: E402
 
 SMALL = {"channels": 6, "blocks": 2, "head_channels": 3, "value_units": 5}
 LAYERS = [

@@ -13,8 +13,8 @@ import pytest
 from environments import make, random_game
 
 from agents import RandomAgent
-from agents.naming import make_agent
-from agents.nrpa import ADAPTS, FINAL_MOVES, NRPA, fitting_iterations
+from agents.mcts.nrpa import ADAPTS, FINAL_MOVES, NRPA, fitting_iterations
+from agents.registry import make_agent
 from agents.search.nest import MODES, adapt, begin_anew, draw, new_nest
 from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0

@@ -14,15 +14,16 @@ from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
 from agents.cli import main
 from agents.search.tree import node_arrays
 from hexenv import gomoku_v0
-from hexenv.games import base, gomoku, notation, openings
+from hexenv.games import base, gomoku, notation
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION
+from hexenv.games.gomoku import openings
+from hexenv.games.gomoku.openings import Phase
 from hexenv.games.notation import IllegalActionError
-from hexenv.games.openings import Phase
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
-from hexenv.single import SingleEnv
 from hexenv.testing import check_game, perft
-from hexenv.vector import BoardVectorEnv
 
 JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")

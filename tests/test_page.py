@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import pytest
 from click.testing import CliRunner
 
+from agents.arena.match import play_match
 from agents.cli import main
-from agents.match import play_match
-from agents.naming import make_agent, make_environment
 from agents.records import GameRecord, Search, save_record
 from agents.records.recorder import Recorder
+from agents.registry import make_agent, make_environment
 from agents.web.page import PAGE_THEMES, json_for_html, play_page, replay_data, replay_page
 from agents.web.view import result_text
 

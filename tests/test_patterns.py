@@ -17,10 +17,11 @@ from gomoku_oracles import (
     with_stone,
 )
 
-from agents.gomoku import board, scores
+from agents.knowledge.gomoku import board, scores
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.games import base, gomoku, notation, renju
-from hexenv.games.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
+from hexenv.games import base, gomoku, notation
+from hexenv.games.gomoku import renju
+from hexenv.games.gomoku.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
 
 JIT = not numba.config.DISABLE_JIT
 COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU}

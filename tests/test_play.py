@@ -5,8 +5,8 @@ import pytest
 from click.testing import CliRunner
 from persons import GAMES, Broken, Cheat, Lowest, Quitter, session_of, settle
 
-from agents.agent import ForfeitError
 from agents.cli import main
+from agents.core.agent import ForfeitError
 from agents.play.cursor import Cursor
 from agents.play.live import LiveSession
 from agents.play.words import COMMANDS, SHORT, help_text, understand

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from persons import GAMES, Broken, Lowest, session_of
 
 from agents.cli import main
-from agents.play import command
+from agents.cli import play as command
 from hexenv.extras import how_to_install
 from hexenv.games.base import legal_actions
 from hexenv.render.ansi import render_text

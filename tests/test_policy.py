@@ -5,10 +5,10 @@ import pytest
 
 from agents import PolicyAgent, PUCTAgent, RandomAgent
 from agents.arena import play_match, summarise
-from agents.naming import make_agent
+from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
-from hexenv.single import SingleEnv
-from hexenv.vector import BoardVectorEnv
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 
 CONNECT4 = "hexenv.connect4_v0:raw_env"
 

@@ -24,8 +24,8 @@ PUBLIC = {
         PairingStanding ResultsError Sprt Standings Tournament TournamentRun bradley_terry close
         is_legal play_game play_match prepare read_results run_tournament summarise
     """,
-    "agents.solver": "Solver best_actions build_book scores value",
-    "agents.threats": "ThreatSolver vcf vct",
+    "agents.solvers.solver": "Solver best_actions build_book scores value",
+    "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
         CompiledFunction compiled copy_record inlined_kernel is_compiled kernel
@@ -56,14 +56,14 @@ DOORS = {
     "hexenv.adapters.rllib": "RLlibObservation make_env masked_module",
     "hexenv.adapters.sb3": "BoardVecEnv",
     "hexenv.adapters.torchrl": "GROUP wrap",
-    "hexenv.aec": "BoardEnv ViewOptions",
+    "hexenv.envs.aec": "BoardEnv ViewOptions",
     "hexenv.games.connect4": "Connect4 new",
     "hexenv.games.gomoku": "Gomoku new",
     "hexenv.games.hex": "Hex new",
     "hexenv.games.tictactoe": "TicTacToe new",
-    "hexenv.single": "SingleEnv",
-    "hexenv.vector": "BoardVectorEnv",
-    "hexenv.standard_wrapper": "StandardWrapper with_standard_wrapper",
+    "hexenv.learners.single": "SingleEnv",
+    "hexenv.learners.vector": "BoardVectorEnv",
+    "hexenv.envs.standard_wrapper": "StandardWrapper with_standard_wrapper",
 }
 """Modules of `hexenv` with a name or two for users among other things: what these are."""
 
@@ -82,7 +82,7 @@ def test_a_package_has_no_other_names():
 
 
 def test_every_agent_by_name_is_public():
-    from agents.naming import agent_classes
+    from agents.registry import agent_classes
 
     known = {getattr(agents, name) for name in agents.__all__}
     by_path = {kind for kind in agent_classes().values() if kind not in known}

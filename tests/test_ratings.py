@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from agents.tournament.ratings import PairScores, bradley_terry, rate, tables
-from agents.tournament.specification import Sprt
-from agents.tournament.sprt import (
+from agents.arena.ratings import PairScores, bradley_terry, rate, tables
+from agents.arena.specification import Sprt
+from agents.arena.sprt import (
     PAIR_SCORES,
     expected_score,
     log_likelihood_ratio,

@@ -13,17 +13,17 @@ from click.testing import CliRunner
 from recorded import random_record, with_searches
 
 from agents import UCT, ForfeitError, RandomAgent
-from agents.alphahex.replay import Games, save_games
 from agents.arena import Tournament, TournamentRun
+from agents.arena.match import play_match
 from agents.cli import main
-from agents.match import play_match
-from agents.naming import make_environment
-from agents.puct import PUCTAgent
-from agents.reading import MOST_BYTES
+from agents.core.reading import MOST_BYTES
+from agents.learning.replay import Games, save_games
+from agents.mcts.puct import PUCTAgent
 from agents.records import GameRecord, Recorder, Search, load_record, save_record
 from agents.records.files import as_text
 from agents.records.formats import load_games
 from agents.records.recorder import search_of
+from agents.registry import make_environment
 from hexenv import tictactoe_v0
 from hexenv.games import base
 

@@ -6,9 +6,9 @@ import pytest
 
 from hexenv import gomoku_v0
 from hexenv.compiled import CompiledFunction
-from hexenv.games import base, gomoku, notation, patterns, renju
+from hexenv.games import base, gomoku, notation
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION
-from hexenv.games.gomoku import RENJU, RENJU_LOSES
+from hexenv.games.gomoku import RENJU, RENJU_LOSES, patterns, renju
 from hexenv.games.notation import IllegalActionError
 from hexenv.testing import check_game
 
@@ -268,7 +268,7 @@ def test_verdicts_in_plain_python():
 
 
 def test_windows_have_the_classes_of_the_table():
-    """The bits of `hexenv.games.renju` and the tables of `hexenv.games.patterns` say the same."""
+    """The bits of `hexenv.games.gomoku.renju` and the tables of `hexenv.games.gomoku.patterns` say the same."""
     table = patterns.pattern_table(5, patterns.RENJU)
     rng = np.random.default_rng(3)
     met = set()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from environments import BOARDS, Trap, make, random_action
 
-from agents.alphahex.replay import Games, ReplayBuffer, earlier_equals, load_games, save_games
+from agents.learning.replay import Games, ReplayBuffer, earlier_equals, load_games, save_games
 from hexenv.games import base
 
 FOUR = ["hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-4"]

@@ -9,23 +9,24 @@ import pytest
 from environments import make
 from test_variants import assert_routes_agree, needs_compiler
 
-from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent, solver
-from agents.gomoku import board as pattern_board
-from agents.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
-from agents.gomoku.candidates import ALL_BITS as ALL
-from agents.gomoku.candidates import list_forced, list_urgent, merit, urgency
-from agents.gomoku.evaluation import PatternEvaluation, evaluate_board
-from agents.gomoku.knowledge import Candidates, new_scratch
-from agents.gomoku.opening_play import first_stones, opening_action
-from agents.gomoku.selection import EvaluationPrior, covers_all
-from agents.match import play_match
-from agents.naming import make_agent
+from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
+from agents.arena.match import play_match
+from agents.knowledge.gomoku import board as pattern_board
+from agents.knowledge.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
+from agents.knowledge.gomoku.candidates import ALL_BITS as ALL
+from agents.knowledge.gomoku.candidates import list_forced, list_urgent, merit, urgency
+from agents.knowledge.gomoku.evaluation import PatternEvaluation, evaluate_board
+from agents.knowledge.gomoku.knowledge import Candidates, new_scratch
+from agents.knowledge.gomoku.opening_play import first_stones, opening_action
+from agents.knowledge.gomoku.selection import EvaluationPrior, covers_all
+from agents.knowledge.gomoku.threats import ThreatSolver, vcf
+from agents.registry import make_agent
 from agents.search.foreign import View
 from agents.search.tree import ROOT, UNPROVEN, children
-from agents.threats import ThreatSolver, vcf
+from agents.solvers import solver
 from hexenv import gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, gomoku, notation
-from hexenv.games.openings import Phase, phase_of
+from hexenv.games.gomoku.openings import Phase, phase_of
 
 JIT = not numba.config.DISABLE_JIT
 FAITHFUL = pytest.param("rhmcts:faithful=on", marks=pytest.mark.slow)  # a minute to compile

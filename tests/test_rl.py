@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from agents import PolicyAgent, PUCTAgent
 from agents.cli import main
-from agents.naming import make_agent
+from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,13 @@ import pytest
 from environments import BOARDS, SMALL, random_action
 
 from agents import UCT
-from agents.root import FINAL_MOVES, choose, principal_variation, root_statistics, wilson_interval
+from agents.mcts.root import (
+    FINAL_MOVES,
+    choose,
+    principal_variation,
+    root_statistics,
+    wilson_interval,
+)
 from agents.search.foreign import View
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search

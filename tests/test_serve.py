@@ -15,9 +15,9 @@ import time
 import pytest
 from web_games import any_action, ready, send, served, serving, settle, state_of
 
-from agents.agent import ForfeitError
-from agents.naming import agent_classes
+from agents.core.agent import ForfeitError
 from agents.records import load_record
+from agents.registry import agent_classes
 from agents.web import game as game_module
 from agents.web.choices import Setup, allowed_agents, bounded, choices, start
 from agents.web.game import AbandonedError, Answer
@@ -814,7 +814,7 @@ def test_serving_others_is_warned_of(monkeypatch):
 
     from agents.cli import main
 
-    monkeypatch.setattr("agents.web.command._run", lambda app, listening: listening.close())
+    monkeypatch.setattr("agents.cli.serve._run", lambda app, listening: listening.close())
     result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0", "--port", "0"])
     assert "warning: 0.0.0.0 is reached by other machines" in result.output
     result = CliRunner().invoke(main, ["serve", "--port", "0"])

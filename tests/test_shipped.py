@@ -7,15 +7,15 @@ import gymnasium
 import pytest
 
 import hexenv  # noqa: F401  (registers the environments)
-from agents.accuracy import measure, own_sets
 from agents.arena import play_match
-from agents.naming import make_agent, make_environment
+from agents.arena.accuracy import measure, own_sets
+from agents.registry import make_agent, make_environment
 
 pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
-from agents.alphahex.configuration import make
-from agents.alphahex.files import SHIPPED, load_network
+from agents.learning.configuration import make
+from agents.learning.files import SHIPPED, load_network
 
 NETS = {
     "tictactoe": ("tictactoe", {}),

@@ -12,11 +12,11 @@ from gymnasium.utils.env_checker import check_env
 
 from agents import UCT, GreedyAgent, RandomAgent
 from hexenv import IllegalActionError
+from hexenv.learners.single import SingleEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import render_svg
-from hexenv.single import SingleEnv
 
 EPISODES = 8
 WORD = 2**64 - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.naming import agent_classes, environment_makers
+from agents.registry import agent_classes, environment_makers
 
 ROOT = Path(__file__).parents[1]
 

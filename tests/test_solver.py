@@ -12,12 +12,8 @@ import numpy as np
 import pytest
 
 from agents import RandomAgent
-from agents.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
 from agents.arena import play_match
-from agents.solver import Question, Solver, best_actions, build_book, scores, value
-from agents.solvers.bits import count_bits
-from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
-from agents.solvers.connect4.grid import (
+from agents.knowledge.connect4.grid import (
     claimeven,
     has_four,
     mirrored,
@@ -26,10 +22,14 @@ from agents.solvers.connect4.grid import (
     safe_moves,
     winning_cells,
 )
-from agents.solvers.connect4.solver import Connect4Solver
-from agents.solvers.connect4.table import new_table
+from agents.knowledge.connect4.solver import Connect4Solver
+from agents.knowledge.connect4.table import new_table
+from agents.solvers.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
+from agents.solvers.bits import count_bits
+from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
 from agents.solvers.exhaustive import ExhaustiveSolver, LineTactics, NoTactics
 from agents.solvers.questions import Clock, action_scores, action_values, position_score
+from agents.solvers.solver import Question, Solver, best_actions, build_book, scores, value
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import compiled
 from hexenv.games import base, connect4, gomoku, tictactoe
@@ -479,7 +479,7 @@ def test_a_route_through_the_environment():
 
 
 def test_an_environment_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("agents.solver.FOREIGN_NODES", 500)
+    monkeypatch.setattr("agents.solvers.solver.FOREIGN_NODES", 500)
     env = theirs()
     env.reset()
     with pytest.raises(ValueError, match="expected a game that is solved within 500 positions"):

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from agents.solvers import hex as solver
+from agents.knowledge.hex import solver
 from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 

@@ -15,8 +15,8 @@ from pettingzoo.utils.wrappers import (
     TerminateIllegalWrapper,
 )
 
-from hexenv.aec import BoardEnv
-from hexenv.standard_wrapper import StandardWrapper
+from hexenv.envs.aec import BoardEnv
+from hexenv.envs.standard_wrapper import StandardWrapper
 
 over_boards = pytest.mark.parametrize("board", SMALL)
 over_masks = pytest.mark.parametrize("mask_in", ["both", "observation", "info"])

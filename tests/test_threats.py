@@ -7,13 +7,13 @@ from environments import view
 from gomoku_oracles import SlowBoard, bits, stones
 
 from agents import RHMCTS
-from agents import threats as front
-from agents.gomoku import board
-from agents.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
-from agents.gomoku.fours import NO_WIN, new_four_search, search_fours
-from agents.gomoku.threats import list_defences
-from agents.solver import value
-from agents.threats import ThreatSolver, line_holds, vcf, vct
+from agents.knowledge.gomoku import board
+from agents.knowledge.gomoku import threats as front
+from agents.knowledge.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
+from agents.knowledge.gomoku.fours import NO_WIN, new_four_search, search_fours
+from agents.knowledge.gomoku.threat_search import list_defences
+from agents.knowledge.gomoku.threats import ThreatSolver, line_holds, vcf, vct
+from agents.solvers.solver import value
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku, notation

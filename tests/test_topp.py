@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from agents.alphahex.configuration import GuidedSearchOptions, NetworkOptions, as_dict, make
-from agents.alphahex.topp import (
+from agents.arena import TournamentRun, run_tournament
+from agents.cli import INTERRUPTED, main
+from agents.learning.configuration import GuidedSearchOptions, NetworkOptions, as_dict, make
+from agents.learning.topp import (
     check_results,
     chosen_games,
     evenly_spread,
@@ -19,11 +21,9 @@ from agents.alphahex.topp import (
     ratings,
     search_agent,
 )
-from agents.arena import TournamentRun, run_tournament
-from agents.cli import INTERRUPTED, main
-from agents.films import film_of
-from agents.naming import make_agent
+from agents.pictures.films import film_of
 from agents.records import GameRecord, load_record
+from agents.registry import make_agent
 from hexenv.extras import how_to_install
 
 SIZE = 5
@@ -37,8 +37,8 @@ def linear_network(liking):
     """A network that prefers the cells in the middle, or those at the edge."""
     torch = pytest.importorskip("torch", reason="the extra train is not installed")
     pytest.importorskip("safetensors", reason="the extra train is not installed")
-    from agents.alphahex.files import game_of
-    from agents.alphahex.networks import new_network
+    from agents.learning.files import game_of
+    from agents.learning.networks import new_network
 
     network = new_network(game_of("hex", {"board_size": SIZE}), OPTIONS, seed=1)
     away = np.abs(np.arange(SIZE) - (SIZE - 1) / 2)
@@ -51,7 +51,7 @@ def linear_network(liking):
 
 def save(directory, iteration, liking):
     network = linear_network(liking)
-    from agents.alphahex.files import save_network
+    from agents.learning.files import save_network
 
     path = directory / "networks" / f"{iteration:06}.safetensors"
     save_network(path, network, OPTIONS, ("hex", {"board_size": SIZE}), {"iteration": iteration})

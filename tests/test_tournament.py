@@ -29,11 +29,11 @@ from agents.arena import (
     read_results,
     run_tournament,
 )
+from agents.arena.games import FailedGame, PlayedGame
+from agents.arena.report import interval_text
+from agents.arena.schedule import Game, Schedule, new_environment
+from agents.arena.standings import SprtMonitor, repeated_games
 from agents.cli import INTERRUPTED, main
-from agents.tournament.games import FailedGame, PlayedGame
-from agents.tournament.report import interval_text
-from agents.tournament.schedule import Game, Schedule, new_environment
-from agents.tournament.standings import SprtMonitor, repeated_games
 from hexenv import tictactoe_v0
 
 HERE = Path(__file__).parent
@@ -84,7 +84,7 @@ def test_equal_agents_are_told_apart():
     assert Tournament("hex", [UCT, "x=random"]).labels == (UCT, "x")
     agents = [RandomAgent(), competitors.highest, Entrant("mine", competitors.First())]
     assert Tournament("hex", agents).labels == (
-        "agents.agent.RandomAgent", "competitors.highest", "mine",
+        "agents.core.agent.RandomAgent", "competitors.highest", "mine",
     )  # fmt: skip
 
 

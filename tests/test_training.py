@@ -20,30 +20,30 @@ from training_runs import Killer, begin, differences, end_of, log_of, tiny, trai
 
 from agents.arena import play_match, run_tournament
 from agents.cli import INTERRUPTED, main
-from agents.naming import make_agent
+from agents.registry import make_agent
 from hexenv import tictactoe_v0
 from hexenv.games import base
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
-from agents.alphahex import run_directory, training  # noqa: E402
-from agents.alphahex.configuration import as_dict  # noqa: E402
-from agents.alphahex.configuration import make as configured  # noqa: E402
-from agents.alphahex.duel import duel, elo  # noqa: E402
-from agents.alphahex.evaluator import NetworkEvaluator  # noqa: E402
-from agents.alphahex.files import (  # noqa: E402
+from agents.learning import run_directory, training  # noqa: E402
+from agents.learning.configuration import as_dict  # noqa: E402
+from agents.learning.configuration import make as configured  # noqa: E402
+from agents.learning.duel import duel, elo  # noqa: E402
+from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
+from agents.learning.files import (  # noqa: E402
     load_checkpoint,
     load_network,
     save_checkpoint,
     save_network,
 )
-from agents.alphahex.learner import Learner  # noqa: E402
-from agents.alphahex.networks import new_network  # noqa: E402
-from agents.alphahex.replay import Batch, load_games  # noqa: E402
-from agents.alphahex.self_play import SelfPlay, rule_of  # noqa: E402
-from agents.alphahex.topp import new_topp, ratings  # noqa: E402
-from agents.alphahex.training import Run, StoppedError  # noqa: E402
+from agents.learning.learner import Learner  # noqa: E402
+from agents.learning.networks import new_network  # noqa: E402
+from agents.learning.replay import Batch, load_games  # noqa: E402
+from agents.learning.self_play import SelfPlay, rule_of  # noqa: E402
+from agents.learning.topp import new_topp, ratings  # noqa: E402
+from agents.learning.training import Run, StoppedError  # noqa: E402
 
 GAME = tictactoe_v0.raw_env().game
 
@@ -317,7 +317,7 @@ def test_the_processes_of_a_killed_run_end_with_it(tmp_path, unbroken):
 def rays(monkeypatch):
     """A Ray of two processors, and the engines that use it."""
     ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     known = []
 
@@ -366,7 +366,7 @@ def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, 
 def test_ray_plays_the_same_games_though_an_actor_dies_in_its_task(
     tmp_path, unbroken, rays, monkeypatch
 ):
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     marker = tmp_path / "died"
 
@@ -385,7 +385,7 @@ def test_ray_plays_the_same_games_though_an_actor_dies_in_its_task(
 
 @WITH_RAY
 def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     worker = engines.RayWorker
     for settings, message in (
@@ -414,7 +414,7 @@ def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
 
 @WITH_RAY
 def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, rays, monkeypatch):
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     learner = os.getpid()
 
@@ -447,7 +447,7 @@ def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, rays, monkeypatch):
     ],
 )
 def test_actors_for_which_ray_has_no_room_are_refused(workers, gpus, there, message):
-    from agents.alphahex.engines import check_claims
+    from agents.learning.engines import check_claims
 
     configuration = configured(tiny(workers=workers, self_play={"gpus": gpus}))
     if message is None:
@@ -459,7 +459,7 @@ def test_actors_for_which_ray_has_no_room_are_refused(workers, gpus, there, mess
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")
 def test_what_a_process_cannot_do_is_said():
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     engine = engines.ProcessEngine(configured(tiny(self_play={"device": "cuda"})))
     engine.submit(["task"])
@@ -469,7 +469,7 @@ def test_what_a_process_cannot_do_is_said():
 
 
 def test_tasks_that_always_kill_their_process_are_given_up(monkeypatch):
-    from agents.alphahex import engines
+    from agents.learning import engines
 
     monkeypatch.setattr(engines, "_play", os._exit)
     engine = engines.ProcessEngine(configured(tiny()))
@@ -877,7 +877,7 @@ def test_a_run_does_not_start_from_another_network(tmp_path):
     ]:
         path = tmp_path / name
         arguments = {"board_size": 3, "connect": 3} if game == "gomoku" else {}
-        from agents.alphahex.files import game_of
+        from agents.learning.files import game_of
 
         save_network(path, new_network(game_of(game, arguments), made), made, (game, arguments), {})
         with pytest.raises(ValueError, match=f"cannot start from .*{name}: expected "):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from environments import make, random_action
 
-from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS, solver
-from agents.naming import make_agent
-from agents.policy import PolicyAgent
-from agents.root import is_decided
-from agents.saved import VERSION
+from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
+from agents.mcts.root import is_decided
+from agents.mcts.saved import VERSION
+from agents.policies.policy import PolicyAgent
+from agents.registry import make_agent
 from agents.search.mcts import proof_by_children
 from agents.search.tree import (
     ROOT,
@@ -27,6 +27,7 @@ from agents.search.tree import (
     new_tree,
     node_arrays,
 )
+from agents.solvers import solver
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base
 

@@ -11,11 +11,12 @@ import pytest
 from environments import legal_actions as legal_in
 from environments import make, random_action
 
-from agents.naming import agent_classes, make_agent
-from agents.playouts import make_playout
+from agents.knowledge.hex.bridges import SaveBridge
+from agents.knowledge.hex.distance import DistanceScore, DistanceUCB
+from agents.mcts.playouts import make_playout
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.registry import agent_classes, make_agent
 from agents.search.adaptation import PolicyAdaptation
-from agents.search.bridges import SaveBridge
-from agents.search.distance import DistanceScore, DistanceUCB
 from agents.search.history import ProgressiveHistory
 from agents.search.mast import NST, Mast
 from agents.search.mcts import Variant, search, with_memory
@@ -28,7 +29,6 @@ from agents.search.reward import Discounted, RelativeBonus, WinLoss
 from agents.search.selection import UCB1, Evenly, UCB1Tuned
 from agents.search.simulation import new_simulation
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tree, node_arrays
-from agents.tree_search import TreeSearchAgent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, hex, notation, tictactoe
 

@@ -12,12 +12,12 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import render_svg
-from hexenv.single import SingleEnv
-from hexenv.vector import BoardVectorEnv
 
 RESETTING = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 

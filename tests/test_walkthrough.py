@@ -19,12 +19,12 @@ from PIL import Image
 
 from agents.arena import play_match
 from agents.cli import main
-from agents.naming import make_agent, make_environment
 from agents.records import load_record
+from agents.registry import make_agent, make_environment
 from agents.search.foreign import planner_view
-from hexenv.single import SingleEnv
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing import check_game, perft
-from hexenv.vector import BoardVectorEnv
 
 with warnings.catch_warnings():  # it imports one of its own games in a way that it deprecates
     warnings.simplefilter("ignore", DeprecationWarning)

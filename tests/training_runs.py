@@ -28,14 +28,14 @@ SPEEDS = ("seconds", "seconds_waited", "games_per_second", "simulations_per_seco
 
 def tiny(**changes):
     """Settings for a run; sections are changed key by key."""
-    from agents.alphahex.configuration import merged
+    from agents.learning.configuration import merged
 
     return merged(TINY, changes)
 
 
 def train(directory, settings):
     """Train, or go on, to the end."""
-    from agents.alphahex.training import Run
+    from agents.learning.training import Run
 
     run = Run(directory, settings)
     run.run()
@@ -51,7 +51,7 @@ def log_of(directory):
 
 def end_of(directory):
     """All that a run has come to: its last checkpoint, its networks and its log."""
-    from agents.alphahex.files import load_checkpoint, load_network
+    from agents.learning.files import load_checkpoint, load_network
 
     directory = Path(directory)
     contents = load_checkpoint(max((directory / "checkpoints").glob("*.pt")))
@@ -91,7 +91,7 @@ def differences(first, second, where="run"):
 def begin(function, *arguments):
     """Call a function of this module in a process of its own, from which it can be killed."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["agents.alphahex.training"])
+    context.set_forkserver_preload(["agents.learning.training"])
     process = context.Process(target=function, args=arguments)
     process.start()
     return process
@@ -146,7 +146,7 @@ def train_and_die(directory, settings, place, count):
     """Train, and be killed when a place in the code is reached for the so manieth time."""
     import torch
 
-    from agents.alphahex import learner, self_play
+    from agents.learning import learner, self_play
 
     left = [count]
 

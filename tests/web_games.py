@@ -59,7 +59,7 @@ def serving(extra=(), port=0, **options):
     """A server on a thread of its own: its port, and its games."""
     import uvicorn
 
-    from agents.web.command import listen
+    from agents.cli.serve import listen
     from agents.web.games import Games
     from agents.web.server import config, make_app
 

@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
 
-from agents.agent import ForfeitError
-from agents.background import in_background
+from agents.core.agent import ForfeitError
+from agents.core.background import in_background
 from agents.play.session import Hint, Session
 from agents.play.words import help_text, understand
 

@@ -2,7 +2,7 @@
 
 import click
 
-from agents.agent import ForfeitError
+from agents.core.agent import ForfeitError
 from agents.play.session import Session
 from agents.play.words import help_text, understand
 from hexenv.render.ansi import render_text

@@ -4,9 +4,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from agents.agent import Agent, ForfeitError
 from agents.arena import is_legal
-from agents.cells import cell_of, is_by_column, question_of
+from agents.core.agent import Agent, ForfeitError
+from agents.protocols.cells import cell_of, is_by_column, question_of
 from agents.records import GameRecord, Recorder
 from agents.search.environment import is_over, legal_actions
 from hexenv.games import notation

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from agents.match import GameResult
+from agents.arena.match import GameResult
 from agents.records.files import save_record
 from agents.records.record import GameRecord
 from agents.records.recorder import Recorder

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from agents.files import write_text
-from agents.reading import as_object, error_in, parse_json, read_text, shortened
+from agents.core.files import write_text
+from agents.core.reading import as_object, error_in, parse_json, read_text, shortened
 from agents.records.record import GameRecord, Search
 
 FORMAT: Final = "hexenv-game"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from agents.files import adding, write_text
-from agents.reading import error_in, read_text
+from agents.core.files import adding, write_text
+from agents.core.reading import error_in, read_text
 from agents.records.columns import read_columns, write_columns
 from agents.records.directory import RecordDirectory, record_files
 from agents.records.files import as_text, load_record

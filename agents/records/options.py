@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agents.naming import environment_makers, parameters
+from agents.registry import environment_makers, parameters
 
 
 def options_text(game: str, values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agents.naming import make_environment
+from agents.registry import make_environment
 from agents.search.environment import is_over
 from agents.search.foreign import ForeignGame, ForeignState
 from hexenv.games import base, notation
@@ -17,7 +17,7 @@ MOST_PLIES: Final = 100_000
 
 @dataclass(frozen=True)
 class Search:
-    """What an agent found before it played: its `agents.agent.Statistics`, as it is kept.
+    """What an agent found before it played: its `agents.core.agent.Statistics`, as it is kept.
 
     Numbers are rounded to six significant digits, and actions without a visit are left out.
 
@@ -51,7 +51,7 @@ class GameRecord:
     are its environment's alone: nothing here imports it, and only `replay` can check its actions.
 
     Attributes:
-        game: A game of `hexenv`, or ``module:function``, as `agents.naming.make_environment` reads.
+        game: A game of `hexenv`, or ``module:function``, as `agents.registry.make_environment` reads.
         options: ``key=value`` texts for the game.
         actions: All actions, in order.
         moves: The same as people write them; None for a game that is not of `hexenv`.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Statistics
-from agents.match import GameResult
+from agents.arena.match import GameResult
+from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
 from hexenv.games import base
 
@@ -63,7 +63,7 @@ class Recorder:
 
     Examples:
         >>> from agents import RandomAgent
-        >>> from agents.match import play_match
+        >>> from agents.arena.match import play_match
         >>> from hexenv import tictactoe_v0
         >>> agents = [RandomAgent(), RandomAgent()]
         >>> recorder = Recorder("tictactoe", (), ("left", "right"), agents)
@@ -90,7 +90,7 @@ class Recorder:
         self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
 
     def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
-        """Note a move: the `on_move` of `agents.match.play_game` and `play_match`.
+        """Note a move: the `on_move` of `agents.arena.match.play_game` and `play_match`.
 
         Args:
             env: The environment after the move.

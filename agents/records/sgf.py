@@ -9,7 +9,7 @@ The dialects differ in the swap, and the colour of the next move tells them apar
 
 * HexGui, Benzene (MoHex) and its twogtp: the stone stays and the players exchange colours, so W
   moves again. This is written, as ``W[swap-pieces]``, and read as the same game mirrored from there
-  on (`agents.exchange`). PB is who began, and so is the B of RE, as twogtp has it; where the board
+  on (`agents.protocols.exchange`). PB is who began, and so is the B of RE, as twogtp has it; where the board
   or a resignation says who won, that counts. A resignation of the loser after the last move, with
   which twogtp ends a game, changes nothing.
 * red-bean's swap-pieces, and our own files of before: the stone goes to its mirror cell and is
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import hexenv
-from agents.exchange import SWAP, View
+from agents.protocols.exchange import SWAP, View
 from agents.records.options import options_text
 from agents.records.record import GameRecord, Search, rules_of
 from agents.records.sgf_syntax import Node, error_at, game_text, main_lines

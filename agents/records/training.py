@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.alphahex.configuration import make
-from agents.alphahex.replay import Games, load_games
-from agents.reading import read_object
+from agents.core.reading import read_object
+from agents.learning.configuration import make
+from agents.learning.replay import Games, load_games
 from agents.records.options import options_text
 from agents.records.record import GameRecord, Search, rules_of
 from agents.records.recorder import rounded

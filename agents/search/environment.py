@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from agents.search.chance import seeded, shared_generators
 
 TRANSPARENT: Final = {
-    "hexenv.aec.BoardEnv",
-    "hexenv.standard_wrapper.StandardWrapper",
+    "hexenv.envs.aec.BoardEnv",
+    "hexenv.envs.standard_wrapper.StandardWrapper",
     "pettingzoo.utils.wrappers.assert_out_of_bounds.AssertOutOfBoundsWrapper",
     "pettingzoo.utils.wrappers.capture_stdout.CaptureStdoutWrapper",
     "pettingzoo.utils.wrappers.order_enforcing.OrderEnforcingWrapper",
@@ -38,7 +38,7 @@ def layers_of(env: Any) -> list[Any]:
 def is_transparent(env: Any) -> bool:
     """Whether it is one of ours, under no wrapper that can change moves or rewards."""
     names = [class_name(layer) for layer in layers_of(env)]
-    return names[-1] == "hexenv.aec.BoardEnv" and TRANSPARENT.issuperset(names)
+    return names[-1] == "hexenv.envs.aec.BoardEnv" and TRANSPARENT.issuperset(names)
 
 
 def class_name(layer: Any) -> str:

@@ -1,6 +1,6 @@
 """A nest of levels, each with a playout policy that it adapts to the lines of the level below.
 
-See `agents.nrpa` for the ideas and their sources.
+See `agents.mcts.nrpa` for the ideas and their sources.
 """
 
 import math

@@ -69,7 +69,7 @@ CLASSIC: Final = {
 }
 """PettingZoo's classic environments, of all its versions, by name without a version."""
 
-OWN: Final = "hexenv.aec.BoardEnv"
+OWN: Final = "hexenv.envs.aec.BoardEnv"
 """The class whose every instance declares what `hexenv.games.contract` demands of its game."""
 
 

@@ -1,6 +1,6 @@
 """Rollouts by a policy: games played to the end, many at once, in place of a value.
 
-A network that chooses the moves of rollouts needs no value head; see `agents.anet`.
+A network that chooses the moves of rollouts needs no value head; see `agents.mcts.anet`.
 """
 
 from typing import Any

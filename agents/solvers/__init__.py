@@ -1,1 +1,1 @@
-"""Exact solvers, one for each kind of game; `agents.solver` chooses among them."""
+"""Exact solvers, one for each kind of game; `agents.solvers.solver` chooses among them."""

@@ -21,10 +21,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.files import replacing
-from agents.reading import load_arrays
-from agents.solvers.connect4 import Connect4Solver
-from agents.solvers.connect4.grid import Grid, mirrored, new_grid, position_key
+from agents.core.files import replacing
+from agents.core.reading import load_arrays
+from agents.knowledge.connect4.grid import Grid, mirrored, new_grid, position_key
+from agents.knowledge.connect4.solver import Connect4Solver
 from agents.solvers.questions import Clock, position_score
 from hexenv.games import base, connect4
 

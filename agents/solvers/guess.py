@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agents.agent import Statistics
+from agents.core.agent import Statistics
 
 
 def guess(

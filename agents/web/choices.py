@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from agents.agent import Agent
-from agents.naming import (
+from agents.core.agent import Agent
+from agents.registry import (
     agent_classes,
     environment_makers,
     make_agent,
@@ -18,7 +18,7 @@ from agents.naming import (
     parameters,
 )
 from hexenv.games.gomoku import FORBIDDEN, RULES
-from hexenv.games.openings import OPENINGS
+from hexenv.games.gomoku.openings import OPENINGS
 
 NETWORKS: Final = ("tictactoe", "connect4", "hex5", "hex7")
 """The networks that are shipped."""

@@ -11,9 +11,9 @@ from functools import partial
 from threading import Event
 from typing import Any, Final, Literal, cast
 
-from agents.agent import Agent, ForfeitError, Statistics
-from agents.cells import cell_of, question_of
-from agents.match import is_legal, prepare
+from agents.arena.match import is_legal, prepare
+from agents.core.agent import Agent, ForfeitError, Statistics
+from agents.protocols.cells import cell_of, question_of
 from agents.records import GameRecord, Search
 from agents.records.record import fits
 from agents.records.recorder import search_of
@@ -23,7 +23,7 @@ from agents.web.page import board_data, title_of
 from agents.web.protocol import MessageError
 from agents.web.view import Values, choices_view, frame_view, move_view, result_text, search_view
 from hexenv.games import base, notation
-from hexenv.games.openings import is_opening
+from hexenv.games.gomoku.openings import is_opening
 
 LOOK_SECONDS: Final = 0.12
 """How often a search is looked at."""

@@ -7,8 +7,8 @@ from asyncio import wrap_future
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from agents.background import in_background
-from agents.match import close
+from agents.arena.match import close
+from agents.core.background import in_background
 from agents.records import Search
 from agents.web.choices import Setup, start
 from agents.web.game import Messages, ServedGame, Task

@@ -12,7 +12,7 @@ import re
 from importlib.resources import files
 from typing import Any, Final
 
-from agents.films import positions_of
+from agents.pictures.films import positions_of
 from agents.records import GameRecord
 from agents.web.view import Values, frame_view, move_view, result_text, search_view
 from hexenv.games.base import Game
@@ -33,7 +33,7 @@ def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> 
 
     Args:
         record: The game.
-        env: Where a game that is not of `hexenv` is played again; see `agents.films.film_of`.
+        env: Where a game that is not of `hexenv` is played again; see `agents.pictures.films.film_of`.
         theme: The colours at first, one of `PAGE_THEMES`; ``auto``: light or dark as the reader's
             system is.
 

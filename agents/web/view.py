@@ -6,7 +6,7 @@ the player to move found in a search. A page has a list of them, from the start 
 
 from typing import Any, Final
 
-from agents.cells import cell_of, is_by_column
+from agents.protocols.cells import cell_of, is_by_column
 from agents.records import Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State

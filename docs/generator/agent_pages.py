@@ -7,9 +7,9 @@ from typing import Any
 from benchmark_pages import strength
 from tables import described, parameter_table, sections, table, text_of
 
-from agents.naming import agent_classes, parameters
-from agents.options import DEFAULT_SIMULATIONS
-from agents.tree_search import TreeSearchAgent
+from agents.core.options import DEFAULT_SIMULATIONS
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.registry import agent_classes, parameters
 
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
 """A source, as docstrings write it: (Kocsis and Szepesvari 2006)."""

@@ -2,7 +2,7 @@
 
 from pictures import as_text, end_of, searched
 
-from agents.naming import environment_makers
+from agents.registry import environment_makers
 from hexenv.render.look import THEMES
 
 

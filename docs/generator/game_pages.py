@@ -11,8 +11,8 @@ import pettingzoo
 from pictures import gif, numbered_board, recorded
 from tables import described, parameter_table, table, text_of
 
-from agents.naming import environment_makers, make_environment, parameters
-from hexenv.aec import BoardEnv, ViewOptions
+from agents.registry import environment_makers, make_environment, parameters
+from hexenv.envs.aec import BoardEnv, ViewOptions
 
 
 def game_pages() -> dict[str, str | bytes]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.films import Film, OverlayName, film_of, write_gif
-from agents.naming import make_environment
+from agents.pictures.films import Film, OverlayName, film_of, write_gif
 from agents.records import GameRecord, load_record
+from agents.registry import make_environment
 from hexenv.games import base
 from hexenv.render.look import Look, Theme
 from hexenv.render.overlay import Overlay, on_cells

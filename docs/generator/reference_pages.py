@@ -1,24 +1,24 @@
 """The reference: which modules are for users, each documented by its docstrings."""
 
 import agents
-from agents.naming import agent_classes, environment_makers
+from agents.registry import agent_classes, environment_makers
 
 MODULES = {
     "Environments": [
-        "hexenv", "hexenv.aec", "hexenv.standard_wrapper", "hexenv.single", "hexenv.vector",
-        "hexenv.wrappers", "hexenv.learner", "hexenv.boards", "hexenv.adapters.sb3",
+        "hexenv", "hexenv.envs.aec", "hexenv.envs.standard_wrapper", "hexenv.learners.single", "hexenv.learners.vector",
+        "hexenv.wrappers", "hexenv.learners.learner", "hexenv.learners.boards", "hexenv.adapters.sb3",
         "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
     ],
     "Rules": [
         "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
         "hexenv.testing",
     ],
-    "Agents": ["agents", "agents.playouts", "agents.naming"],
+    "Agents": ["agents", "agents.mcts.playouts", "agents.registry"],
     "Matches, solvers, plots": [
-        "agents.arena", "agents.solver", "agents.threats", "agents.plots",
+        "agents.arena", "agents.solvers.solver", "agents.knowledge.gomoku.threats", "agents.pictures.plots",
     ],
     "Records and films": [
-        "agents.records", "agents.films", "hexenv.render.look", "hexenv.render.overlay",
+        "agents.records", "agents.pictures.films", "hexenv.render.look", "hexenv.render.overlay",
         "hexenv.render.rgb", "hexenv.render.svg", "hexenv.render.ansi",
     ],
     "Parts of a search": [
@@ -26,12 +26,12 @@ MODULES = {
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
         "agents.search.proofs", "agents.search.rave", "agents.search.history",
         "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
-        "agents.search.bridges", "agents.search.nested", "agents.search.puct",
+        "agents.knowledge.hex.bridges", "agents.search.nested", "agents.search.puct",
         "agents.search.gumbel",
     ],
     "Learning": [
-        "agents.policy", "agents.models", "agents.alphahex.configuration",
-        "agents.alphahex.replay", "agents.alphahex.training", "agents.alphahex.networks",
+        "agents.policies.policy", "agents.policies.models", "agents.learning.configuration",
+        "agents.learning.replay", "agents.learning.training", "agents.learning.networks",
     ],
 }  # fmt: skip
 """The pages of the reference and what is on them; games and agents come by themselves."""

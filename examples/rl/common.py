@@ -5,7 +5,7 @@ from typing import Any
 
 from agents import PolicyAgent
 from agents.arena import play_match, summarise
-from agents.naming import make_agent, make_environment
+from agents.registry import make_agent, make_environment
 
 
 def parser(description: str, steps: int) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from torch import nn
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 
 from agents import PolicyAgent
-from agents.naming import make_environment
+from agents.registry import make_environment
 from hexenv.adapters.torchrl import GROUP, wrap
 
 options = parser(__doc__, steps=40_000)

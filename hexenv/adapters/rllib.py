@@ -72,7 +72,7 @@ def make_env(id: str, **options: Any) -> RLlibObservation:
 
     Args:
         id: Of the environment, such as ``"hexenv/Hex-v0"``.
-        **options: See `hexenv.single.SingleEnv`.
+        **options: See `hexenv.learners.single.SingleEnv`.
     """
     return RLlibObservation(gymnasium.make(id, **options))
 

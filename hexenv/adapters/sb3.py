@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
-from hexenv.aec import Observation
-from hexenv.vector import BoardVectorEnv
+from hexenv.envs.aec import Observation
+from hexenv.learners.vector import BoardVectorEnv
 
 
 class BoardVecEnv(VecEnv):

@@ -22,7 +22,7 @@ from typing import Any
 
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 
-from hexenv.aec import AGENTS
+from hexenv.envs.aec import AGENTS
 
 GROUP = "players"
 """The group that both players are in."""

@@ -44,7 +44,7 @@ class Display:
             self._frames.append(self.picture(state, "rgb_array"))
 
     def render(self, state: State, mode: str | None) -> Any:
-        """A picture, the frames that were kept, or None; see `hexenv.aec.BoardEnv.render`."""
+        """A picture, the frames that were kept, or None; see `hexenv.envs.aec.BoardEnv.render`."""
         match mode:
             case None:
                 gymnasium.logger.warn("render was called without a render_mode: nothing is shown")

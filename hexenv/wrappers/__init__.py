@@ -8,8 +8,8 @@ Examples:
     >>> observation["observation"].shape
     (84,)
 
-Each is there for a `hexenv.single.SingleEnv` (`gymnasium.make`) and, with ``Vector`` before its
-name, for a `hexenv.vector.BoardVectorEnv` (`gymnasium.make_vec`), board by board the same. Masks
+Each is there for a `hexenv.learners.single.SingleEnv` (`gymnasium.make`) and, with ``Vector`` before its
+name, for a `hexenv.learners.vector.BoardVectorEnv` (`gymnasium.make_vec`), board by board the same. Masks
 are kept in line wherever they are: in observations, infos and `action_masks`. What is reached by
 ``unwrapped``, such as `set_opponent`, `state` and pictures, is the game below, unchanged.
 """

@@ -10,12 +10,12 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.aec import BoardEnv, Observation, planes_of
-from hexenv.board_kernels import Which
-from hexenv.learner import action_array
-from hexenv.opponents import entry
-from hexenv.single import SingleEnv
-from hexenv.vector import BoardVectorEnv
+from hexenv.envs.aec import BoardEnv, Observation, planes_of
+from hexenv.learners.board_kernels import Which
+from hexenv.learners.learner import action_array
+from hexenv.learners.opponents import entry
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.wrappers.views import (
     CanonicalView,
     FlattenView,

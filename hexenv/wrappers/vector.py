@@ -10,11 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.aec import Observation, planes_of
-from hexenv.board_kernels import Which
-from hexenv.learner import action_array
-from hexenv.opponents import entry
-from hexenv.vector import BoardVectorEnv, Infos, seeds_of_boards
+from hexenv.envs.aec import Observation, planes_of
+from hexenv.learners.board_kernels import Which
+from hexenv.learners.learner import action_array
+from hexenv.learners.opponents import entry
+from hexenv.learners.vector import BoardVectorEnv, Infos, seeds_of_boards
 from hexenv.wrappers.single import board_env, planes_space, show, shown_space
 from hexenv.wrappers.views import (
     CanonicalView,

@@ -12,9 +12,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.aec import BoardEnv
-from hexenv.board_kernels import Which
+from hexenv.envs.aec import BoardEnv
 from hexenv.games.base import Game, legal_actions, new_state, whole_number
+from hexenv.learners.board_kernels import Which
 
 Order = NDArray[np.int64]
 """``[number, place]``: from which place an entry comes, for each of several ways."""

@@ -30,21 +30,21 @@ import numpy as np
 import torch
 
 from agents import UCT
-from agents.accuracy import load_positions
-from agents.alphahex.configuration import NetworkOptions, as_dict, make
-from agents.alphahex.files import load_checkpoint, load_network, save_checkpoint, save_network
-from agents.alphahex.networks import new_network
-from agents.alphahex.replay import Games, save_games
-from agents.alphahex.replay import load_games as load_training_games
 from agents.arena import Tournament, run_tournament
-from agents.gomoku.scores import load_worth
-from agents.reading import read_object, read_objects
+from agents.arena.accuracy import load_positions
+from agents.arena.results import ResultsFile, read_results
+from agents.arena.schedule import Schedule
+from agents.core.reading import read_object, read_objects
+from agents.knowledge.gomoku.scores import load_worth
+from agents.learning.configuration import NetworkOptions, as_dict, make
+from agents.learning.files import load_checkpoint, load_network, save_checkpoint, save_network
+from agents.learning.networks import new_network
+from agents.learning.replay import Games, save_games
+from agents.learning.replay import load_games as load_training_games
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
 from agents.solvers.book import load_book, new_book, save_book
-from agents.tournament.results import ResultsFile, read_results
-from agents.tournament.schedule import Schedule
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
 

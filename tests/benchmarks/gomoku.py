@@ -19,12 +19,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from agents.gomoku import board
-from agents.gomoku.board import PatternGame
-from agents.gomoku.candidates import nearby_columns
-from agents.gomoku.fours import new_four_search
-from agents.gomoku.threats import new_threat_search
-from agents.threats import compiled_fours, compiled_threats
+from agents.knowledge.gomoku import board
+from agents.knowledge.gomoku.board import PatternGame
+from agents.knowledge.gomoku.candidates import nearby_columns
+from agents.knowledge.gomoku.fours import new_four_search
+from agents.knowledge.gomoku.threat_search import new_threat_search
+from agents.knowledge.gomoku.threats import compiled_fours, compiled_threats
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku
 

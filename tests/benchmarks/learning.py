@@ -18,8 +18,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
-from agents.naming import make_environment
-from agents.root import wilson_interval
+from agents.mcts.root import wilson_interval
+from agents.registry import make_environment
 from hexenv.adapters.sb3 import BoardVecEnv
 
 parser = argparse.ArgumentParser(description=__doc__)

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from agents.arena import Standings, Tournament
-from agents.intervals import score_interval
-from agents.tournament.report import interval_text
-from agents.tournament.results import read_results
-from agents.tournament.standings import standings
+from agents.arena.intervals import score_interval
+from agents.arena.report import interval_text
+from agents.arena.results import read_results
+from agents.arena.standings import standings
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

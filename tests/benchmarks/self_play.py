@@ -44,9 +44,9 @@ def ours(games: int, simulations: int, plies: int, cache: int, net: str) -> dict
     import numpy as np
     import torch
 
-    from agents.alphahex.configuration import make
-    from agents.alphahex.files import find_network, load_network
-    from agents.alphahex.self_play import SelfPlay, Task, Unfinished
+    from agents.learning.configuration import make
+    from agents.learning.files import find_network, load_network
+    from agents.learning.self_play import SelfPlay, Task, Unfinished
     from agents.search.evaluated import EvaluatedSearch
 
     torch.set_num_threads(1)

@@ -1,0 +1,286 @@
+"""A match: games between two agents, and what they add up to."""
+
+import operator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from agents.arena.intervals import score_interval
+from agents.core.agent import Agent, ForfeitError, check_in_play
+from agents.search.environment import action_mask, is_over
+from agents.search.foreign import ForeignGame, ForeignState
+
+OnMove = Callable[[Any, int, int], None]
+"""Called after each move with the environment, the number of the agent, and its action."""
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """One game between agents 0 and 1.
+
+    Attributes:
+        first: The agent that moved first.
+        outcome: For agent 0: 1 won, 0 drawn, -1 lost.
+        actions: All legal actions played.
+        illegal: The agent that lost by an illegal action, or None.
+        seconds: Time each agent spent choosing.
+        moves: Moves each agent made.
+        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
+        clock: Time that each of the actions took to choose.
+        assumed: What each agent's searches took as given although it is not so; see
+            `agents.core.agent.Statistics`.
+    """
+
+    first: int
+    outcome: int
+    actions: tuple[int, ...]
+    illegal: int | None
+    seconds: tuple[float, float]
+    moves: tuple[int, int]
+    forfeit: str | None = None
+    clock: tuple[float, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """The agent that lost by a forfeit, or None."""
+        return None if self.forfeit is None else int(self.outcome > 0)
+
+
+def play_game(
+    env: Any, agents: Sequence[Agent], first: int = 0, on_move: OnMove | None = None
+) -> GameResult:
+    """Play a game that has been reset to its end.
+
+    An agent that chooses an illegal action, or raises `ForfeitError`, loses at once.
+
+    Args:
+        env: A two-agent AEC environment after `reset`.
+        agents: The two agents.
+        first: Which of them plays the environment's first agent.
+        on_move: Called after each move.
+    """
+    game = ForeignGame(env)
+    played = ForeignState(env)
+    seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
+    assumed: list[str | None] = [None, None]
+    arguments = actions, seconds, moves, clock, assumed
+    while not is_over(env):
+        number = game.to_play(played) ^ first
+        started = time.perf_counter()
+        action, forfeit = _ask(agents[number], env)
+        taken = time.perf_counter() - started
+        seconds[number] += taken
+        moves[number] += 1
+        assumed[number] = assumed[number] or _assumed_by(agents[number])
+        if forfeit is not None or not is_legal(env, action):
+            illegal = number if forfeit is None else None
+            outcome = 1 if number else -1
+            return _result(first, outcome, *arguments, illegal, forfeit)
+        action = operator.index(action)  # a callable's may be NumPy's, or True
+        actions.append(action)
+        clock.append(taken)
+        game.step(played, action)
+        if on_move is not None:
+            on_move(env, number, action)
+    return _result(first, game.outcome(played, first), *arguments)
+
+
+def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
+    """What an agent chooses; or nothing, and why it forfeits."""
+    try:
+        return agent.act(env), None
+    except ForfeitError as error:
+        return None, error.reason
+
+
+def _assumed_by(agent: Agent) -> str | None:
+    """What an agent's last search took as given although it is not so."""
+    return getattr(getattr(agent, "statistics", None), "assumed", None)
+
+
+def check_playable(env: Any) -> None:
+    """Refuse an environment in which no two agents can play against each other.
+
+    Args:
+        env: After `reset`.
+
+    Raises:
+        ValueError: If it is none for two agents in turn, with a mask of legal actions.
+    """
+    ForeignGame(env)
+    check_in_play(env)
+
+
+def prepare(env: Any, agents: Sequence[Agent]) -> None:
+    """Let agents compile what they need, so that it is not counted as anybody's time.
+
+    Args:
+        env: An environment after `reset`.
+        agents: Those without a method `prepare` are left alone.
+    """
+    for agent in agents:
+        if hasattr(agent, "prepare"):
+            cast("Any", agent).prepare(env)
+
+
+def close(agents: Iterable[Agent]) -> None:
+    """Let agents end what they have started, such as an engine's process.
+
+    Args:
+        agents: Those without a method `close` are left alone.
+    """
+    for agent in agents:
+        if hasattr(agent, "close"):
+            cast("Any", agent).close()
+
+
+def is_legal(env: Any, action: Any) -> bool:
+    """Whether what an agent chose is an integer and allowed by the mask."""
+    mask = action_mask(env)
+    try:
+        number = operator.index(action)
+    except TypeError:
+        return False
+    return 0 <= number < len(mask) and bool(mask[number])
+
+
+def _result(
+    first: int,
+    outcome: int,
+    actions: list[int],
+    seconds: list[float],
+    moves: list[int],
+    clock: list[float],
+    assumed: list[str | None],
+    illegal: int | None = None,
+    forfeit: str | None = None,
+) -> GameResult:
+    return GameResult(
+        first,
+        outcome,
+        tuple(actions),
+        illegal,
+        (seconds[0], seconds[1]),
+        (moves[0], moves[1]),
+        forfeit,
+        tuple(clock),
+        (assumed[0], assumed[1]),
+    )
+
+
+def play_match(
+    env: Any,
+    agents: Sequence[Agent],
+    games: int,
+    seed: int = 0,
+    on_move: OnMove | None = None,
+) -> Iterator[GameResult]:
+    """Play games with the sides alternating, and hand over each result as it comes.
+
+    Every game starts the agents' random streams anew, from the seed, the game's number and the
+    agent's number, so that a game can be repeated alone.
+
+    Args:
+        env: A two-agent AEC environment.
+        agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
+        games: How many.
+        seed: Of all chance.
+        on_move: Called after each move.
+    """
+    env.reset(seed=seed)
+    prepare(env, agents)
+    for game in range(games):
+        for number, agent in enumerate(agents):
+            agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))
+        env.reset(seed=seed + game)
+        yield play_game(env, agents, game % 2, on_move)
+
+
+@dataclass(frozen=True)
+class MatchSummary:
+    """What the games of a match add up to, from agent 0's view.
+
+    Attributes:
+        games: Games played.
+        wins: Of agent 0, as `draws` and `losses`.
+        draws: Games drawn.
+        losses: Games lost.
+        score: (wins + draws / 2) / games; 0 without a game.
+        interval: 95 % interval of the score by `agents.arena.intervals.score_interval`, over pairs of
+            games in which both agents move first once.
+        wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
+        games_moving_first: How many games that were.
+        illegal_moves: Games lost by an illegal action, by agent.
+        seconds_per_move: Mean time for a move, by agent.
+        plies: Mean length of a game.
+        forfeits: Games lost by a forfeit, by agent.
+        reasons: Why, a line for each of these games.
+        assumed: What searches took as given although it is not so, by agent.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    interval: tuple[float, float]
+    wins_moving_first: tuple[int, int]
+    games_moving_first: tuple[int, int]
+    illegal_moves: tuple[int, int]
+    seconds_per_move: tuple[float, float]
+    plies: float
+    forfeits: tuple[int, int] = (0, 0)
+    reasons: tuple[str, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
+
+    def as_json(self) -> dict[str, Any]:
+        """As a dictionary of what JSON knows."""
+        return asdict(self)
+
+
+def summarise(results: Sequence[GameResult]) -> MatchSummary:
+    """Add up the games of a match."""
+    outcomes = [result.outcome for result in results]
+    count = len(results)
+    wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
+    score = (wins + draws / 2) / count if count else 0.0
+    points = np.array([(1 + outcome) / 2 for outcome in outcomes])
+    starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
+
+    def of_both(value: Callable[[int], Any]) -> tuple[Any, Any]:
+        return value(0), value(1)
+
+    def seconds_per_move(number: int) -> float:
+        moves = sum(result.moves[number] for result in results)
+        return sum(result.seconds[number] for result in results) / max(moves, 1)
+
+    def wins_moving_first(number: int) -> int:
+        won = 1 if number == 0 else -1
+        return sum(result.first == number and result.outcome == won for result in results)
+
+    return MatchSummary(
+        games=count,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        score=score,
+        interval=score_interval(
+            np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
+        ),
+        wins_moving_first=of_both(wins_moving_first),
+        games_moving_first=of_both(lambda n: sum(result.first == n for result in results)),
+        illegal_moves=of_both(lambda n: sum(result.illegal == n for result in results)),
+        seconds_per_move=of_both(seconds_per_move),
+        plies=sum(len(result.actions) for result in results) / max(count, 1),
+        forfeits=of_both(lambda n: sum(result.forfeited_by == n for result in results)),
+        reasons=tuple(
+            f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"
+            for number, result in enumerate(results, 1)
+            if result.forfeited_by is not None
+        ),
+        assumed=of_both(lambda n: next((r.assumed[n] for r in results if r.assumed[n]), None)),
+    )

@@ -1,0 +1,203 @@
+"""The games of a tournament in their order, each settled by its number, and their openings."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from agents.arena.match import check_playable
+from agents.arena.specification import Tournament
+from agents.registry import make_environment
+from agents.search.environment import UnfitEnvironmentError
+from agents.search.foreign import View, new_state_of, planner_view
+
+OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
+"""What the random streams of a tournament are for: the second number of their seeds."""
+
+DRAWS_FOR_A_NEW_ONE: Final = 50
+"""Openings drawn in search of one that was not there yet, before the known ones are used again."""
+DRAWS_FOR_ANY: Final = 1000
+"""Openings drawn in search of any that may be used."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game to be played.
+
+    Attributes:
+        number: From 0, by pair, then by pairing, then by who moves first.
+        pairing: Which of the tournament's pairings it belongs to.
+        pair: Which of the pairing's pairs.
+        agents: The two agents' numbers.
+        first: Which of the two, 0 or 1, plays the environment's first agent.
+        opening: The actions it starts with.
+    """
+
+    number: int
+    pairing: int
+    pair: int
+    agents: tuple[int, int]
+    first: int
+    opening: tuple[int, ...]
+
+
+def stream_seed(seed: int, *numbers: int) -> int:
+    """A seed for one use, far from those of all other uses."""
+    return int(np.random.SeedSequence([seed, *numbers]).generate_state(1)[0])
+
+
+def new_environment(tournament: Tournament) -> Any:
+    """The environment of a tournament.
+
+    Raises:
+        ValueError: If there is no such game, or it refuses an option.
+    """
+    if isinstance(tournament.game, str):
+        return make_environment(tournament.game, tournament.options)
+    return tournament.game()
+
+
+class Schedule:
+    """All games of a tournament.
+
+    Args:
+        tournament: What is played.
+
+    Raises:
+        ValueError: If the game cannot be played, or has no openings of that length.
+    """
+
+    def __init__(self, tournament: Tournament) -> None:
+        self._tournament = tournament
+        env = new_environment(tournament)
+        try:
+            env.reset(seed=stream_seed(tournament.seed, OF_ENVIRONMENTS))
+            check_playable(env)
+            view = None
+            if tournament.opening_plies:
+                try:
+                    view = planner_view(env)
+                except UnfitEnvironmentError as error:
+                    raise UnfitEnvironmentError(
+                        f"random openings are planned as well (opening_plies 0 has none): {error}"
+                    ) from None
+            self._openings = [
+                Openings(view, tournament.opening_plies, tournament.seed, pairing)
+                for pairing in range(len(tournament.pairings))
+            ]
+            for openings in self._openings:
+                openings[0]  # there is one
+        finally:
+            env.close()
+
+    def __len__(self) -> int:
+        return self._tournament.games
+
+    def __iter__(self) -> Iterator[Game]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> Game:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        pairings = self._tournament.pairings
+        pair, rest = divmod(number, 2 * len(pairings))
+        pairing, first = divmod(rest, 2)
+        opening = self._openings[pairing][pair]
+        return Game(number, pairing, pair, pairings[pairing], first, opening)
+
+
+class Openings:
+    """The openings of a pairing: random legal actions, to other positions as long as there are any.
+
+    After an opening the game is not over, and the player to move cannot win at once. When no new
+    one turns up any more, the known ones are used again in turn.
+
+    Args:
+        view: The game, at its start; only needed for openings that are not empty.
+        plies: How long they are.
+        seed: The tournament's.
+        pairing: The pairing's number.
+    """
+
+    def __init__(self, view: View | None, plies: int, seed: int, pairing: int) -> None:
+        self._view, self._plies, self._seed, self._pairing = view, plies, seed, pairing
+        self._found: list[tuple[int, ...]] = [] if plies else [()]
+        self._positions: set[int] = set()
+        self._all_found = plies == 0 or view is None
+
+    def __getitem__(self, pair: int) -> tuple[int, ...]:
+        while len(self._found) <= pair and not self._all_found:
+            opening = self._new_one(len(self._found))
+            if opening is None:
+                self._all_found = True
+            else:
+                self._found.append(opening)
+        return self._found[pair % len(self._found)]
+
+    def _new_one(self, pair: int) -> tuple[int, ...] | None:
+        """An opening that is not yet found; None if it seems that there is none."""
+        rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
+        assert self._view is not None
+        usable = 0
+        draws = DRAWS_FOR_ANY if self._plies < self._view.game.max_plies() else 0
+        for _ in range(draws):
+            opening = random_opening(self._view, self._plies, rng)
+            usable += opening is not None
+            if opening is not None and self._is_new(opening):
+                return opening
+            if usable >= DRAWS_FOR_A_NEW_ONE:
+                break
+        if not self._found:
+            raise ValueError(
+                f"expected openings of {self._plies} plies after which the game goes on and is not "
+                "won at once, found none"
+            )
+        return None
+
+    def _is_new(self, opening: tuple[int, ...]) -> bool:
+        """Whether no opening before led to the same position."""
+        assert self._view is not None
+        game, state = self._view.game, new_state_of(self._view)
+        game.copy(self._view.root, state)
+        for action in opening:
+            game.step(state, action)
+        key = int(game.position_hash(state))
+        is_new = key not in self._positions
+        self._positions.add(key)
+        return is_new
+
+
+def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
+    """Random legal actions; None if they end the game or leave a win with the next action.
+
+    Args:
+        view: The game, at its start.
+        plies: How many.
+        rng: The stream of random numbers.
+    """
+    game = view.game
+    state, after = new_state_of(view), new_state_of(view)
+    game.copy(view.root, state)
+    actions = np.empty(game.num_actions(), np.int32)
+    opening: list[int] = []
+    for _ in range(plies):
+        if game.is_terminal(state):
+            return None
+        count = game.legal_actions(state, actions)
+        action = int(actions[int(rng.random() * count)])
+        game.step(state, action)
+        opening.append(action)
+    if game.is_terminal(state):
+        return None
+    player = game.to_play(state)
+    for action in actions[: game.legal_actions(state, actions)].tolist():
+        if hasattr(game, "wins_at"):
+            if game.wins_at(state, player, action):
+                return None
+            continue
+        game.copy(state, after)
+        game.step(after, action)
+        if game.is_terminal(after) and game.outcome(after, player) > 0:
+            return None
+    return tuple(opening)

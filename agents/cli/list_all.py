@@ -1,0 +1,42 @@
+"""The command `hexenv list`."""
+
+import inspect
+import json
+import math
+from typing import Any
+
+import click
+
+from agents.registry import agent_classes, environment_makers, parameters
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def list_all(as_json: bool) -> None:
+    """List the games with their options and the agents with their parameters.
+
+    A parameter that must be given has three dots in place of its default.
+    """
+    groups = {"games": environment_makers(), "agents": agent_classes()}
+    found = {
+        group: {
+            name: {key: _default_shown(parameter) for key, parameter in parameters(maker).items()}
+            for name, maker in makers.items()
+        }
+        for group, makers in groups.items()
+    }
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for group, members in found.items():
+        click.echo(f"{group}:")
+        for name, options in members.items():
+            click.echo(
+                f"  {name:10} " + " ".join(f"{key}={value}" for key, value in options.items())
+            )
+
+
+def _default_shown(parameter: inspect.Parameter) -> Any:
+    if parameter.default is parameter.empty:
+        return "..."
+    return "inf" if parameter.default == math.inf else parameter.default  # JSON has no infinity

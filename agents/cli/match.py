@@ -1,0 +1,166 @@
+"""The command `hexenv match`."""
+
+import json
+import sys
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from agents.arena.match import (
+    GameResult,
+    MatchSummary,
+    OnMove,
+    check_playable,
+    close,
+    play_match,
+    prepare,
+    summarise,
+)
+from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, wide_console
+from agents.policies.models import PolicyError
+from agents.records.directory import MatchRecords
+from agents.records.recorder import Recorder
+from agents.registry import make_agent, make_environment
+from agents.search.environment import UnfitEnvironmentError
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=2, metavar="AGENT AGENT")
+@click.option("--games", default=10, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
+@click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
+@click.option(
+    "--records", type=click.Path(file_okay=False), help="Directory for a record of every game."
+)
+@option_of_game
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def match(
+    game: str,
+    agents: tuple[str, str],
+    games: int,
+    seed: int,
+    render: str | None,
+    records: str | None,
+    options: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Let two agents play GAME, with alternating sides.
+
+    Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
+
+    The agents' chance comes from --seed; their own seeds play no part here.
+    """
+    with clear_errors():
+        env = make_environment(game, options, **({"render_mode": render} if render else {}))
+        players = [make_agent(text) for text in agents]
+        env.reset(seed=seed)
+        kept = None
+        if records is not None:
+            recorder = Recorder(game, options, agents, players)
+            kept = MatchRecords(records, recorder, games, seed)
+        prepare(env, players)
+        check_playable(env)
+    results: list[GameResult] = []
+    interrupted = False
+    failure: Exception | None = None
+    show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
+    hooks = [hook for hook in (show, kept and kept.on_move) if hook is not None]
+    try:
+        with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
+            task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
+            for result in play_match(env, players, games, seed, _all_of(hooks)):
+                results.append(result)
+                if kept is not None:
+                    kept.add(result)
+                bar.advance(task)
+    except KeyboardInterrupt:
+        interrupted = True
+    except Exception as error:  # of an agent, or of an environment: first show what was played
+        failure = error
+    finally:
+        env.close()
+        close(players)
+    summary = summarise(results)
+    if as_json:
+        about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
+        click.echo(json.dumps({**about, "interrupted": interrupted, **summary.as_json()}))
+    else:
+        _print_summary(agents, summary)
+        if interrupted:
+            click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+    if isinstance(failure, (OSError, PolicyError, UnfitEnvironmentError)):  # a solver's time is up
+        raise click.ClickException(str(failure)) from failure
+    if failure is not None:
+        raise failure
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _all_of(hooks: list[OnMove]) -> OnMove:
+    """One function for several that are called after each move."""
+
+    def call(env: Any, number: int, action: int) -> None:
+        for hook in hooks:
+            hook(env, number, action)
+
+    return call
+
+
+def _shower(names: tuple[str, str], to_stderr: bool) -> OnMove:
+    """A function that prints every move and the board after it."""
+
+    def show(env: Any, number: int, action: int) -> None:
+        raw = env.unwrapped
+        move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
+        click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
+
+    return show
+
+
+def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
+    """Print the table of a match.
+
+    The score counts a draw as half, with its 95 % interval; "moving first" is how many of the games
+    that the agent began it won.
+    """
+    low, high = summary.interval
+    click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
+    click.echo(f"A = {names[0]}\nB = {names[1]}")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in (
+        "",
+        "won",
+        "drawn",
+        "lost",
+        "score (95 %)",
+        "moving first",
+        "illegal",
+        "ms/move",
+    ):
+        table.add_column(column, justify="right", no_wrap=True)
+    rows = [
+        (summary.wins, summary.losses, summary.score, low, high),
+        (summary.losses, summary.wins, 1 - summary.score, 1 - high, 1 - low),
+    ]
+    for number, (won, lost, score, lowest, highest) in enumerate(rows):
+        table.add_row(
+            "AB"[number],
+            str(won),
+            str(summary.draws),
+            str(lost),
+            f"{score:.2f} ({lowest:.2f}-{highest:.2f})" if summary.games else "-",
+            f"{summary.wins_moving_first[number]}/{summary.games_moving_first[number]}",
+            str(summary.illegal_moves[number]),
+            f"{1000 * summary.seconds_per_move[number]:.2f}",
+        )
+    wide_console().print(table)
+    for reason in summary.reasons:
+        click.echo(reason)
+    for number, assumed in enumerate(summary.assumed):
+        if assumed is not None:
+            click.echo(f"{'AB'[number]} assumed {assumed}: it knew more than a player can know")

@@ -1,0 +1,126 @@
+"""The command `hexenv play`: a person against an agent."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from agents.arena import close, prepare
+from agents.cli.shared import clear_errors, option_of_game
+from agents.core.agent import Agent
+from agents.play import plain
+from agents.play.session import Session
+from agents.policies.models import PolicyError
+from agents.records import Recorder, save_record
+from agents.registry import make_agent, make_environment
+from hexenv.extras import how_to_install
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agent")
+@click.option(
+    "--side",
+    type=click.Choice(["first", "second"]),
+    default="first",
+    show_default=True,
+    help="Whether you move first.",
+)
+@click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
+@click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
+@click.option("--window", is_flag=True, help="Play by mouse, in a window.")
+@click.option("--plain", "is_plain", is_flag=True, help="Line by line, without cursor keys.")
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="A new file to keep the game in, as JSON.",
+)
+@option_of_game
+def play(
+    game: str,
+    agent: str,
+    side: str,
+    moves: str,
+    seed: int | None,
+    window: bool,
+    is_plain: bool,
+    record: Path | None,
+    options: tuple[str, ...],
+) -> None:
+    """Play GAME against AGENT, by cursor keys or moves as text; 'help' says what else there is.
+
+    Where there is no terminal, such as in a pipe, moves are read line by line.
+    """
+    with clear_errors():
+        env = make_environment(game, options)
+        if not hasattr(env.unwrapped, "game"):
+            raise ValueError(f"expected a game of hexenv to play, got {game}")
+        run = _face(window, is_plain)
+        _check_is_new(record)
+        opponent: Agent = make_agent(agent, seed)
+        env.reset(seed=seed, options={"moves": moves} if moves else None)
+        prepare(env, [opponent])
+    recorder = Recorder(game, options, ("person", agent), (None, opponent))
+    session = Session(env, opponent, 0 if side == "first" else 1, recorder)
+    try:
+        run(session)
+    except (OSError, PolicyError) as error:  # such as a solver's limit of time
+        raise click.ClickException(str(error)) from error
+    finally:
+        plain.say_ending(session)
+        close([opponent])
+        _keep(session, record, seed)
+
+
+def _keep(session: Session, path: Path | None, seed: int | None) -> None:
+    """Write the session's record, if there is to be one."""
+    record = session.record(seed)
+    if path is not None and record is not None:
+        with clear_errors():
+            save_record(record, path)
+        click.echo(f"record: {path}")
+
+
+def _check_is_new(path: Path | None) -> None:
+    """Refuse, before anybody has played, a file that could not be written or is there.
+
+    Raises:
+        ValueError: If so.
+    """
+    if path is not None and path.exists():
+        raise ValueError(f"expected a new file for the record, got {path}, which is there")
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"expected a directory for the record, got {path.parent}")
+
+
+def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
+    """What a session is shown by.
+
+    Raises:
+        ValueError: If two are asked for.
+        ImportError: If a window is asked for, and pygame is not installed.
+    """
+    if window and is_plain:
+        raise ValueError("expected one of --window and --plain, got both")
+    if window and find_spec("pygame") is None:
+        raise ImportError(f"--window needs pygame: {how_to_install('human')}")
+    if window:
+        from agents.play import window as in_window  # an extra
+
+        return in_window.run
+    if is_plain or not is_terminal():
+        return plain.run
+    if find_spec("prompt_toolkit") is None:
+        click.echo(f"for cursor keys: {how_to_install('human')}", err=True)
+        return plain.run
+    from agents.play import terminal  # an extra
+
+    return terminal.run
+
+
+def is_terminal() -> bool:
+    """Whether there is a terminal to draw on, with a person before it."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

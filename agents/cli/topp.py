@@ -1,0 +1,182 @@
+"""The command `hexenv topp`. PyTorch is imported when it is called."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.table import Table
+
+from agents.arena import Standings, TournamentRun
+from agents.arena.game_records import plain_record
+from agents.arena.report import interval_text
+from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.cli.tournament import play_missing
+from agents.learning.topp import (
+    Rating,
+    Topp,
+    check_results,
+    chosen_games,
+    file_name,
+    new_topp,
+    ratings,
+)
+from agents.pictures.films import film_of, write_gif
+from agents.pictures.plots import check_plot, game_text, rating_plot, write_plot
+from hexenv.extras import library
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--most", default=8, show_default=True, type=click.IntRange(2), help="Networks, evenly spread."
+)
+@click.option(
+    "--pairs", default=20, show_default=True, type=click.IntRange(1), help="Of games, a pairing."
+)
+@click.option(
+    "--simulations",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of a search with each network, which takes part as well; 0: none.",
+)
+@click.option(
+    "--search",
+    type=click.Choice(["gumbel", "alphazero"]),
+    help="Which search.  [default: the run's]",
+)
+@click.option(
+    "--opening-plies",
+    type=click.IntRange(0),
+    help="Random plies to start with.  [default: the run's, 2 at least]",
+)
+@click.option(
+    "--temperature", default=0.0, show_default=True, type=click.FloatRange(0), help="Of policies."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
+@click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False),
+    help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
+    "with simulations RUN/topp-SIMULATIONS.jsonl]",
+)
+@click.option("--records", type=click.Path(file_okay=False), help="Directory for their records.")
+@plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
+@click.option(
+    "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def topp(
+    run: str,
+    workers: int | None,
+    results: str | None,
+    records: str | None,
+    plot: str | None,
+    gifs: int,
+    as_json: bool,
+    **chosen: Any,
+) -> None:
+    """Let the networks that RUN has saved play each other: the Tournament of Progressive Policies.
+
+    Example: hexenv topp runs/hex --simulations 32 --gifs 3
+
+    RUN is a directory of hexenv train. The rating of its first policy is 0; "better": likelihood
+    that a network is better than the one before it. The file of results makes a tournament that was
+    stopped go on where it stopped.
+    """
+    with clear_errors():
+        library("torch", "train")
+        library("safetensors", "train")
+        found = new_topp(run, **chosen)
+        searched = f"-{chosen['simulations']}" if chosen.get("simulations") else ""
+        results = results or str(Path(run) / f"topp{searched}.jsonl")
+        check_results(results, found.tournament)
+        if plot is not None:
+            check_plot(plot)
+        elif importlib.util.find_spec("matplotlib") is not None:
+            plot = str(Path(run) / "topp.png")
+        playing = TournamentRun(found.tournament, results, workers=workers, records=records)
+    interrupted = play_missing(playing, show_progress=not as_json)
+    table = playing.standings()
+    rows = ratings(found, table)
+    written: list[str] = []
+    with clear_errors():
+        if plot is not None and table.played:
+            write_plot(rating_plot(rows, title(table, chosen["simulations"])), plot)
+            written.append(plot)
+        written += write_gifs(found, playing, Path(run) / "gifs", gifs)
+    show(table, rows, written, interrupted, as_json)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def title(table: Standings, simulations: int) -> str:
+    """What stands above the plot: the game, and what was played."""
+    about = table.tournament
+    search = f", searches of {simulations} simulations" if simulations else ""
+    return f"{game_text(about['game'], about['options'])}: {table.played} games{search}"
+
+
+def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> list[str]:
+    """Write games as GIFs, and return their paths.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    written: list[str] = []
+    for result in chosen_games(found, run.results, count):
+        directory.mkdir(exist_ok=True)
+        path = directory / f"{file_name(found, result)}.gif"
+        write_gif(path, film_of(plain_record(found.tournament, result)))
+        written.append(str(path))
+    return written
+
+
+def show(
+    table: Standings, rows: list[Rating], written: list[str], interrupted: bool, as_json: bool
+) -> None:
+    """Print the ratings, and what is to be known about the games."""
+    if as_json:
+        about = {"interrupted": interrupted, "written": written}
+        listed = [rating.as_json() for rating in rows]
+        click.echo(json.dumps({**about, "ratings": listed, "standings": table.as_json()}))
+        return
+    console = wide_console()
+    console.print(f"{table.played} of {table.wanted} games played", highlight=False)
+    console.print(ratings_table(rows))
+    if table.repeated:
+        console.print(f"{table.repeated} repeated games are counted once", highlight=False)
+    for failure in table.failed:
+        line = f"game {failure['game']} failed and is not counted: {failure['reason']}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for path in written:
+        click.echo(f"written: {path}", err=True)
+    if interrupted:
+        click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
+
+
+def ratings_table(rows: list[Rating]) -> Table:
+    """A line for each network and way of playing."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    figures = ("iteration", "plays", "Elo", "95 %", "better", "points", "won/drawn/lost", "ms/move")
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    for rating in rows:
+        table.add_row(
+            str(rating.iteration),
+            rating.plays,
+            f"{rating.elo:.0f}" if rating.games else "-",
+            interval_text(
+                None if rating.low is None or rating.high is None else (rating.low, rating.high)
+            ),
+            "" if rating.better is None else f"{100 * rating.better:.0f} %",
+            f"{rating.points:g}/{rating.games}",
+            f"{rating.wins}/{rating.draws}/{rating.losses}",
+            f"{1000 * rating.seconds_per_move:.2f}",
+        )
+    return table

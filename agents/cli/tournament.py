@@ -1,0 +1,196 @@
+"""The command `hexenv tournament`."""
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from agents.arena.report import print_standings, table_rows
+from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
+from agents.arena.specification import KINDS, Tournament, expect_keys
+from agents.arena.standings import Standings
+from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, plot_option
+from agents.core.files import expect_writable, write_csv
+from agents.core.reading import read_object
+from agents.pictures.plots import check_plot, tournament_plot, write_plot
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tournament is played and where its results go: what changes no game.
+
+    Attributes:
+        engine: See `TournamentRun`, as the next three.
+        workers: Games at a time.
+        timeout: `game_seconds` there; 0 for no limit.
+        results: The JSON-lines file.
+        records: Directory for the records of the games.
+        csv: File for the table.
+        plot: File for the plot.
+    """
+
+    engine: str = "processes"
+    workers: int | None = None
+    timeout: float = GAME_SECONDS
+    results: str | None = None
+    records: str | None = None
+    csv: str | None = None
+    plot: str | None = None
+
+    def __post_init__(self) -> None:
+        check_running(self.engine, self.workers, None)
+        if isinstance(self.timeout, bool) or self.timeout != 0:
+            check_running(self.engine, self.workers, self.timeout)
+        for key in ("results", "csv", "plot"):
+            path = getattr(self, key)
+            if path is None:
+                continue
+            check_name(key, path)
+            expect_writable(key, path)
+        if self.records is not None:
+            check_name("records", self.records)
+            if Path(self.records).is_file() or not Path(self.records).parent.is_dir():
+                raise ValueError(
+                    f"expected records to be a directory, in one that exists, got {self.records}"
+                )
+        self.check_distinct(self.results, self.csv, self.plot)
+        if self.plot is not None:
+            check_plot(self.plot)
+
+    @staticmethod
+    def check_distinct(*paths: str | None) -> None:
+        """Refuse a file that would take the place of another one of the tournament.
+
+        Raises:
+            ValueError: Naming it.
+        """
+        seen: set[Path] = set()
+        for path in (Path(path) for path in paths if path is not None):
+            if path.resolve() in seen:
+                raise ValueError(f"expected {path} for one of spec, results, csv and plot, got two")
+            seen.add(path.resolve())
+
+
+def check_name(key: str, path: Any) -> None:
+    """Refuse what is no name of a file or a directory.
+
+    Raises:
+        ValueError: Naming it.
+    """
+    if not isinstance(path, str) or not path:
+        raise ValueError(f"expected {key} as the name of a file, got {path!r}")
+
+
+def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
+    """A tournament, and how it is played, from the keys of a file and the flags.
+
+    Raises:
+        ValueError: Naming the wrong key or value.
+    """
+    settings = [item.name for item in fields(Settings)]
+    about = [item.name for item in fields(Tournament) if item.init]
+    expect_keys("a tournament", given, [*about, *settings])
+    tournament = Tournament.from_description({k: given[k] for k in given if k in about})
+    return tournament, Settings(**{k: given[k] for k in given if k in settings})
+
+
+@click.command()
+@click.argument("game", required=False)
+@click.argument("agents", nargs=-1, metavar="[AGENT]...")
+@click.option("--spec", type=click.Path(), help="JSON file with what follows; flags go before it.")
+@click.option("--kind", type=click.Choice(KINDS), help="Who meets whom.  [default: round-robin]")
+@click.option("--pairs", type=click.IntRange(1), help="Pairs of games a pairing.  [default: 10]")
+@click.option(
+    "--opening-plies", type=click.IntRange(0), help="Random plies to start with.  [default: 2]"
+)
+@click.option("--seed", type=click.IntRange(0), help="Of all chance.  [default: 0]")
+@click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
+@option_of_game
+@click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
+@click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    help="Seconds until a game's agents count as hung; 0: never.  [default: 3600]",
+)
+@click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
+@click.option("--records", type=click.Path(), help="Directory for the records of the games.")
+@click.option("--csv", type=click.Path(), help="File for the table.")
+@plot_option("the ratings")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def tournament(
+    game: str | None, agents: tuple[str, ...], spec: str | None, as_json: bool, **flags: Any
+) -> None:
+    """Let agents play GAME, each pair of games from one opening with the sides swapped.
+
+    Example: hexenv tournament connect4 uct:simulations=200 greedy random --results games.jsonl
+
+    The file of results makes a tournament that was stopped go on where it stopped. An AGENT may
+    have a name for the tables: fast=uct:simulations=50. The agents' chance comes from --seed.
+    """
+    flags |= {"game": game, "agents": list(agents), "options": list(flags["options"])}
+    given = {key: value for key, value in flags.items() if value not in (None, [])}
+    with clear_errors():
+        described = {} if spec is None else read_object(spec)
+    with clear_errors("" if spec is None else f"{spec}: "):
+        found, settings = new_tournament({**described, **given})
+        settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
+    with clear_errors():
+        run = TournamentRun(
+            found,
+            settings.results,
+            cast("Any", settings.engine),
+            settings.workers,
+            settings.timeout or None,
+            settings.records,
+        )
+    interrupted = play_missing(run, show_progress=not as_json)
+    table = run.standings()
+    _show(table, settings, interrupted, as_json)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def play_missing(run: TournamentRun, show_progress: bool) -> bool:
+    """Play what is missing, and close the run; returns whether the user has stopped it."""
+    for note in run.notes:
+        click.echo(note, err=True)
+    games = iter(run)
+    try:
+        with (
+            clear_errors(),
+            redirect_stdout(sys.stderr),  # what agents, or Ray, print is no part of the table
+            Progress(console=Console(stderr=True), disable=not show_progress) as bar,
+        ):
+            task = bar.add_task("games", total=run.count_missing())
+            for _ in games:
+                bar.advance(task)
+    except KeyboardInterrupt:
+        return True
+    except RuntimeError as error:  # no process could be started
+        raise click.ClickException(str(error)) from error
+    finally:
+        cast("Any", games).close()
+        run.close()
+    return False
+
+
+def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"interrupted": interrupted, **table.as_json()}))
+    else:
+        print_standings(table)
+        if interrupted:
+            click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
+    with clear_errors():
+        if settings.csv is not None:
+            write_csv(settings.csv, table_rows(table))
+        if settings.plot is not None:
+            write_plot(tournament_plot(table), settings.plot)

@@ -1,0 +1,152 @@
+"""The command `hexenv train`. PyTorch is imported when it is called."""
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.core.reading import read_object, read_objects
+from agents.learning import configuration as configurations
+from agents.learning.topp import options_of
+from agents.pictures.plots import check_plot, game_text, training_plot, write_plot
+from hexenv.extras import library
+
+
+@click.command()
+@click.argument("game")
+@click.option("--run", "directory", help="The run's directory.  [default: runs/GAME]")
+@click.option("--config", type=click.Path(dir_okay=False), help="JSON; see --describe.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter, such as search.simulations=50; may be repeated.",
+)
+@click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, a line an iteration.")
+@plot_option("the log's figures over the iterations")
+def train(
+    game: str,
+    directory: str | None,
+    config: str | None,
+    settings: tuple[str, ...],
+    describe: bool,
+    as_json: bool,
+    plot: str | None,
+) -> None:
+    """Learn to play GAME from search: AlphaZero on one machine or on a Ray cluster.
+
+    Called again with the same directory, a run goes on from its last checkpoint, however it ended.
+    Ctrl-C saves it and ends.
+
+    Example: hexenv train hex --set options.board_size=7 --set iterations=200
+    """
+    with interruptible(), clear_errors():
+        values = read_object(config) if config else {}
+        if values.get("game", game) != game:
+            raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
+        values = configurations.merged(values, configurations.parse_settings(settings))
+        values["game"] = game
+        if describe:
+            show(configurations.make(values), as_json)
+            return
+        if plot is not None:
+            check_plot(plot)
+        library("torch", "train")
+        from agents.learning.training import Run, StoppedError
+
+        run = Run(directory or f"runs/{game}", values)
+    total = run.configuration.iterations
+    if not as_json:
+        begun = f"goes on after iteration {run.iteration}" if run.iteration else "begins"
+        click.echo(f"{run.directory}: {begun}, to {total}", err=True)
+    with interruptible(), clear_errors(), progress_bar(as_json) as bar:
+        task = bar.add_task("train", total=total, completed=run.iteration, figures="")
+
+        def report(figures: dict[str, Any]) -> None:
+            if as_json:
+                click.echo(json.dumps(figures))
+            bar.update(task, completed=figures["iteration"], figures=in_short(figures))
+
+        is_stopped = False
+        try:
+            run.run(report)
+        except StoppedError:
+            is_stopped = True
+    if plot is not None:
+        with clear_errors():
+            draw(run.directory, run.configuration, plot)
+    if is_stopped:
+        click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def draw(directory: Path, configuration: configurations.Configuration, plot: str) -> None:
+    """Write the plot of a run's log, if there is anything in it yet.
+
+    Raises:
+        OSError: If the log cannot be read, or the plot not be written.
+        ValueError: If a line of the log is damaged.
+    """
+    path = directory / "log.jsonl"
+    log = read_objects(path) if path.exists() else []
+    if not log:
+        click.echo(f"no iteration to plot in {directory}", err=True)
+        return
+    game = game_text(configuration.game, options_of(configuration))
+    simulations = f"{configuration.search.simulations} simulations a move"
+    write_plot(training_plot(log, f"{game}: {len(log)} iterations, {simulations}"), plot)
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Ctrl-C ends the program without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def progress_bar(is_off: bool) -> Progress:
+    """A bar with the figures of the last iteration behind it."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=Console(stderr=True),
+        disable=is_off,
+    )
+
+
+def in_short(figures: dict[str, Any]) -> str:
+    """The figures of an iteration in a few words."""
+    words = [f"{figures['positions_per_second']:.0f} positions/s"]
+    for key, name in (("policy_loss", "policy"), ("value_loss", "value"), ("elo", "Elo")):
+        if key in figures:
+            words.append(f"{name} {figures[key]:{'+.0f' if key == 'elo' else '.2f'}}")
+    return ", ".join(words)
+
+
+def show(configuration: configurations.Configuration, as_json: bool) -> None:
+    """Print every parameter."""
+    if as_json:
+        click.echo(json.dumps(configurations.as_dict(configuration), indent=1))
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("parameter", "value", ""):
+        table.add_column(column, overflow="fold")
+    for row in configurations.described(configuration):
+        table.add_row(*row)
+    wide_console(100).print(table)

@@ -1,0 +1,198 @@
+"""What an agent is, and the two that plan little or nothing."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.environment import check_agents, is_over, legal_actions
+from agents.search.foreign import View, check_route, new_state_of, planner_view
+from hexenv.compiled import CompiledFunction
+from hexenv.policies import greedy_action
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the last search of an agent found at its root.
+
+    Attributes:
+        visits: ``(num_actions,) int64``: simulations that began with each action.
+        values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
+            to move; 0 where `visits` is 0. Of an action whose outcome is proven, the outcome.
+        principal_variation: The line of the most visited actions, from the root.
+        simulations: Simulations run in this search.
+        seconds: Time it took, without compilation.
+        proven: The outcome of the position with perfect play for the player to move, -1, 0 or 1,
+            where the search has proven it; then it has ended early. Else None.
+        priors: ``(num_actions,) float64``: how likely the evaluator found each action, where the
+            search has one; they add up to 1, and hold the noise if there was any. Else None.
+        assumed: What the search took as given although it is not so in this environment (see
+            `agents.search.foreign.planner_view`); then nothing is proven. Else None.
+    """
+
+    visits: NDArray[np.int64]
+    values: NDArray[np.float64]
+    principal_variation: list[int]
+    simulations: int
+    seconds: float
+    proven: int | None = None
+    priors: NDArray[np.float64] | None = None
+    assumed: str | None = None
+
+
+def marked(statistics: Statistics, assumed: str | None) -> Statistics:
+    """The statistics of a search that has assumed something; then nothing is proven."""
+    return statistics if assumed is None else replace(statistics, proven=None, assumed=assumed)
+
+
+OnSlice = Callable[[Callable[[], Statistics]], None]
+"""Called between two slices of a search with a function that tells what was found so far.
+
+What it raises ends the search.
+"""
+
+
+class ForfeitError(Exception):
+    """Raised by an agent's `act` when it loses the game at once: its engine crashed, or was late.
+
+    `agents.arena.match.play_game` makes a lost game of it. What is nobody's loss is any other exception.
+
+    Args:
+        reason: What happened.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Agent(Protocol):
+    """Whatever chooses actions in a PettingZoo AEC environment."""
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Of the last search; None before the first, and for agents that do not search."""
+        ...
+
+    def act(self, env: Any) -> int:
+        """A legal action for the agent to move. The environment is left as it was.
+
+        Raises:
+            ValueError: If the game is over, or the agent cannot play in this environment.
+            ForfeitError: If the agent gives the game up, or its engine breaks the rules of playing.
+        """
+        ...
+
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the game played so far; with a seed, start the random stream anew."""
+        ...
+
+
+def check_in_play(env: Any) -> None:
+    """Refuse an environment in which there is nothing to choose.
+
+    Raises:
+        UnfitEnvironmentError: If it is none of PettingZoo's kind, with a mask of legal actions.
+        ValueError: If it has not been reset, or the game is over.
+    """
+    check_agents(env)
+    if is_over(env):
+        raise ValueError("expected an environment in play, got one whose game is over")
+
+
+class SeededAgent:
+    """What agents share whose chance comes from one stream.
+
+    Args:
+        seed: Of the random stream; None for an unforeseeable one.
+
+    Attributes:
+        statistics: Of the last move; None for agents that do not search.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.statistics: Statistics | None = None
+        self._rng = np.random.default_rng(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the game played so far; with a seed, start the random stream anew."""
+        self.statistics = None
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+
+
+class RandomAgent(SeededAgent):
+    r"""Plays a uniformly random legal action.
+
+    Formula:
+        $$\pi(a) = \frac{1}{m}$$
+
+        $m$ is the number of legal actions.
+
+    Args:
+        seed: Of the random stream; None for an unforeseeable one.
+    """
+
+    name = "random"
+
+    def act(self, env: Any) -> int:
+        """A random legal action."""
+        check_in_play(env)
+        actions = legal_actions(env)
+        return int(actions[int(self._rng.random() * len(actions))])
+
+
+compiled_greedy_action: Final = CompiledFunction(greedy_action)
+
+
+class GreedyAgent(SeededAgent):
+    """Wins at once where it can, else lets the opponent not win at once, else plays at random.
+
+    Args:
+        route: How it plans; see `agents.search.foreign.planner_view`.
+        seed: Of the random stream; None for an unforeseeable one.
+        assume: What to take as given where it is not so; see `route`.
+
+    Attributes:
+        statistics: None, but where something is assumed that is not so: then the choice, marked.
+    """
+
+    name = "greedy"
+
+    def __init__(
+        self, route: str = "auto", seed: int | None = None, assume: str | None = None
+    ) -> None:
+        check_route(route, assume)
+        super().__init__(seed)
+        self.route = route
+        self.assume = assume
+
+    def prepare(self, env: Any) -> None:
+        """Compile what `act` needs in such an environment, so that its first call does not."""
+        self._chooser(planner_view(env, self.route, self.assume))
+
+    def act(self, env: Any) -> int:
+        """A winning action, else a safe one, else any."""
+        view = planner_view(env, self.route, self.assume)
+        check_in_play(env)
+        started = time.perf_counter()
+        action = int(self._chooser(view)())
+        self.statistics = None
+        if view.assumed is not None:
+            counts = np.zeros(view.game.num_actions(), np.int64)
+            seconds = time.perf_counter() - started
+            self.statistics = Statistics(
+                counts, counts.astype(np.float64), [action], 0, seconds, assumed=view.assumed
+            )
+        return action
+
+    def _chooser(self, view: View) -> Callable[[], int]:
+        state, reply = new_state_of(view), new_state_of(view)
+        arguments = (view.game, view.root, state, reply, self._rng)
+        run: Callable[..., int] = greedy_action
+        if view.compiles:
+            run = compiled_greedy_action.specialise(*arguments)
+        return lambda: run(*arguments)

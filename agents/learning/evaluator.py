@@ -1,0 +1,178 @@
+"""A network as an evaluator of positions, and as a policy."""
+
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from agents.learning.files import SavedNetwork
+from agents.learning.networks import folded
+from agents.policies.models import Judgement, PolicyError
+from agents.policies.policy import PolicyAgent
+from hexenv.compiled import is_compiled
+from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names, show_to_play
+from hexenv.games.base import Game
+
+
+class NetworkEvaluator:
+    """Judges many positions of one game at once; an `agents.search.evaluated.Evaluator`.
+
+    Args:
+        network: The network; what it learns later changes nothing here until `update`.
+        game: The game.
+        planes: The planes that it sees besides the game's own.
+        device: Where it runs.
+    """
+
+    def __init__(
+        self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
+    ) -> None:
+        self.device = torch.device(device)
+        self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
+        self._names = plane_names(game, planes)
+        self._extra = extra_codes(game, self._names)
+        self._show: Any = compiled_show_to_play if is_compiled(game) else show_to_play
+        self._network = traced(self._placed(network), len(self._names), (game.rows, game.columns))
+
+    def _placed(self, network: nn.Module) -> nn.Module:
+        return folded(network).to(self.device, self._dtype)
+
+    def update(self, network: nn.Module) -> None:
+        """Take the weights of a network of the same kind."""
+        # (Tracing it anew would leave some megabytes behind every time.)
+        self._network.load_state_dict(self._placed(network).state_dict())
+
+    def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Priors (softmax of the logits) and values for the player to move."""
+        logits, values = self.judge(self.seen(game, states))
+        return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()
+
+    def seen(self, game: Game, states: Any) -> NDArray[np.int8]:
+        """The planes of positions, ``(n, rows, columns, K)``, as those who are to move see them."""
+        shape = (len(states), game.rows * game.columns, len(self._names))
+        planes = np.zeros(shape, np.int8)
+        self._show(game, states, self._extra, planes)
+        return planes.reshape(len(states), game.rows, game.columns, -1)
+
+    def judge(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and values of positions, from their planes."""
+        seen = torch.from_numpy(planes).to(self.device, self._dtype)
+        with torch.inference_mode():
+            logits, values = self._network(seen)
+        return logits.float(), values.float()
+
+
+def device_of(device: str, key: str) -> str:
+    """The device that an option asks for.
+
+    Args:
+        device: auto, cpu or cuda.
+        key: The option's name, for the message.
+
+    Raises:
+        ValueError: If there is no such device here.
+    """
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"expected {key} as auto or cpu: there is no CUDA device here")
+    return device
+
+
+def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
+    """A network that learns no more, for many calls: on the CPU as a graph, which is quicker."""
+    if any(parameter.is_cuda for parameter in network.parameters()):
+        return network
+    example = torch.zeros(2, *shape, planes)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # PyTorch means to replace TorchScript some day
+        return cast("Any", torch.jit.trace(network, example, check_trace=False))
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """PyTorch in one thread: for the few boards of an agent, waiting for another costs far more."""
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
+
+
+class NetworkPolicy(PolicyAgent):
+    """A network of AlphaHex as an agent; see `agents.policies.network.NetworkAgent`.
+
+    Args:
+        saved: The network, from its file.
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+        title: What to call it in messages.
+    """
+
+    def __init__(
+        self,
+        saved: SavedNetwork,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        title: str = "network",
+    ) -> None:
+        self.saved = saved
+        self._evaluators: dict[tuple[Any, ...], NetworkEvaluator] = {}
+        network = folded(saved.network)
+        ready: dict[tuple[int, ...], Any] = {}  # by the shape of the board
+
+        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+            rows, columns, count = planes.shape[1:]
+            if planes.shape[1:] not in ready:
+                ready[planes.shape[1:]] = traced(network, count, (rows, columns))
+            seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
+            with torch.inference_mode(), one_thread():
+                logits, values = ready[planes.shape[1:]](seen)
+            return cast("Judgement", (logits.numpy(), values.numpy()))
+
+        super().__init__(policy, temperature, seed, tuple(saved.options.planes), title)
+
+    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """See `PolicyAgent.evaluate`; our own games are shown to it by compiled code."""
+        if isinstance(states, np.ndarray):
+            key = game.__class__, *game  # equal games of two kinds are two
+            if key not in self._evaluators:
+                self.check_game(game)
+                network, planes = self.saved.network, tuple(self.saved.options.planes)
+                self._evaluators[key] = NetworkEvaluator(network, game, planes)
+            with one_thread():
+                priors, values = self._evaluators[key].evaluate(game, states)
+            if np.isfinite(values).all() and np.isfinite(priors).all():
+                return priors, values
+        return super().evaluate(game, states)  # which says what is wrong, and where
+
+    def check_game(self, game: Game) -> None:
+        """Refuse a game that the network is not for.
+
+        Raises:
+            PolicyError: Saying why.
+        """
+        why = self.saved.why_not(game)
+        if why is not None:
+            raise PolicyError(f"{self.title}: {why} ({self.saved.path})", 0)
+
+    def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        game = getattr(env.unwrapped, "game", None)
+        if game is not None:
+            self.check_game(game)
+        return super()._seen(env)
+
+    def _seen_at(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        self.check_game(game)
+        return super()._seen_at(game, state)

@@ -1,0 +1,165 @@
+"""Networks for other programs, and what there is to see of them.
+
+What is exported is the network as it plays: normalisations are part of the convolutions. It takes
+``planes``, ``(batch, rows, columns, K) float32`` as the player to move sees them, and gives
+``logits``, ``(batch, num_actions)``, and ``values``, ``(batch,)`` in [-1, 1] for that player. The
+batch may have any size. What the planes are is in `description`, which goes into the files.
+"""
+
+import io
+import json
+import logging
+import os
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from agents.core.files import replacing
+from agents.learning.configuration import as_dict
+from agents.learning.evaluator import NetworkPolicy, traced
+from agents.learning.files import SavedNetwork
+from agents.learning.networks import folded, parameter_table
+from hexenv.envs.observation import plane_names
+from hexenv.extras import library
+from hexenv.games import base, notation
+from hexenv.games.base import State
+
+DESCRIPTION: Final = "hexenv"
+"""The name of the description in a file's metadata."""
+
+
+class Judged(NamedTuple):
+    """What a network says of a position."""
+
+    state: State
+    policy: NDArray[np.float64]
+    """``(num_actions,)``: probabilities, 0 where an action is illegal."""
+    value: float
+    """In [-1, 1], for the player to move."""
+
+
+def description(saved: SavedNetwork) -> dict[str, Any]:
+    """What a network's file is, as what JSON knows."""
+    game = saved.game
+    return {
+        "game": game.name,
+        "parameters": base.parameters(game),
+        "planes": list(plane_names(game, tuple(saved.options.planes))),
+        "rows": game.rows,
+        "columns": game.columns,
+        "num_actions": game.num_actions(),
+        "weights": sum(count for _, _, count in parameter_table(saved.network)),
+        "network": as_dict(saved.options),
+        "about": saved.about,
+    }
+
+
+def judged(saved: SavedNetwork, moves: str = "") -> Judged:
+    """What a network says of the position after these moves.
+
+    Args:
+        saved: The network.
+        moves: From the start, as people write them.
+
+    Raises:
+        ValueError: If a move is not legal, or the game is over after them.
+    """
+    game = saved.game
+    state = notation.play(game, notation.parse_moves(game, moves))
+    if game.is_terminal(state):
+        raise ValueError(f"expected moves after which the game goes on, got {moves!r}")
+    policy, values = NetworkPolicy(saved).evaluate(game, [state])
+    return Judged(state, policy[0], float(values[0]))
+
+
+def example(saved: SavedNetwork) -> Tensor:
+    """Planes of two empty boards: of one, some exporters would take the batch as fixed."""
+    game = saved.game
+    planes = plane_names(game, tuple(saved.options.planes))
+    return torch.zeros(2, game.rows, game.columns, len(planes))
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Without the warnings of PyTorch about itself, and of what it misses and nobody needs."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def write_onnx(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network as an ONNX file, for ONNX Runtime and the like.
+
+    Raises:
+        ImportError: Saying what to install, without ONNX.
+        OSError: If the file cannot be written; what was there is as it was.
+    """
+    with quiet():
+        for module in ("onnx", "onnxscript"):
+            library(module, "train")
+        program = cast("Any", torch.onnx).export(
+            folded(saved.network),
+            (example(saved),),
+            input_names=["planes"],
+            output_names=["logits", "values"],
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            dynamo=True,
+            verbose=False,
+        )
+        program.model.metadata_props[DESCRIPTION] = json.dumps(description(saved))
+        data: bytes = program.model_proto.SerializeToString()
+    write_bytes(path, data)
+
+
+def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network as a frozen TorchScript file, for ``torch.jit.load`` and C++.
+
+    Raises:
+        OSError: If the file cannot be written; what was there is as it was.
+    """
+    planes = example(saved)
+    graph = traced(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
+    buffer = io.BytesIO()
+    with quiet():
+        compiler: Any = torch.jit
+        about = {f"{DESCRIPTION}.json": json.dumps(description(saved))}
+        compiler.save(compiler.freeze(graph), buffer, about)
+    write_bytes(path, buffer.getvalue())
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file under a temporary name until it is whole.
+
+    Raises:
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_graph(saved: SavedNetwork, directory: str | os.PathLike[str]) -> None:
+    """Add the graph of a network to a directory of TensorBoard.
+
+    Raises:
+        ImportError: Saying what to install, without TensorBoard.
+        OSError: If it cannot be written.
+    """
+    with quiet():
+        library("tensorboard", "train")
+        writer = library("torch.utils.tensorboard", "train").SummaryWriter(str(directory))
+        try:
+            writer.add_graph(saved.network, example(saved))
+        finally:
+            writer.close()

@@ -1,0 +1,271 @@
+"""Networks and checkpoints in files: written whole or not at all, and read without running code.
+
+A *network* is a safetensors file, whose header says for which game it is and how it is made. A
+*checkpoint* is all that a training run needs to go on; it is written by `torch.save` and read with
+``weights_only``.
+"""
+
+import json
+import os
+import pickletools
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from agents.core.files import replacing
+from agents.core.reading import expect_regular, opened_archive, parse_json
+from agents.learning.configuration import NetworkOptions, as_dict, parsed
+from agents.learning.networks import new_network
+from agents.registry import environment_makers, make_environment
+from hexenv.envs.aec import BoardEnv
+from hexenv.extras import library
+from hexenv.games import base
+from hexenv.games.base import Game
+
+NETWORK_FORMAT: Final = "hexenv-network"
+CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
+VERSION: Final = 1
+MOST_OPERATIONS: Final = 500_000
+"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+PLAIN: Final = re.compile(
+    r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
+)
+"""What the pickle in a checkpoint names, for tensors and collections of them."""
+MOST_HEADER: Final = 1 << 20
+"""Bytes of a network's header: a thousand blocks."""
+SHIPPED: Final = Path(__file__).with_name("nets")
+
+
+class SavedNetwork(NamedTuple):
+    """A network from a file."""
+
+    network: nn.Module
+    options: NetworkOptions
+    game: Game
+    """That it was trained for."""
+    about: dict[str, Any]
+    """How it came about: the run's configuration, iteration, positions."""
+    path: str
+
+    def why_not(self, game: Game) -> str | None:
+        """Why it cannot play a game; None if it can.
+
+        A convolutional network plays on any board of its game with the same actions.
+        """
+        if game.name != self.game.name:
+            return f"expected the game of {self.game.name}, got {game.name}"
+        found = base.parameters(game)
+        is_any = self.options.kind == "residual" and self.options.heads == "convolutional"
+        for name, value in base.parameters(self.game).items():
+            if found.get(name) != value and not (is_any and name in ("rows", "columns")):
+                return f"expected {name} of {value}, as in training, got {found.get(name)}"
+        if self.options.canonical and game.rows != game.columns:
+            return f"expected a square board, got {game.rows} x {game.columns}"
+        return None
+
+
+def game_of(name: str, options: Mapping[str, Any]) -> Game:
+    """The game behind an environment of this name with these options.
+
+    Raises:
+        ValueError: If there is no such environment, it refuses an option, or is not one of ours.
+    """
+    given = {
+        key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+        for key, value in options.items()
+    }
+    env = make_environment(name, (), **given)
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected an environment of hexenv, got {name}")
+    return env.unwrapped.game
+
+
+def save_network(
+    path: str | os.PathLike[str],
+    network: nn.Module,
+    options: NetworkOptions,
+    game: tuple[str, Mapping[str, Any]],
+    about: Mapping[str, Any],
+) -> None:
+    """Write a network to a safetensors file, under a temporary name until it is whole.
+
+    Args:
+        path: Where to.
+        network: The network.
+        options: What it was made of.
+        game: The name and the options of the environment, for `game_of`.
+        about: How it came about: numbers, texts and the like.
+
+    Raises:
+        OSError: If the file cannot be written; one that was there is as it was.
+    """
+    header = {
+        "format": NETWORK_FORMAT,
+        "version": VERSION,
+        "game": game[0],
+        "options": dict(game[1]),
+        "network": as_dict(options),
+        "about": dict(about),
+    }
+    tensors = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in weights_of(network).items()
+    }
+    safetensors = library("safetensors.torch", "train")
+    data: bytes = safetensors.save(tensors, {"hexenv": json.dumps(header)})
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def find_network(net: str) -> Path:
+    """The file of a network: a path, or the name of one that is shipped.
+
+    Raises:
+        FileNotFoundError: If there is none, naming those that are shipped.
+    """
+    for path in (Path(net), SHIPPED / f"{net}.safetensors"):
+        if path.is_file():
+            return path
+    shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
+    raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
+
+
+def load_network(path: str | os.PathLike[str], game: Game | None = None) -> SavedNetwork:
+    """Read a network; nothing in the file is executed.
+
+    Args:
+        path: The file.
+        game: The game that it is for, if that is one of your own: what a file names is looked up
+            among the games of `hexenv`, and nothing else is imported for it.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is damaged, or no network of this version.
+    """
+    safe_open: Any = library("safetensors", "train").safe_open
+    expect_regular(path)
+    with open(path, "rb") as start:
+        length = int.from_bytes(start.read(8), "little")
+    try:
+        if length > MOST_HEADER:
+            raise ValueError(f"expected a header of at most {MOST_HEADER} bytes, got {length}")
+        with safe_open(str(path), "pt") as file:
+            texts = cast("dict[str, str]", file.metadata() or {})
+            header: Any = parse_json(texts.get("hexenv", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except Exception as error:  # damaged data raise whatever they meet first
+        raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
+    try:
+        found = header.get("format"), header.get("version")
+    except AttributeError:
+        found = "a header", header
+    if found != (NETWORK_FORMAT, VERSION):
+        raise ValueError(
+            f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
+        )
+    try:
+        options = parsed(NetworkOptions, header["network"], "network.")
+        if game is None:
+            if header["game"] not in environment_makers():
+                raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
+            game = game_of(header["game"], header["options"])
+        if len(options.layers) > max(len(tensors), len(NetworkOptions().layers)):
+            raise ValueError("expected weights for every layer, got fewer")
+        with torch.device("meta"):  # where new weights take no memory
+            load_weights(new_network(game, options), tensors, assign=True)
+        network = new_network(game, options, seed=0)
+        load_weights(network, tensors)
+        return SavedNetwork(network.eval(), options, game, header["about"], str(path))
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"expected a network in {path}: {error}") from error
+
+
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
+    """The weights of a network, not copied; without counters of batches, which nobody needs."""
+    found = network.state_dict()
+    return {
+        name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")
+    }
+
+
+def load_weights(
+    network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
+) -> None:
+    """Put weights into a network, all of them.
+
+    Args:
+        network: The network.
+        tensors: Its weights by name.
+        assign: Whether it is to have these tensors, and not copies.
+
+    Raises:
+        RuntimeError: If one is missing, unknown, or of another shape.
+    """
+    own, weights = network.state_dict(), weights_of(network)
+    counters = {name: own[name] for name in own if name not in weights}
+    network.load_state_dict({**counters, **tensors}, assign=assign)
+
+
+def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
+    """Write a checkpoint, under a temporary name until it is whole.
+
+    Args:
+        path: Where to.
+        contents: Tensors, numbers, texts, and lists and dictionaries of these.
+
+    Raises:
+        OSError: If the file cannot be written; one that was there is as it was.
+    """
+    everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
+    with replacing(path) as temporary:
+        try:
+            torch.save(everything, temporary)
+        except RuntimeError as error:  # PyTorch's word for a full disk
+            raise OSError(f"cannot write {path}: {error}") from error
+
+
+def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a checkpoint; nothing in the file is executed.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or no checkpoint of this version.
+    """
+    expect_regular(path)
+    try:
+        with open(path, "rb") as file, opened_archive(file) as archive:
+            damaged = archive.testzip()  # PyTorch does not compare the sums in it
+            if damaged is not None:
+                raise ValueError(f"another checksum of {damaged}")
+            _expect_plain(archive)
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damaged data raise whatever they meet first
+        raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
+    contents = cast("dict[str, Any]", found if isinstance(found, dict) else {})
+    if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
+        raise ValueError(f"expected {CHECKPOINT_FORMAT} of version {VERSION} in {path}")
+    return contents
+
+
+def _expect_plain(archive: zipfile.ZipFile) -> None:
+    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+
+    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
+
+    Raises:
+        ValueError: If it is no such archive.
+    """
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("expected members that are stored, got others")
+    root = members[0].filename.partition("/")[0]
+    pickled = archive.read(f"{root}/data.pkl")
+    for number, (operation, argument, _) in enumerate(pickletools.genops(pickled)):
+        if number == MOST_OPERATIONS:
+            raise ValueError(f"expected at most {MOST_OPERATIONS} operations, got more")
+        if operation.name == "GLOBAL" and not PLAIN.fullmatch(str(argument)):
+            raise ValueError(f"expected tensors, got {str(argument)[:60]}")

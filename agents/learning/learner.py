@@ -1,0 +1,188 @@
+"""The learner: a network, its optimiser, and the steps that bring it closer to the search."""
+
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
+import math
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.learning.configuration import Configuration, LearningOptions
+from agents.learning.evaluator import device_of
+from agents.learning.files import load_weights, weights_of
+from agents.learning.networks import new_network
+from agents.learning.replay import Batch
+from hexenv.games.base import Game
+from hexenv.wrappers.views import cell_symmetries
+
+OPTIMISERS: Final[dict[str, Any]] = {
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+    "sgd": torch.optim.SGD,
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+}
+
+
+def new_optimiser(network: nn.Module, options: LearningOptions) -> torch.optim.Optimizer:
+    """The optimiser of a network's parameters."""
+    arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
+    if options.optimiser in ("sgd", "rmsprop"):
+        arguments["momentum"] = options.momentum
+    return OPTIMISERS[options.optimiser](network.parameters(), **arguments)
+
+
+class Learner:
+    """A network that learns.
+
+    Args:
+        configuration: Of the run.
+        game: The game.
+
+    Attributes:
+        network: What learns.
+        average: The moving average of its weights, which plays.
+        steps: Taken so far.
+    """
+
+    def __init__(self, configuration: Configuration, game: Game) -> None:
+        options = configuration.learner
+        self.options = options
+        self.device = torch.device(device_of(options.device, "learner.device"))
+        self.network = new_network(game, configuration.network, configuration.seed).to(self.device)
+        self.average = {name: value.clone() for name, value in self.weights().items()}
+        self.optimiser = new_optimiser(self.network, options)
+        self.steps = 0
+        self._cells = cell_symmetries(game)
+        self._actions = game.symmetries()
+        on_cuda = self.device.type == "cuda"
+        self._half = options.half and on_cuda and torch.cuda.is_bf16_supported()
+        self._forward: Any = self.network
+        if options.compile and on_cuda:
+            self._forward = torch.compile(self.network)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the network now; they change with every step."""
+        return weights_of(self.network)
+
+    def playing_weights(self) -> dict[str, Tensor]:
+        """A copy, on the CPU, of the weights that play."""
+        source = self.average if self.options.average > 0 else self.weights()
+        return {name: value.detach().cpu().clone() for name, value in source.items()}
+
+    def step(self, batch: Batch, progress: float, rng: np.random.Generator) -> dict[str, float]:
+        """Learn from a batch.
+
+        Args:
+            batch: The positions.
+            progress: How much of the run is over, 0 to 1.
+            rng: Chooses the symmetries.
+
+        Returns:
+            The losses of the policy and the value, and how often the network's favourite action is
+            the search's.
+        """
+        options = self.options
+        planes, policies = batch.planes, batch.policies
+        if options.symmetries:
+            planes, policies = self._turned(planes, policies, rng)
+        seen, target = self._tensor(planes), self._tensor(policies)
+        wanted = self._tensor(
+            (1 - options.value_mix) * batch.outcomes + options.value_mix * batch.values
+        )
+        self.network.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = options.rate * self._rate(progress)
+        self.optimiser.zero_grad()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._half):
+            logits, values = self._forward(seen)
+            policy_loss = self._policy_loss(logits.float(), target)
+            value_loss = functional.mse_loss(values.float(), wanted)
+            loss = policy_loss + options.value_weight * value_loss
+        loss.backward()
+        if options.clip > 0:
+            nn.utils.clip_grad_norm_(self.network.parameters(), options.clip)
+        self.optimiser.step()
+        self.steps += 1
+        self._follow()
+        agreement = (logits.argmax(1) == target.argmax(1)).float().mean()
+        return {
+            "policy_loss": policy_loss.item(),
+            "value_loss": value_loss.item(),
+            "learnt_agreement": agreement.item(),
+        }
+
+    def check(self) -> None:
+        """Refuse weights that are no numbers any more, before anybody plays with them.
+
+        Raises:
+            ValueError: Saying what to do.
+        """
+        if not all(value.isfinite().all() for value in self.weights().values()):
+            raise ValueError(
+                f"expected weights that are numbers after step {self.steps}, got others: the "
+                "learning diverges (learner.rate and learner.clip may be lowered when the run goes "
+                "on from its last checkpoint)"
+            )
+
+    def _policy_loss(self, logits: Tensor, target: Tensor) -> Tensor:
+        if self.options.policy_loss == "squared_error":
+            return (torch.softmax(logits, 1) - target).square().sum(1).mean()
+        # The entropy of the target is taken off: 0 is then perfect.
+        entropy = -torch.xlogy(target, target).sum(1)
+        return (functional.cross_entropy(logits, target, reduction="none") - entropy).mean()
+
+    def _rate(self, progress: float) -> float:
+        """The factor on the learning rate: a rise, then half a cosine."""
+        rise = min(1.0, (self.steps + 1) / max(1, self.options.warmup))
+        low = self.options.final_rate
+        return rise * (low + (1 - low) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+
+    def _follow(self) -> None:
+        """Move the average towards the network; faster in the beginning."""
+        decay = min(self.options.average, self.steps / (self.steps + 10))
+        with torch.no_grad():
+            for name, value in self.weights().items():
+                self.average[name].lerp_(value, 1 - decay)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
+
+    def _turned(
+        self, planes: NDArray[np.int8], policies: NDArray[np.float32], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Positions and policies in symmetries drawn at random."""
+        picks = (rng.random(len(planes)) * len(self._cells)).astype(np.int64)
+        flat = planes.reshape(len(planes), -1, planes.shape[-1])
+        turned, moved = np.empty_like(flat), np.empty_like(policies)
+        rows = np.arange(len(planes))[:, None]
+        turned[rows, self._cells[picks]] = flat
+        moved[rows, self._actions[picks]] = policies
+        return turned.reshape(planes.shape), moved
+
+    # ---- between processes -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on, for a checkpoint."""
+        return {
+            "network": self.network.state_dict(),
+            "average": self.average,
+            "optimiser": self.optimiser.state_dict(),
+            "steps": self.steps,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state.
+
+        Raises:
+            RuntimeError: If it does not fit the network.
+        """
+        load_weights(self.network, state["network"])
+        self.average = {name: value.to(self.device) for name, value in state["average"].items()}
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.steps = state["steps"]

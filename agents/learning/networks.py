@@ -1,0 +1,321 @@
+"""Networks: what they see is what an environment shows, what they say is for who is to move.
+
+A network is a PyTorch module: planes ``(N, rows, columns, K)`` in, logits over the actions
+``(N, num_actions)`` and values ``(N,)`` in [-1, 1] for the player to move out.
+"""
+
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import copy
+from typing import Any, Final, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.learning.configuration import NetworkOptions
+from hexenv.envs.observation import plane_names
+from hexenv.games.base import Game
+
+ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "linear": nn.Identity,
+}
+
+
+class Board(NamedTuple):
+    """What a network needs to know of a game."""
+
+    rows: int
+    columns: int
+    planes: tuple[str, ...]
+    num_actions: int
+
+    @staticmethod
+    def of(game: Game, options: NetworkOptions) -> "Board":
+        """The board of a game, with the planes that the options name.
+
+        Raises:
+            ValueError: If a plane is unknown, or the game does not fit the options.
+        """
+        planes = plane_names(game, tuple(options.planes))
+        board = Board(game.rows, game.columns, planes, game.num_actions())
+        if options.canonical and (game.name != "hex" or game.rows != game.columns):
+            raise ValueError(f"expected network.canonical for Hex on a square board, got {game}")
+        fits = board.extra_actions in (0, 1) or board.num_actions == board.columns
+        if options.heads == "convolutional" and not fits:
+            raise ValueError(f"expected network.heads dense, as actions of {game} are no cells")
+        return board
+
+    @property
+    def extra_actions(self) -> int:
+        """How many actions there are besides the cells (the swap); negative: they are no cells."""
+        return self.num_actions - self.rows * self.columns
+
+
+class Canonical(nn.Module):
+    """Shows Hex to player 1 as it would look to player 0, and turns the policy back.
+
+    The side plane, which is then of no use, becomes the board's edges: the board is shown with a
+    border of stones, the mover's above and below.
+    """
+
+    def __init__(self, planes: tuple[str, ...]) -> None:
+        super().__init__()
+        self.side = planes.index("side")
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Planes ``(N, K, R, C)`` with a border, and ``(N, 1, 1)`` whether they were turned."""
+        turned = x[:, self.side, :1, :1] == 0
+        x = torch.where(turned[:, None], x.transpose(2, 3), x)
+        own, opponent = x[:, 0], x[:, 1]
+        own = functional.pad(functional.pad(own, (0, 0, 1, 1), value=1.0), (1, 1), value=0.0)
+        opponent = functional.pad(functional.pad(opponent, (1, 1), value=1.0), (0, 0, 1, 1))
+        others = [
+            functional.pad(x[:, k], (1, 1, 1, 1)) for k in range(2, x.shape[1]) if k != self.side
+        ]
+        return torch.stack([own, opponent, *others], 1), turned
+
+
+class Block(nn.Module):
+    """A residual block (He et al. 2016); with pooling, the board as a whole moves its channels.
+
+    (Wu 2019, section 3.3, "Global pooling".)
+    """
+
+    def __init__(self, channels: int, pooling: bool) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(channels)
+        self.whole = nn.Linear(2 * channels, channels) if pooling else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(N, channels, R, C)`` to the same."""
+        y = functional.relu(self.first_norm(self.first(x)))
+        if self.whole is not None:
+            y = y + self.whole(pooled(y))[:, :, None, None]
+        return functional.relu(x + self.second_norm(self.second(y)))
+
+
+def pooled(x: Tensor) -> Tensor:
+    """Mean and maximum over the board: ``(N, C, R, C)`` to ``(N, 2 C)``."""
+    flat = x.flatten(2)
+    return torch.cat([flat.mean(2), flat.amax(2)], 1)
+
+
+class Residual(nn.Module):
+    """A residual network with a policy and a value head (Silver et al. 2017, "Methods").
+
+    With convolutional heads it fits any board size.
+
+    Args:
+        board: The board it is made for.
+        options: Its sizes.
+    """
+
+    def __init__(self, board: Board, options: NetworkOptions) -> None:
+        super().__init__()
+        channels, head = options.channels, options.head_channels
+        planes = len(board.planes)
+        self.canonical = Canonical(board.planes) if options.canonical else None
+        if self.canonical is not None:
+            planes -= 1
+        # (A border takes the place of the padding.)
+        padding = 0 if self.canonical is not None else 1
+        self.stem = nn.Conv2d(planes, channels, 3, padding=padding, bias=False)
+        self.stem_norm = nn.BatchNorm2d(channels)
+        self.blocks = nn.Sequential(
+            *(Block(channels, options.pooling and i % 2 == 1) for i in range(options.blocks))
+        )
+        self.policy = nn.Conv2d(channels, head, 1)
+        self.value = nn.Conv2d(channels, head, 1)
+        cells = board.rows * board.columns
+        self.is_dense = options.heads == "dense"
+        self.extra: nn.Module | None = None
+        self.by_columns = board.extra_actions < 0
+        if self.is_dense:
+            self.logits: nn.Module = nn.Linear(head * cells, board.num_actions)
+            seen = head * cells
+        else:
+            self.logits = nn.Conv2d(head, 1, 1)
+            seen = 2 * head
+            if board.extra_actions == 1:
+                self.extra = nn.Linear(2 * channels, 1)
+        self.value_hidden = nn.Linear(seen, options.value_units)
+        self.value_out = nn.Linear(options.value_units, 1)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """See this module."""
+        x, turned = planes.permute(0, 3, 1, 2), None
+        if self.canonical is not None:
+            x, turned = self.canonical(x)
+        x = self.blocks(functional.relu(self.stem_norm(self.stem(x))))
+        p, v = functional.relu(self.policy(x)), functional.relu(self.value(x))
+        if self.is_dense:
+            logits = self.logits(p.flatten(1))
+            if turned is not None:
+                logits = turned_back(logits, turned, x.shape[2], x.shape[3])
+            v = v.flatten(1)
+        else:
+            field: Tensor = self.logits(p)[:, 0]
+            if turned is not None:
+                field = turned_field(field, turned)
+            logits = field.amax(1) if self.by_columns else field.flatten(1)
+            if self.extra is not None:
+                logits = torch.cat([logits, self.extra(pooled(x))], 1)
+            v = pooled(v)
+        values = torch.tanh(self.value_out(functional.relu(self.value_hidden(v))))
+        return logits, values[:, 0]
+
+
+def turned_back(logits: Tensor, turned: Tensor, rows: int, columns: int) -> Tensor:
+    """Dense logits over the cells of a board that was turned, and what follows them as it is."""
+    field: Tensor = logits[:, : rows * columns].unflatten(1, (rows, columns))
+    field = turned_field(field, turned)
+    return torch.cat([field.flatten(1), logits[:, rows * columns :]], 1)
+
+
+def turned_field(field: Tensor, turned: Tensor) -> Tensor:
+    """Boards ``(N, R, C)``, of which those are transposed that were turned, ``(N, 1, 1)``."""
+    return torch.where(turned, field.transpose(1, 2), field)
+
+
+class Anet(nn.Module):
+    """An actor network of the layers that its options list, with or without a value.
+
+    Args:
+        board: The board it is made for.
+        options: Its planes and layers.
+
+    Raises:
+        ValueError: If a layer is none, or comes in a wrong order; named.
+    """
+
+    def __init__(self, board: Board, options: NetworkOptions) -> None:
+        super().__init__()
+        planes = len(board.planes)
+        self.canonical = Canonical(board.planes) if options.canonical else None
+        rows, columns = board.rows, board.columns
+        if self.canonical is not None:
+            planes, rows, columns = planes - 1, rows + 2, columns + 2
+        self.rows, self.columns = board.rows, board.columns
+        layers: list[nn.Module] = []
+        units: int | None = None
+        for number, layer in enumerate(options.layers):
+            where = f"network.layers[{number}]"
+            kind = layer.get("type")
+            activation = ACTIVATIONS.get(str(layer.get("activation", "relu")))
+            if activation is None:
+                names = ", ".join(ACTIVATIONS)
+                raise ValueError(f"expected {where}.activation of {names}, got {layer}")
+            if kind == "convolution" and units is None:
+                expect_keys(layer, ("type", "filters", "kernel", "activation"), where)
+                filters = size_of(layer, "filters", where)
+                kernel = size_of(layer, "kernel", where)
+                layers.append(nn.Conv2d(planes, filters, kernel, padding="same"))
+                planes = filters
+            elif kind == "dense":
+                expect_keys(layer, ("type", "units", "activation"), where)
+                if units is None:
+                    layers.append(nn.Flatten())
+                    units = planes * rows * columns
+                layers.append(nn.Linear(units, size_of(layer, "units", where)))
+                units = size_of(layer, "units", where)
+            else:
+                expected = "convolution or dense" if units is None else "dense (after dense ones)"
+                raise ValueError(f"expected {where}.type as {expected}, got {kind!r}")
+            layers.append(activation())
+        if units is None:
+            layers.append(nn.Flatten())
+            units = planes * rows * columns
+        self.layers = nn.Sequential(*layers)
+        self.logits = nn.Linear(units, board.num_actions)
+        self.value_out = nn.Linear(units, 1) if options.value else None
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """See this module; values are 0 without a value."""
+        x, turned = planes.permute(0, 3, 1, 2), None
+        if self.canonical is not None:
+            x, turned = self.canonical(x)
+        x = self.layers(x)
+        logits = self.logits(x)
+        if turned is not None:
+            logits = turned_back(logits, turned, self.rows, self.columns)
+        if self.value_out is None:
+            return logits, torch.zeros_like(logits[:, 0])
+        return logits, torch.tanh(self.value_out(x))[:, 0]
+
+
+def expect_keys(layer: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Refuse what a layer does not have.
+
+    Raises:
+        ValueError: If there is a key that is not known.
+    """
+    for key in layer:
+        if key not in known:
+            raise ValueError(f"expected a key of {', '.join(known)}, got {where}.{key}")
+
+
+def size_of(layer: dict[str, Any], key: str, where: str) -> int:
+    """A size in a layer.
+
+    Raises:
+        ValueError: If it is no positive whole number.
+    """
+    size = layer.get(key)
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= 65536:
+        raise ValueError(f"expected {where}.{key} as a whole number from 1 to 65536, got {size!r}")
+    return size
+
+
+def new_network(game: Game, options: NetworkOptions, seed: int | None = None) -> nn.Module:
+    """A network for a game.
+
+    Args:
+        game: The game.
+        options: What kind of network.
+        seed: Of its first weights; None for any. PyTorch's own stream is left as it was.
+
+    Raises:
+        ValueError: If the options are wrong, or do not fit the game.
+    """
+    board = Board.of(game, options)
+    with torch.random.fork_rng(devices=[]):
+        if seed is not None:
+            torch.manual_seed(seed)
+        made = Residual(board, options) if options.kind == "residual" else Anet(board, options)
+    return cast("Any", made).to(memory_format=torch.channels_last)
+
+
+def folded(network: nn.Module) -> nn.Module:
+    """A copy for play: the normalisations become part of the convolutions before them."""
+    twin = copy.deepcopy(network).eval()
+    for parameter in twin.parameters():
+        parameter.requires_grad_(False)
+    for module in twin.modules():
+        for convolution, norm in FOLDS.get(type(module), ()):
+            before, after = getattr(module, convolution), getattr(module, norm)
+            fused = torch.nn.utils.fusion.fuse_conv_bn_eval(before, after)
+            setattr(module, convolution, fused)
+            setattr(module, norm, nn.Identity())
+    return cast("Any", twin).to(memory_format=torch.channels_last)
+
+
+FOLDS: Final[dict[type[nn.Module], tuple[tuple[str, str], ...]]] = {
+    Block: (("first", "first_norm"), ("second", "second_norm")),
+    Residual: (("stem", "stem_norm"),),
+}
+
+
+def parameter_table(network: nn.Module) -> list[tuple[str, str, int]]:
+    """Every parameter of a network: its name, its shape as text, and how many numbers it has."""
+    return [
+        (name, " x ".join(map(str, parameter.shape)), parameter.numel())
+        for name, parameter in network.named_parameters()
+    ]

@@ -1,0 +1,315 @@
+"""The Tournament of Progressive Policies: do the networks of a run get better?
+
+Every network that a run has saved plays every other, by its policy alone, and with a search as
+well if one is wanted. It is an `agents.arena.Tournament` whose agents are those of the command line
+(``network:net=...``); here is who takes part, and what the ratings look like over the iterations.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from agents.arena import Entrant, Standings, Tournament
+from agents.arena.games import PlayedGame, Result
+from agents.arena.standings import end_or_none
+from agents.core.reading import MOST_BYTES, parse_json, read_object
+from agents.learning.configuration import Configuration, GuidedSearchOptions, make
+
+Plays = Literal["policy", "search"]
+
+LEAST_PLIES: Final = 2
+"""Of an opening: most policies leave nothing to chance, and a game is not worth playing twice."""
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A network in the tournament.
+
+    Attributes:
+        iteration: After which it was saved.
+        plays: By its policy alone, or with a search.
+        label: What the file of results calls it, with the beginning of a hash of its file: a run
+            that was put back some iterations may have written another one of the same name.
+        agent: As the command line writes it.
+    """
+
+    iteration: int
+    plays: Plays
+    label: str
+    agent: str
+
+
+@dataclass(frozen=True)
+class Topp:
+    """A Tournament of Progressive Policies.
+
+    Attributes:
+        tournament: What is played.
+        participants: In the order of the tournament: policies by iteration, then searches.
+    """
+
+    tournament: Tournament
+    participants: tuple[Participant, ...]
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A network in the table.
+
+    Attributes:
+        iteration: See `Participant`.
+        plays: See `Participant`.
+        elo: Its rating; that of the first policy is 0.
+        low: Lower end of its 95 % interval, which says how sure the rating is beside the mean of
+            all, as in every tournament here; -inf if it lost all its games, None without a game.
+        high: Upper end; inf if it won all its games.
+        better: Likelihood that it is better than the network before it, which plays likewise; None
+            for the first, and without a game.
+        points: A win counts 1, a draw 1/2.
+        games: Games counted, as `wins`, `draws` and `losses`.
+        wins: Games won.
+        draws: Games drawn.
+        losses: Games lost.
+        seconds_per_move: Mean time for a move.
+    """
+
+    iteration: int
+    plays: Plays
+    elo: float
+    low: float | None
+    high: float | None
+    better: float | None
+    points: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    seconds_per_move: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As a dictionary of what JSON knows: an open end of the interval is None."""
+        return asdict(self) | {"low": end_or_none(self.low), "high": end_or_none(self.high)}
+
+
+# ---- who takes part ------------------------------------------------------------------------------
+
+
+def new_topp(
+    directory: str | os.PathLike[str],
+    most: int = 8,
+    pairs: int = 20,
+    simulations: int = 0,
+    search: str | None = None,
+    opening_plies: int | None = None,
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> Topp:
+    """The tournament of a run's networks.
+
+    Args:
+        directory: Of the run.
+        most: How many networks, evenly spread over the run, with the first and the last.
+        pairs: Pairs of games in each pairing.
+        simulations: Of the search, a move; 0 for policies alone.
+        search: ``"gumbel"`` or ``"alphazero"``; None for the run's own. Its parameters are the
+            run's, without noise.
+        opening_plies: Length of the random openings; None for the run's own, 2 at least.
+        temperature: Of the policies; 0: each plays its most likely action.
+        seed: Of all chance.
+
+    Raises:
+        ValueError: If there is no run with two networks, or a value makes no sense.
+        OSError: If a file cannot be read.
+    """
+    paths = evenly_spread(saved_networks(directory), most)
+    configuration = make(read_object(Path(directory) / "config.json"))
+    if opening_plies is None:
+        opening_plies = max(LEAST_PLIES, configuration.self_play.opening_plies)
+    if opening_plies < LEAST_PLIES and temperature == 0.0:
+        raise ValueError(
+            f"expected opening_plies from {LEAST_PLIES} at temperature 0, where policies play "
+            f"every game from one opening alike, got {opening_plies}"
+        )
+    participants = [participant(path, "policy", policy_agent(path, temperature)) for path in paths]
+    if simulations:
+        kind = search or ("gumbel" if configuration.search.method == "gumbel" else "alphazero")
+        participants += [
+            participant(path, "search", search_agent(path, kind, simulations, configuration.search))
+            for path in paths
+        ]
+    tournament = Tournament(
+        configuration.game,
+        [Entrant(each.label, each.agent) for each in participants],
+        pairs=pairs,
+        opening_plies=opening_plies,
+        seed=seed,
+        options=options_of(configuration),
+    )
+    return Topp(tournament, tuple(participants))
+
+
+def saved_networks(directory: str | os.PathLike[str]) -> list[Path]:
+    """The networks of a run by iteration, as absolute paths.
+
+    Raises:
+        ValueError: If there is no run, or it has less than two networks.
+    """
+    run = Path(directory).resolve()
+    if not (run / "config.json").is_file():
+        raise ValueError(f"expected the directory of a run of hexenv train, got {directory}")
+    if "," in str(run):  # which parts the parameters of an agent
+        raise ValueError(f"expected the directory of a run without a comma, got {run}")
+    found = (path for path in run.glob("networks/*.safetensors") if path.stem.isdecimal())
+    paths = sorted(found, key=lambda path: int(path.stem))
+    if len(paths) < 2:
+        raise ValueError(f"expected two saved networks in {run / 'networks'}, got {len(paths)}")
+    return paths
+
+
+def evenly_spread(paths: Sequence[Path], most: int) -> list[Path]:
+    """So many of a list, with the first and the last.
+
+    Raises:
+        ValueError: If `most` is less than 2.
+    """
+    if most < 2:
+        raise ValueError(f"expected two networks at least, got most={most}")
+    count = min(most, len(paths))
+    return [paths[round(number * (len(paths) - 1) / (count - 1))] for number in range(count)]
+
+
+def participant(path: Path, plays: Plays, agent: str) -> Participant:
+    """A network that plays in one way."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    iteration = int(path.stem)
+    return Participant(iteration, plays, f"{plays} {iteration} ({digest})", agent)
+
+
+def policy_agent(path: Path, temperature: float) -> str:
+    """The agent that plays a network's policy."""
+    return f"network:net={path}" + (f",temperature={temperature}" if temperature else "")
+
+
+def search_agent(path: Path, kind: str, simulations: int, options: GuidedSearchOptions) -> str:
+    """The agent that searches with a network, with the parameters of a run.
+
+    Raises:
+        ValueError: If there is no such search.
+    """
+    if kind == "gumbel":
+        return (
+            f"gumbel:policy=network:net={path},simulations={simulations},"
+            f"considered={options.considered},c_visit={options.c_visit},c_scale={options.c_scale}"
+        )
+    if kind == "alphazero":
+        return f"alphazero:net={path},simulations={simulations},c={options.c},fpu={options.fpu}"
+    raise ValueError(f"expected a search of gumbel, alphazero, got {kind!r}")
+
+
+def options_of(configuration: Configuration) -> list[str]:
+    """The options of a run's game as texts ``key=value``."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, (list, tuple)):  # as a board's size is written
+            return "x".join(map(str, cast("Sequence[Any]", value)))
+        return str(value)
+
+    return [f"{key}={text(value)}" for key, value in configuration.options.items()]
+
+
+def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
+    """Say in few words that a file of results is of another tournament.
+
+    (`agents.arena` would tell all agents of both. What else may be wrong with it, it says best.)
+
+    Raises:
+        ValueError: If the file is of other networks, or of other values of theirs.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            header = parse_json(file.readline(MOST_BYTES))["tournament"]
+        others = [
+            key
+            for key, value in tournament.description().items()
+            if key != "pairs" and header[key] != value
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if others:
+        raise ValueError(
+            f"expected {path} with results of the same networks and options, got other "
+            f"{', '.join(others)} (has the run gone on? take the file away, or name another one "
+            "with --results)"
+        )
+
+
+# ---- what comes of it ----------------------------------------------------------------------------
+
+
+def ratings(topp: Topp, table: Standings) -> list[Rating]:
+    """The table: policies by iteration, then searches."""
+    standing = {agent.agent: agent for agent in table.agents}
+    anchor = standing[topp.participants[0].label].elo
+    found: list[Rating] = []
+    for number, each in enumerate(topp.participants):
+        agent = standing[each.label]
+        low, high = agent.interval or (None, None)
+        before = number > 0 and topp.participants[number - 1].plays == each.plays
+        found.append(
+            Rating(
+                iteration=each.iteration,
+                plays=each.plays,
+                elo=agent.elo - anchor,
+                low=None if low is None else low - anchor,
+                high=None if high is None else high - anchor,
+                better=table.superiority[number][number - 1] if before and agent.games else None,
+                points=agent.points,
+                games=agent.games,
+                wins=agent.wins,
+                draws=agent.draws,
+                losses=agent.losses,
+                seconds_per_move=agent.seconds_per_move,
+            )
+        )
+    return found
+
+
+def chosen_games(topp: Topp, results: Mapping[int, Result], count: int) -> list[PlayedGame]:
+    """Games to look at: of the last network against the first, the middle one, and the others.
+
+    Where there are searches, they play. The sides change from game to game.
+
+    Args:
+        topp: The tournament.
+        results: What came of its games, by number.
+        count: How many at most.
+    """
+    plays = topp.participants[-1].plays
+    *others, last = [n for n, each in enumerate(topp.participants) if each.plays == plays]
+    middle = others[len(others) // 2]
+    order = list(dict.fromkeys([others[0], middle, *reversed(others)]))
+    rank = {number: place for place, number in enumerate(order)}
+
+    def key(result: PlayedGame) -> tuple[int, int, int]:
+        game = result.game
+        side = game.agents[game.first] != last
+        (place,) = (rank[number] for number in game.agents if number != last)
+        return game.pair, (place + side) % 2, place
+
+    fitting = [
+        result
+        for result in results.values()
+        if isinstance(result, PlayedGame) and {last} < set(result.game.agents) <= {last, *rank}
+    ]
+    return sorted(fitting, key=key)[:count]
+
+
+def file_name(topp: Topp, result: PlayedGame) -> str:
+    """A name for a game's file: who moves first, the other, and the game's number."""
+    game = result.game
+    order = game.agents[game.first], game.agents[1 - game.first]
+    first, second = (topp.participants[number] for number in order)
+    return f"{first.plays}-{first.iteration:06}-{second.iteration:06}-game-{game.number}"

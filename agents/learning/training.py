@@ -1,0 +1,397 @@
+"""A training run: self-play, replay, learning, and files from which it goes on.
+
+While workers play with the network of the last iteration, the learner learns from the games before.
+What a run keeps is in its directory (`agents.learning.run_directory`).
+"""
+
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+import torch
+
+from agents.core.reading import parse_json
+from agents.learning.configuration import as_dict, make
+from agents.learning.duel import duel, elo
+from agents.learning.engines import ENGINES, Engine
+from agents.learning.evaluator import NetworkEvaluator, device_of
+from agents.learning.files import (
+    find_network,
+    game_of,
+    load_checkpoint,
+    load_network,
+    load_weights,
+    save_checkpoint,
+    save_network,
+)
+from agents.learning.game_files import GameFiles
+from agents.learning.learner import Learner
+from agents.learning.networks import new_network
+from agents.learning.replay import Games, ReplayBuffer
+from agents.learning.run_directory import Journal, RunDirectory, differences
+from agents.learning.self_play import Result, Task, Unfinished
+
+KEPT: Final = 2
+"""Checkpoints."""
+
+
+class StoppedError(KeyboardInterrupt):
+    """Somebody has asked for an end (Ctrl-C); the run is saved."""
+
+
+class Run:
+    """A training run in its directory.
+
+    Args:
+        directory: Of the run; made, if it is not there.
+        settings: Plain values for `agents.learning.configuration.make`. A run that is there already
+            goes on with its own; these may change what `CHANGEABLE` names.
+
+    Raises:
+        OSError: If a file cannot be read or written.
+        ValueError: If the settings are wrong, or not those of the run, or a file is damaged.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+        self.directory = Path(directory)
+        self._files = RunDirectory(self.directory)
+        self.configuration = self._files.configured(settings)
+        configuration = self.configuration
+        torch.set_num_threads(configuration.learner.threads)
+        self.game = game_of(configuration.game, configuration.options)
+        self.learner = Learner(configuration, self.game)
+        if configuration.engine != "ray":  # whose machines have devices of their own
+            device_of(configuration.self_play.device, "self_play.device")
+        newest = self._files.checkpoints()
+        if configuration.start and not newest:
+            self._start_from(configuration.start)
+        replay = configuration.replay
+        self.buffer = ReplayBuffer(
+            self.game,
+            replay.capacity,
+            tuple(configuration.network.planes),
+            replay.recency,
+            replay.most_reuse,
+        )
+        self._games = GameFiles(self._files, self.buffer)
+        self.iteration = 0
+        self.rng = np.random.default_rng(configuration.seed)
+        self._streams = self._new_streams()
+        self._unfinished = self._new_unfinished()
+        self._playing = self.learner.playing_weights()  # by those who play from now on
+        self._played = self._playing  # by those whose results come next
+        self._duelled = self._playing  # against which the next saved network is measured
+        self._duellists: list[NetworkEvaluator] = []
+        self._elo = 0.0
+        self._owed = 0.0  # steps of training, for positions that have been added
+        self._stop = False
+        self._is_whole = True  # between two iterations
+        self._files.make_folders()
+        if newest:
+            self._restore(newest[-1])
+        self._files.note(configuration)
+        if not newest:
+            self._save_network()
+            self.save()
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _start_from(self, net: str) -> None:
+        """Take the weights of a network.
+
+        Raises:
+            ValueError: If it is of another game, or another kind.
+        """
+        saved = load_network(find_network(net))
+        why = saved.why_not(self.game)
+        if why is None and as_dict(saved.options) != as_dict(self.configuration.network):
+            why = f"expected a network of {self.configuration.network}, got {saved.options}"
+        if why is not None:
+            raise ValueError(f"cannot start from {saved.path}: {why}")
+        load_weights(self.learner.network, saved.network.state_dict())
+        self.learner.average = {name: w.clone() for name, w in self.learner.weights().items()}
+
+    def _new_streams(self) -> list[dict[str, Any]]:
+        seeds = np.random.SeedSequence([self.configuration.seed, 1]).spawn(
+            self.configuration.workers
+        )
+        return [cast("Any", np.random.default_rng(seed).bit_generator.state) for seed in seeds]
+
+    def _new_unfinished(self) -> list[Unfinished]:
+        count = self.configuration.self_play.games
+        return [Unfinished.none(self.game, count) for _ in range(self.configuration.workers)]
+
+    def _contents(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {
+            "configuration": json.dumps(as_dict(self.configuration)),
+            "iteration": self.iteration,
+            "learner": self.learner.state(),
+            "playing": self._playing,
+            "played": self._played,
+            "duelled": self._duelled,
+            "elo": self._elo,
+            "owed": self._owed,
+            "streams": json.dumps([self.rng.bit_generator.state, *self._streams]),
+            "unfinished": [
+                [torch.from_numpy(array) for array in unfinished] for unfinished in self._unfinished
+            ],
+            "shards": self._games.shards,
+            "total": self.buffer.total,
+            "uses": torch.from_numpy(self.buffer.uses.astype(np.int32)),
+        }
+
+    def save(self) -> None:
+        """Write a checkpoint, and remove what no checkpoint needs any more.
+
+        Raises:
+            OSError: If it cannot be written; the run is as it was at the last one.
+        """
+        save_checkpoint(self._files.file("checkpoints", self.iteration, "pt"), self._contents())
+        self._take_away()
+
+    def _take_away(self) -> None:
+        """Remove the checkpoints before the last two, and the games that those two do not need."""
+        for path in self._files.checkpoints()[:-KEPT]:
+            path.unlink()
+        self._games.drop(int(self._files.checkpoints()[0].stem), self.configuration.keep_games)
+
+    def _restore(self, path: Path) -> None:
+        try:
+            contents = load_checkpoint(path)
+            other = make(parse_json(contents["configuration"]))
+            for key, said, says in differences(self.configuration, other):
+                raise ValueError(f"it is of another run: expected {key} of {said}, got {says}")
+            self.iteration = contents["iteration"]
+            self.learner.restore(contents["learner"])
+            self._playing, self._played = contents["playing"], contents["played"]
+            self._duelled, self._elo = contents["duelled"], contents["elo"]
+            self._owed = contents["owed"]
+            self.rng.bit_generator.state, *streams = parse_json(contents["streams"])
+            count = self.configuration.workers
+            self._streams = (streams + self._streams[len(streams) :])[:count]
+            unfinished = [
+                Unfinished(*(part.numpy() for part in parts)) for parts in contents["unfinished"]
+            ]
+            self._unfinished = (unfinished + self._unfinished[len(unfinished) :])[:count]
+            self._games.shards = [(int(number), int(first)) for number, first in contents["shards"]]
+            total, uses = int(contents["total"]), contents["uses"].numpy()
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"cannot go on from {path}: {error} (without the file, the run goes on from the "
+                "checkpoint before it)"
+            ) from error
+        self._games.refill(total)
+        self.buffer.uses[:] = uses
+        with self._files.alone(self.iteration):  # a mistake is best said at once
+            self._take_away()  # the checkpoint was written before: it lists games that are gone
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def run(self, report: Callable[[dict[str, Any]], None] = lambda figures: None) -> None:
+        """Train to the end.
+
+        Args:
+            report: Called with the figures of every iteration.
+
+        Raises:
+            StoppedError: After Ctrl-C; the run is saved.
+            KeyboardInterrupt: After Ctrl-C twice; the run is as it was at its last checkpoint.
+            OSError: If a file cannot be written, or workers die again and again; likewise.
+            ValueError: If another process trains the run, or learning diverges.
+        """
+        if self.iteration >= self.configuration.iterations:
+            return
+        with self._files.alone(self.iteration):
+            self._run(report)
+
+    def _run(self, report: Callable[[dict[str, Any]], None]) -> None:
+        self._stop = False
+        journal = Journal(self.directory, self.iteration)
+        engine: Engine = ENGINES[self.configuration.engine](self.configuration)
+        try:
+            with self._interruptible():
+                engine.submit(self._tasks(self._played))
+                while self.iteration < self.configuration.iterations:
+                    report(self._iterate(engine, journal))
+                    if self._stop:
+                        raise StoppedError
+        finally:
+            engine.close()
+            journal.close()
+
+    @contextmanager
+    def _interruptible(self) -> Generator[None]:
+        """Ctrl-C stops: at once while waiting for games, else at the iteration's end."""
+
+        def stop(number: int, frame: Any) -> None:
+            is_again, self._stop = self._stop, True
+            if is_again:
+                raise KeyboardInterrupt
+            if self._is_whole:
+                raise StoppedError
+
+        try:
+            before = signal.signal(signal.SIGINT, stop)
+        except ValueError:  # not the main thread
+            yield
+            return
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:  # Ray makes one of its own of a StoppedError
+            if not self._is_whole:
+                raise
+            self.save()
+            raise StoppedError from interrupt
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _tasks(self, weights: dict[str, torch.Tensor]) -> list[Task]:
+        options = self.configuration.search
+        epsilon = options.epsilon * options.epsilon_decay**self.iteration
+        parts = zip(self._unfinished, self._streams, strict=True)
+        return [
+            Task(number, weights, unfinished, stream, epsilon)
+            for number, (unfinished, stream) in enumerate(parts)
+        ]
+
+    def _iterate(self, engine: Engine, journal: Journal) -> dict[str, Any]:
+        """Take in the games of the workers, let them play on, and learn meanwhile."""
+        started = time.perf_counter()
+        results = engine.collect()
+        self._is_whole = False
+        waited = time.perf_counter() - started
+        figures = self._take_in(results)
+        self._played = self._playing
+        self.iteration += 1
+        configuration = self.configuration
+        if self.iteration < configuration.iterations:
+            engine.submit(self._tasks(self._played))
+        figures |= self._learn()
+        is_last = self.iteration == configuration.iterations
+        is_saved = is_last or self.iteration % configuration.save_interval == 0
+        figures |= self._promote(is_saved)
+        if is_saved:
+            self._save_network()
+        seconds = time.perf_counter() - started
+        figures |= {
+            "iteration": self.iteration,
+            "total_positions": self.buffer.total,
+            "seconds": seconds,
+            "seconds_waited": waited,
+            "games_per_second": figures["games"] / seconds,
+            "simulations_per_second": figures.pop("simulations") / seconds,
+            "positions_per_second": figures["positions"] / seconds,
+        }
+        journal.add(figures)
+        self._is_whole = True
+        if is_last or self.iteration % configuration.checkpoint_interval == 0:
+            self.save()
+        return figures
+
+    def _take_in(self, results: list[Result]) -> dict[str, Any]:
+        """Add the games that ended to the buffer, and write them to their file."""
+        games = Games.joined([result.games for result in results])
+        self._unfinished = [result.unfinished for result in results]
+        self._streams = [result.rng for result in results]
+        if len(games.lengths):
+            self._games.add(self.iteration + 1, games)
+            learnable = int(games.policies.any(axis=1).sum())
+            replay = self.configuration.replay
+            self._owed += learnable * replay.reuse / self.configuration.learner.batch
+        sums = {key: sum(result.figures[key] for result in results) for key in results[0].figures}
+        positions = max(1.0, sums["positions"])
+        plays_out = self.configuration.search.method == "rollouts"  # there are no priors to agree
+        return {
+            "games": len(games.lengths),
+            "positions": sums["positions"],
+            "simulations": sums["simulations"],
+            "evaluations": sums["evaluations"],
+            "plies_per_game": len(games.actions) / max(1, len(games.lengths)),
+            "first_player_score": float(games.outcomes.mean() / 2 + 0.5)
+            if len(games.lengths)
+            else 0.5,
+            **({} if plays_out else {"search_agreement": sums["agreement"] / positions}),
+            "search_entropy": sums["entropy"] / positions,
+        }
+
+    def _learn(self) -> dict[str, float]:
+        """The steps of training that the new positions call for."""
+        configuration = self.configuration
+        if self.buffer.total < configuration.replay.fill:
+            self._owed = 0.0
+            return {}
+        sums: dict[str, float] = {}
+        steps = 0
+        progress = self.iteration / configuration.iterations
+        while self._owed >= 1.0:
+            batch = self.buffer.sample(configuration.learner.batch, self.rng)
+            self._owed -= 1.0
+            if len(batch.players) < 2:
+                continue
+            for key, value in self.learner.step(batch, progress, self.rng).items():
+                sums[key] = sums.get(key, 0.0) + value
+            steps += 1
+        self.learner.check()
+        return {"steps": steps, **{key: value / max(1, steps) for key, value in sums.items()}}
+
+    def _promote(self, is_saved: bool) -> dict[str, float]:
+        """Let the new network play, if it passes the gate; measure those that are saved."""
+        configuration = self.configuration
+        weights = self.learner.playing_weights()
+        if configuration.gate > 0:
+            score = self._duel(weights, self._playing)
+            if score >= configuration.gate:
+                self._playing = weights
+            figures = {"gate_score": score}
+        else:
+            self._playing, figures = weights, {}
+        if is_saved and configuration.duel_games:
+            score = self._duel(self._playing, self._duelled)
+            self._elo += elo(score, configuration.duel_games)
+            self._duelled = self._playing
+            figures |= {"score_against_last_saved": score, "elo": self._elo}
+        return figures
+
+    def _duel(self, first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
+        configuration = self.configuration
+        for number, weights in enumerate((first, second)):
+            if number == len(self._duellists):
+                self._duellists.append(self.evaluator_of(weights))
+            else:
+                self._duellists[number].update(self._network_of(weights))
+        pair = self._duellists[0], self._duellists[1]
+        plies = max(2, configuration.self_play.opening_plies)
+        return duel(self.game, pair, configuration.duel_games, plies, configuration.seed)
+
+    def evaluator_of(self, weights: dict[str, torch.Tensor]) -> NetworkEvaluator:
+        """A network with these weights, to play with."""
+        planes = tuple(self.configuration.network.planes)
+        return NetworkEvaluator(self._network_of(weights), self.game, planes)
+
+    def _network_of(self, weights: dict[str, torch.Tensor]) -> torch.nn.Module:
+        network = new_network(self.game, self.configuration.network, seed=0)
+        load_weights(network, weights)
+        return network
+
+    def _save_network(self) -> None:
+        save_network(
+            self._files.file("networks", self.iteration, "safetensors"),
+            self._network_of(self._playing),
+            self.configuration.network,
+            (self.configuration.game, self.configuration.options),
+            {
+                "iteration": self.iteration,
+                "positions": self.buffer.total,
+                "configuration": as_dict(self.configuration),
+            },
+        )

@@ -1,0 +1,33 @@
+"""AlphaZero: PUCT led by a network of AlphaHex, by its file or as shipped."""
+
+from typing import Any, Unpack
+
+from agents.mcts.puct import PUCTAgent, PUCTOptions
+from agents.policies.network import network_policy
+
+
+class AlphaZero(PUCTAgent):
+    """`PUCTAgent` with a network (Silver et al. 2018).
+
+    Args:
+        net: See `agents.policies.network.NetworkAgent`.
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        c: See `PUCTAgent`.
+        fpu: See `PUCTAgent`.
+        **options: See `PUCTAgent`.
+    """
+
+    name = "alphazero"
+
+    def __init__(
+        self,
+        net: str,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 1.0,
+        fpu: float = 0.1,
+        **options: Unpack[PUCTOptions],
+    ) -> None:
+        policy: Any = network_policy(net, 0.0, None, f"alphazero:net={net}")
+        super().__init__(policy, simulations, seconds, c, fpu, **options)

@@ -1,0 +1,75 @@
+"""UCT with a network's moves in its rollouts: the first form of AlphaHex."""
+
+from typing import Any, Unpack
+
+from agents.core.options import number_within
+from agents.mcts.evaluated_search import EvaluatedSearchAgent
+from agents.mcts.searcher import Searcher
+from agents.mcts.tree_search import SearchOptions
+from agents.policies.policy import PolicyAgent
+from agents.search.evaluated import Evaluator
+from agents.search.puct import EvaluatedUCB1
+from agents.search.rollouts import RolloutEvaluator
+
+
+class ANETRolloutMCTS(EvaluatedSearchAgent):
+    r"""UCB1 in the tree; below it a policy plays both sides to the end, now and then at random.
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}} \qquad r = (1 - \mu)\, z + \mu\, v$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. The result $r$ of a simulation, -1 to 1, is
+        the outcome $z$ of the rollout, mixed by $\mu$, which is `mix`, with the policy's own value
+        $v$.
+
+    Args:
+        policy: See `EvaluatedSearchAgent`; it needs no values.
+        simulations: Simulations a move.
+        seconds: Seconds a move.
+        c: Weight of exploration, for rewards in [0, 1].
+        epsilon: Probability of a random move in a rollout, else the policy's most likely one.
+        epsilon_decay: Factor on `epsilon` after every move of a game.
+        mix: Share of the policy's own value in the reward of a rollout.
+        batch: See `EvaluatedSearchAgent`: rollouts that are played together.
+        **options: See `TreeSearchAgent`.
+    """
+
+    name = "anet"
+
+    def __init__(
+        self,
+        policy: PolicyAgent | str,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 1.0,
+        epsilon: float = 0.2,
+        epsilon_decay: float = 1.0,
+        mix: float = 0.0,
+        batch: int = 8,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        self.epsilon = number_within("epsilon", epsilon, 0.0, 1.0)
+        self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
+        self.mix = number_within("mix", mix, 0.0, 1.0)
+        self._moves = 0
+        rule = EvaluatedUCB1(number_within("c", c))
+        super().__init__(policy, rule, simulations, seconds, batch, **options)
+
+    def reset(self, seed: int | None = None) -> None:
+        """See `TreeSearchAgent.reset`; epsilon is what it was at first."""
+        super().reset(seed)
+        self._moves = 0
+
+    def act(self, env: Any) -> int:
+        """See `TreeSearchAgent.act`."""
+        action = super().act(env)
+        self._moves += 1
+        return action
+
+    def _evaluator(self, searcher: Searcher) -> Evaluator:
+        epsilon = self.epsilon * self.epsilon_decay**self._moves
+        return RolloutEvaluator(self._leader, epsilon, searcher.rng, self.mix)
+
+    def _cached(self) -> int:
+        return 0  # every rollout is another

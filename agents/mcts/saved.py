@@ -1,0 +1,261 @@
+"""Search trees in files: ``npz`` without pickle, with a version, checked when they are read."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.files import replacing
+from agents.core.reading import load_arrays, parse_json
+from agents.search.mcts import Variant
+from agents.search.tree import ROOT, UNPROVEN, Tree, new_tree, node_arrays
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.games import base, notation
+
+FORMAT: Final = "hexenv-tree"
+VERSION: Final = 1
+MOST_VISITS: Final = 2**30
+"""Of a node in a file: room for as many again."""
+
+
+class SavedTrees(NamedTuple):
+    """Trees over one position, as an agent saved them."""
+
+    game: str
+    parameters: dict[str, Any]
+    """The game's, by name."""
+    actions: tuple[int, ...]
+    """From the start of the game to the position."""
+    position: bytes
+    """The position, of `hexenv.games.notation.to_bytes`."""
+    trees: list[Tree]
+    path: str
+    """The file, for messages."""
+
+
+def describe(part: Any) -> Any:
+    """A variant in words and numbers, without its memory: what has to agree to use a tree."""
+    if hasattr(part, "_fields"):
+        fields = {name: describe(value) for name, value in part._asdict().items()}
+        fields.pop("knowledge", None)  # which changes what is searched, not what a tree means
+        known = {name: value for name, value in fields.items() if value is not None}
+        return {"part": type(part).__name__, **known}
+    return part if isinstance(part, (bool, int, float, str)) else None
+
+
+def save_trees(
+    path: str | os.PathLike[str],
+    game: Any,
+    root: Any,
+    actions: Sequence[int],
+    variant: Variant,
+    trees: Sequence[Tree],
+) -> None:
+    """Write trees to a file, under a temporary name until it is whole.
+
+    Raises:
+        OSError: If the file cannot be written; one that was there is as it was.
+    """
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "game": game.name,
+        "parameters": base.parameters(game),
+        "actions": [int(action) for action in actions],
+        "variant": describe(variant),
+        "trees": len(trees),
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+        "position": np.frombuffer(notation.to_bytes(game, root), np.uint8),
+    }
+    for number, tree in enumerate(trees):
+        count = int(tree.node_count[0])
+        for name, array in node_arrays(tree).items():
+            arrays[f"{number}.{name}"] = array[:count]
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
+    """Read trees of a variant.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is no such file, damaged, of another version or of another variant.
+    """
+    arrays = load_arrays(path, "a saved tree")
+    expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
+    try:
+        about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
+        found = {key: about[key] for key in expected}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
+    for key, value in expected.items():
+        expect(path, *first_difference(key, value, found[key]))
+    try:
+        return SavedTrees(
+            str(about["game"]),
+            dict(about["parameters"]),
+            tuple(map(int, about["actions"])),
+            arrays["position"].tobytes(),
+            [_tree(arrays, number, variant) for number in range(int(about["trees"]))],
+            str(path),
+        )
+    except (KeyError, TypeError, OverflowError, ValueError) as error:
+        raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
+
+
+def first_difference(name: str, expected: Any, found: Any) -> tuple[str, Any, Any]:
+    """Where two descriptions differ first: its name, and what each has there."""
+    if {type(expected), type(found)} != {dict}:
+        return name, expected, found
+    one, other = cast("dict[str, Any]", expected), cast("dict[str, Any]", found)
+    for key in one | other:
+        if one.get(key) != other.get(key):
+            return first_difference(f"{name}.{key}", one.get(key), other.get(key))
+    return name, one, other
+
+
+def expect(path: Any, what: str, expected: Any, found: Any) -> None:
+    """Refuse a file that is not of this kind.
+
+    Raises:
+        ValueError: Naming the file, what was expected and what came.
+    """
+    if found != expected:
+        raise ValueError(f"{path}: expected the {what} {expected}, got {found}")
+
+
+def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tree:
+    """One of the trees in a file.
+
+    Raises:
+        ValueError: If it is not a tree.
+    """
+    count = len(arrays[f"{number}.action"])
+    tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
+    for name, array in node_arrays(tree).items():
+        found = arrays.pop(f"{number}.{name}")  # so that memory holds it once
+        if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
+            raise ValueError(f"{name} is {found.dtype} {found.shape}")
+        array[:count] = found
+    tree.node_count[0] = count
+    if not (count > 0 and is_tree(tree.first_child[:count], tree.child_count[:count])):
+        raise ValueError("the nodes do not form a tree")
+    visits, value = tree.visits[:count], tree.value[:count]
+    seen = visits > 0
+    sound = (
+        bool((visits >= (tree.child_count[:count] > 0)).all())
+        and int(visits.max()) <= MOST_VISITS
+        and bool(np.isfinite(value).all())
+        and bool(((value[seen] > -1e-9) & (value[seen] < 1 + 1e-9)).all())
+        and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
+        and all(bool(np.isfinite(array[1:count]).all()) for array in node_arrays(tree).values())
+    )
+    if not sound:
+        raise ValueError("the nodes' statistics are out of range")
+    tree.first_child[:count] *= tree.child_count[:count] > 0
+    return tree
+
+
+def is_tree(firsts: NDArray[np.int32], counts: NDArray[np.int32]) -> bool:
+    """Whether each node but the first is the child of one node before it."""
+    inner = np.flatnonzero(counts)
+    inner = inner[np.argsort(firsts[inner])]
+    ends = np.cumsum(counts[inner], dtype=np.int64) + 1
+    return (
+        bool((counts >= 0).all())
+        and bool((firsts[inner] > inner).all())
+        and bool((firsts[inner] == ends - counts[inner]).all())
+        and int(ends[-1] if len(ends) else 1) == len(counts)
+    )
+
+
+def check_rules(saved: SavedTrees, game: Any, selection: Any, compiles: bool) -> Any:
+    """Refuse trees that are not of this game, or in which something is against its rules.
+
+    Args:
+        saved: What was loaded.
+        game: The game in which it is to be used.
+        selection: The selection rule of the search.
+        compiles: Whether the game is one that compiles.
+
+    Returns:
+        The position over which the trees are.
+
+    Raises:
+        ValueError: Naming the file.
+    """
+    of = (saved.game, saved.parameters)
+    if of != (game.name, base.parameters(game)):
+        raise ValueError(f"{saved.path}: expected a tree of {game}, got one of {of[0]} {of[1]}")
+    try:
+        root = notation.from_bytes(game, saved.position)
+    except ValueError as error:
+        raise ValueError(f"{saved.path}: {error}") from error
+    selection = selection.with_memory(game)
+    look = compiled_first_breach if compiles and is_compiled(selection) else first_breach
+    for tree in saved.trees:
+        count = int(tree.node_count[0])
+        # Only what `first_breach` writes is copied: the tree may be large.
+        anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
+        for name, array in node_arrays(anew).items():
+            if name.startswith("extras"):
+                array[:] = node_arrays(tree)[name]
+        node = look(game, root, base.new_state(game), anew, selection)
+        if node == -1:  # what a rule notes of a node in whole numbers does not change any more
+            for name, array in node_arrays(tree).items():
+                if name.startswith("extras") and array.dtype.kind == "i":
+                    others = np.flatnonzero(array[1:count] != node_arrays(anew)[name][1:count])
+                    node = max(node, int(others[0]) + 1 if len(others) else -1)
+        if node != -1:
+            raise ValueError(
+                f"{saved.path}: expected what the rules of {game.name} allow, got something else "
+                f"at node {node} (damaged data?)"
+            )
+    return root
+
+
+@kernel
+def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -> int:
+    """The first node whose children are not the legal actions of its position; -1 if there is none.
+
+    Args:
+        game: The game.
+        root: The position of the tree.
+        state: A state to work in.
+        tree: The tree, whose nodes form one. On the way, values and extras of all but the first are
+            initialised anew.
+        selection: The selection rule of the search.
+    """
+    nodes = tree.node_count[0]
+    parents = np.zeros(nodes, np.int32)
+    path = np.empty(nodes, np.int32)
+    legal = np.empty(game.num_actions(), np.int32)
+    for node in range(nodes):
+        first, count = tree.first_child[node], tree.child_count[node]
+        if count == 0:
+            continue
+        depth = 0
+        above = node
+        while above != ROOT:
+            path[depth] = tree.action[above]
+            depth += 1
+            above = parents[above]
+        game.copy(root, state)
+        for i in range(depth - 1, -1, -1):
+            game.step(state, int(path[i]))
+        found = np.sort(tree.action[first : first + count])
+        known = game.legal_actions(state, legal)
+        if known != count or (found != np.sort(legal[:known])).any():
+            return node
+        parents[first : first + count] = node
+        selection.initialise(game, state, tree, node)
+    return -1
+
+
+compiled_first_breach: Final = CompiledFunction(first_breach)

@@ -1,0 +1,268 @@
+"""Games as pictures: films in GIF, MP4 and SVG, single positions, and text."""
+
+import errno
+import importlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from agents.core.files import replacing
+from agents.records.record import GameRecord, Search
+from hexenv.envs.aec import BoardEnv
+from hexenv.extras import how_to_install
+from hexenv.games import base
+from hexenv.games.base import Game, State
+from hexenv.render.animation import animated_svg
+from hexenv.render.ansi import render_text
+from hexenv.render.look import DEFAULT_LOOK, Look
+from hexenv.render.overlay import Overlay, numbers_in_game, overlay_of_shares, overlay_of_values
+from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
+
+OverlayName = Literal["none", "visits", "values", "priors"]
+OVERLAYS: Final[tuple[OverlayName, ...]] = get_args(OverlayName)
+"""What can be laid over the positions of a record: what the search for the next move has found."""
+
+SECONDS: Final = 0.7
+"""How long a position is shown."""
+LAST_SECONDS: Final = 4.0
+"""How long the end of a game is shown where films begin anew: in GIF and SVG."""
+SAMPLED: Final = 8
+"""Frames that the colours of a GIF are taken from."""
+
+Frame = NDArray[np.uint8]
+
+
+class Frames(Protocol):
+    """Frames by number, such as a list of them, or a `Film`, which draws them when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int, /) -> Frame: ...
+
+
+@dataclass(frozen=True)
+class Film:
+    """All positions of a game, and how they are shown: ``film[ply]`` is a frame.
+
+    Args:
+        game: The game.
+        states: Its positions, the start first.
+        overlays: What is laid over each.
+        numbers: Of the moves, on each: ``(cells,)``, or None.
+        look: Colours, size and coordinates.
+    """
+
+    game: Game
+    states: list[State]
+    overlays: list[Overlay | None]
+    numbers: list[NDArray[np.int32] | None]
+    look: Look = DEFAULT_LOOK
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, ply: int, /) -> Frame:
+        return render_rgb(self.game, self.states[ply], look=self.look, **self._shown(ply))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
+
+    def svg(self, ply: int) -> str:
+        """The position after so many plies as a document."""
+        return render_svg(self.game, self.states[ply], look=self.look, **self._shown(ply))
+
+    def animation(self, seconds: float = SECONDS) -> str:
+        """The whole game as a document that moves."""
+        return animated_svg(
+            self.game,
+            self.states,
+            look=self.look,
+            overlays=self.overlays,
+            numbers=self.numbers,
+            seconds=[seconds] * (len(self) - 1) + [max(seconds, LAST_SECONDS)],
+        )
+
+    def text(self, ply: int) -> str:
+        """The position after so many plies as lines of text, with a line end after each."""
+        return render_text(self.game, self.states[ply], **self._shown(ply)) + "\n"
+
+    def _shown(self, ply: int) -> dict[str, Any]:
+        return {"overlay": self.overlays[ply], "numbers": self.numbers[ply]}
+
+
+def film_of(
+    record: GameRecord,
+    *,
+    env: Any = None,
+    look: Look = DEFAULT_LOOK,
+    overlay: OverlayName = "none",
+    numbered: bool = False,
+) -> Film:
+    """The film of a recorded game.
+
+    Args:
+        record: The game.
+        env: Where a game that is not of `hexenv` is played again: a `BoardEnv` of its rules.
+        look: Colours, size and coordinates.
+        overlay: One of `OVERLAYS`; a position shows what its player's search found.
+        numbered: Whether stones have the numbers of their moves.
+
+    Raises:
+        ValueError: If the game is not of `hexenv` and there is no environment for it, or the record
+            has nothing for the overlay.
+    """
+    game, states = positions_of(record, env)
+    searches = [*(record.searches or [None] * len(record.actions)), None]  # none at the end
+    overlays = [
+        _overlay(game, state, search, overlay)
+        for state, search in zip(states, searches, strict=True)
+    ]
+    if overlay != "none" and not any(overlays):
+        raise ValueError(f"expected a record with {overlay} of searches to show, got none")
+    numbers: list[NDArray[np.int32] | None] = [None] * len(states)
+    if numbered:
+        numbers = list(numbers_in_game(game, states))
+    return Film(game, states, overlays, numbers, look)
+
+
+def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]]:
+    """The rules of a recorded game, and its positions, the start first.
+
+    Args:
+        record: The game.
+        env: See `film_of`.
+
+    Raises:
+        ValueError: If the game is not of `hexenv` and there is no environment for it.
+    """
+    if env is None:
+        return record.rules(), record.states()
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected an environment of hexenv's to draw, got {env}")
+    game = env.unwrapped.game
+    return game, [base.clone(game, played.unwrapped.state) for played in record.replay(env)]
+
+
+def _overlay(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
+    """What a search found, over the position where it began."""
+    found: Any = getattr(search, name) if search is not None and name != "none" else None
+    if not found:
+        return None
+    numbers = np.full(game.num_actions(), np.nan if name == "values" else 0.0)
+    numbers[list(found)] = list(found.values())
+    if name == "values":
+        return overlay_of_values(game, state, numbers, title="values in hundredths")
+    if not numbers.any():
+        return None
+    return overlay_of_shares(game, state, numbers, title=f"{name} in per cent")
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def write_image(path: str | os.PathLike[str], frame: Frame) -> None:
+    """Write a frame as an image, in the format that the file's name ends with.
+
+    Raises:
+        ValueError: If there is no such format.
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    with replacing(path) as temporary:
+        Image.fromarray(frame).save(temporary)
+
+
+def write_gif(path: str | os.PathLike[str], frames: Frames, seconds: float = SECONDS) -> None:
+    """Write frames as a GIF that starts anew for ever and holds its last frame longer.
+
+    Equal frames that follow each other are one frame, shown for as long as both.
+
+    Args:
+        path: Where to; written under a temporary name until it is whole.
+        frames: ``(height, width, 3)`` each, at least one.
+        seconds: How long each is shown; GIF counts hundredths.
+
+    Raises:
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    palette = _palette(frames)
+    images = (_with_colors(frames[number], palette) for number in range(len(frames)))
+    durations = [round(1000 * seconds)] * len(frames)
+    durations[-1] = round(1000 * max(seconds, LAST_SECONDS))
+    with replacing(path) as temporary:
+        next(images).save(
+            temporary,
+            "GIF",
+            save_all=True,
+            append_images=images,
+            duration=durations,
+            loop=0,
+        )
+
+
+def _with_colors(frame: Frame, palette: Image.Image) -> Image.Image:
+    return Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+
+
+def _palette(frames: Frames) -> Image.Image:
+    """An image with the colours for all of these: with one palette nothing flickers."""
+    last = len(frames) - 1  # which has the most colours
+    sampled = [last, *range(0, last, max(1, last // (SAMPLED - 1)))]
+    pixels = np.concatenate([frames[number][::2, ::2] for number in sampled])
+    return Image.fromarray(pixels).quantize(256)
+
+
+def write_mp4(
+    path: str | os.PathLike[str], frames: Iterable[Frame], seconds: float = SECONDS
+) -> None:
+    """Write frames as a film in H.264 that every player can show.
+
+    Args:
+        path: Where to; written under a temporary name until it is whole.
+        frames: ``(height, width, 3)`` each, of even sides, at least one.
+        seconds: How long each is shown.
+
+    Raises:
+        ImportError: If imageio-ffmpeg is not installed.
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    ffmpeg = _ffmpeg()
+    frames = iter(frames)
+    first = next(frames)
+    size = f"{first.shape[1]}x{first.shape[0]}"
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-framerate", str(1 / seconds)]
+    # yuv420p is all that some players know; with faststart a film is shown while it is loaded.
+    made = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    with replacing(path) as temporary, tempfile.TemporaryFile() as told:
+        command = [ffmpeg, "-v", "error", "-y", *given, "-i", "pipe:", *made, str(temporary)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=told) as process:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError), process.stdin as pipe:  # ffmpeg itself says why
+                for frame in chain([first], frames):
+                    pipe.write(frame.tobytes())
+        if process.returncode != 0:
+            told.seek(0)
+            reason = told.read().decode(errors="replace").strip()
+            raise OSError(errno.EIO, f"ffmpeg has failed: {reason or process.returncode}")
+
+
+def _ffmpeg() -> str:
+    """The program that codes films.
+
+    Raises:
+        ImportError: If imageio-ffmpeg, which brings it, is not installed.
+    """
+    try:
+        library: Any = importlib.import_module("imageio_ffmpeg")
+        return library.get_ffmpeg_exe()
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(f"MP4 needs imageio-ffmpeg: {how_to_install('video')}") from error

@@ -1,0 +1,416 @@
+"""Plots of what was measured: networks over training, a run's figures, accuracy, tournaments.
+
+There is one function for each plot. It returns a figure of matplotlib's, of the extra ``plot``,
+which draws no window and changes no state of matplotlib's; a notebook shows it, and `write_plot`
+writes it to a file.
+
+Examples:
+    >>> from agents.arena import Tournament, run_tournament
+    >>> from agents.pictures.plots import tournament_plot, write_plot
+    >>> table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=5), workers=0)
+    >>> write_plot(tournament_plot(table), "table.png")
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+from agents.arena.accuracy import Accuracy, interval, without_simulations
+from agents.arena.report import short_names
+from agents.arena.standings import AgentStanding, Standings
+from agents.core.files import expect_writable, replacing
+from agents.learning.topp import Rating
+from hexenv.extras import library
+
+FORMATS: Final = (".png", ".svg", ".pdf")
+"""Of the files, by the end of their names."""
+DPI: Final = 150
+"""Dots per inch of a PNG."""
+COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Of Okabe and Ito, for colour-blind eyes as well; without their yellow, too light on white."""
+MARKERS: Final = "osD^vPX"
+"""A shape for each colour, so that no line is told by its colour alone."""
+GREY: Final = "#767676"
+"""Of lines that are there to compare with."""
+WIDEST_CROSS_TABLE: Final = 12
+"""Agents; of more, the figures would not be read."""
+ARROW: Final = 28
+"""Points: how long the arrow is along the open end of an interval."""
+ARROW_MARGIN: Final = 0.15
+"""Of the axis, beside its data: room for the arrow."""
+LABEL_WIDTH: Final = 44
+"""Characters in a line of a label."""
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Refuse a file for a plot before anything is played for it.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+        ValueError: If its name ends with no format of `FORMATS`, or it cannot be written there.
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise ValueError(f"expected plot to end with one of {', '.join(FORMATS)}, got {path}")
+    expect_writable("plot", path)
+    library("matplotlib.figure", "plot")
+
+
+def write_plot(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format that the file's name ends with.
+
+    Args:
+        figure: Of one of the functions here.
+        path: The file; one that is there is replaced.
+
+    Raises:
+        ValueError: If it is no file for a plot; see `check_plot`.
+        OSError: If it cannot be written; what was there is as it was.
+    """
+    check_plot(path)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=DPI, format=Path(path).suffix[1:].lower())
+
+
+# ---- the plots -----------------------------------------------------------------------------------
+
+
+def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
+    """Ratings of a run's networks over its iterations, a line for each way of playing.
+
+    Args:
+        ratings: Of `agents.learning.topp.ratings`; those without a game are left out.
+        title: What stands above.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+    """
+    figure = new_figure(8, 5)
+    axes = figure.subplots()
+    lines: dict[str, list[Rating]] = {}
+    for rating in ratings:
+        if rating.games:
+            lines.setdefault(rating.plays, []).append(rating)
+    for number, line in enumerate(lines.values()):
+        iterations = [rating.iteration for rating in line]
+        elo = [rating.elo for rating in line]
+        bounds = [cast("tuple[float, float]", (rating.low, rating.high)) for rating in line]
+        low, high = zip(*closed(elo, bounds), strict=True)
+        color = look(number)["color"]
+        axes.fill_between(iterations, low, high, color=color, alpha=0.15, linewidth=0)
+        axes.plot(iterations, elo, **look(number))
+        for iteration, value, bound in zip(iterations, elo, bounds, strict=True):
+            add_open_ends(axes, (iteration, value), bound, color, is_vertical=True)
+    axes.axhline(0, color=GREY, linewidth=0.8, zorder=1)
+    set_words(axes, title, "iteration", "Elo above the first policy\n(band: 95 % interval)")
+    whole_numbers(axes.xaxis)
+    add_legend(axes, axes.lines[: len(lines)], list(lines), title="plays by")
+    return figure
+
+
+PANELS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("loss", {"policy_loss": "policy", "value_loss": "value"}),
+    ("Elo above the first network,\nby duels of those saved", {"elo": ""}),
+    (
+        "share",
+        {
+            "first_player_score": "first player's score",
+            "search_agreement": "search agrees",
+            "gate_score": "score at gate",
+        },
+    ),
+    ("entropy of the search's\npolicy / nats", {"search_entropy": ""}),
+    ("plies a game", {"plies_per_game": ""}),
+    ("positions a second", {"positions_per_second": ""}),
+)
+"""Of `training_plot`: what is on the axis, and the keys of its lines with their labels."""
+
+
+def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
+    """The figures of a training run over its iterations, a panel for each of `PANELS`.
+
+    Args:
+        log: The lines of a run's ``log.jsonl``, as `agents.core.reading.read_objects` reads them; a
+            panel whose figures are in none of them is left out.
+        title: What stands above.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+        ValueError: If there is nothing in the log.
+    """
+    found = [
+        (name, {key: label for key, label in keys.items() if any(key in row for row in log)})
+        for name, keys in PANELS
+    ]
+    panels = [(name, keys) for name, keys in found if keys]
+    if not panels:
+        raise ValueError("expected figures of an iteration to plot, got none")
+    rows = math.ceil(len(panels) / 2)
+    figure = new_figure(10, 0.6 + 2.6 * rows)
+    figure.suptitle(title, parse_math=False)
+    for place, (name, keys) in enumerate(panels):
+        first = figure.axes[0] if place else None
+        axes = figure.add_subplot(rows, 2, place + 1, sharex=first)
+        for number, key in enumerate(keys):
+            points = [(row["iteration"], row[key]) for row in log if key in row]
+            apart = math.ceil(len(points) / 20)
+            axes.plot(*zip(*points, strict=True), **look(number), markevery=apart)
+        set_words(axes, "", "iteration", name)
+        whole_numbers(axes.xaxis)
+        if len(keys) > 1:
+            above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
+            add_legend(
+                axes, axes.lines, list(keys.values()), ncols=len(keys), frameon=False, **above
+            )
+    return figure
+
+
+def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
+    """How often agents keep the value over their simulations a move, a panel for each set.
+
+    An agent with several numbers of simulations is a line; one that counts none is a level.
+
+    Args:
+        results: Of `agents.arena.accuracy.measure`, with the names of their sets; at least one.
+        title: What stands above.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+        ValueError: If there are no results.
+    """
+    if not results:
+        raise ValueError("expected results to plot, got none")
+    sets = list(dict.fromkeys(result.name for result in results))
+    names = list(dict.fromkeys(without_simulations(result.agent) for result in results))
+    lines = math.ceil(len(names) / 2)
+    figure = new_figure(max(7.0, 1.5 + 3.8 * len(sets)), 4.6 + 0.25 * lines)
+    figure.suptitle(title, parse_math=False)
+    panels: list[Any] = list(figure.subplots(1, len(sets), sharey=True, squeeze=False)[0])
+    handles: dict[str, Any] = {}
+    for axes, name in zip(panels, sets, strict=True):
+        members = [result for result in results if result.name == name]
+        seeds, positions = members[0].kept.shape
+        set_words(axes, f"{name}: {positions} positions, {seeds} seeds", "", "")
+        for number, agent in enumerate(names):
+            line = [each for each in members if without_simulations(each.agent) == agent]
+            if line:
+                line.sort(key=lambda each: each.simulations or 0)
+                handles[agent] = _add_accuracy(axes, line, look(number))
+        _set_simulations(axes, {each.simulations for each in members if each.simulations})
+    panels[0].set_ylabel("moves that keep the value / %\n(bars, bands: 95 % interval)")
+    add_legend(figure, handles.values(), list(handles), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _add_accuracy(axes: Any, line: list[Accuracy], drawn: dict[str, Any]) -> Any:
+    """An agent in a panel: points by simulations, or a level; one is for the legend."""
+    handle = None
+    for level in [each for each in line if each.simulations is None]:
+        low, high = interval(level.kept)
+        axes.axhspan(100 * low, 100 * high, color=drawn["color"], alpha=0.12, linewidth=0)
+        share = 100 * float(level.kept.mean())
+        handle = axes.axhline(share, color=drawn["color"], linestyle="--", linewidth=1.6)
+    points = [each for each in line if each.simulations is not None]
+    if points:
+        shares = [100 * float(each.kept.mean()) for each in points]
+        intervals = [interval(each.kept) for each in points]
+        bars = error_bars(shares, [(100 * low, 100 * high) for low, high in intervals])
+        simulations = [each.simulations for each in points]
+        handle = axes.errorbar(simulations, shares, yerr=bars, capsize=3, **drawn)
+    return handle
+
+
+def _set_simulations(axes: Any, simulations: set[int]) -> None:
+    """The axis of the simulations: by powers, with a mark at each number that was measured."""
+    if not simulations:
+        axes.set_xticks([])
+        return
+    ticks = sorted(simulations)
+    axes.set_xscale("log")
+    axes.set_xlim(ticks[0] / 1.3, ticks[-1] * 1.3)
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45 if len(ticks) > 5 else 0)
+    axes.minorticks_off()
+    axes.set_xlabel("simulations a move")
+
+
+def tournament_plot(standings: Standings) -> Any:
+    """The ratings of a tournament, the best above, and what each scored against each other.
+
+    The score against each other is left out with two agents, and with more than
+    `WIDEST_CROSS_TABLE`. Agents without a game are left out.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+    """
+    agents = [agent for agent in standings.agents if agent.interval is not None]
+    with_table = 2 < len(agents) <= WIDEST_CROSS_TABLE
+    labels = [wrapped(agent.agent) for agent in agents]
+    rows = [line for label in labels for line in label.split("\n")]
+    width = 5.5 + 0.08 * max(map(len, rows), default=0) + with_table * (1 + 0.5 * len(agents))
+    figure = new_figure(width, 1.5 + max(0.42 * len(agents), 0.2 * len(rows)))
+    figure.suptitle(_tournament_title(standings), parse_math=False)
+    if with_table:
+        axes, right = figure.subplots(1, 2, width_ratios=[4, 0.5 + 0.5 * len(agents)])
+        _add_cross_table(right, standings, agents)
+    else:
+        axes = figure.subplots()
+    _add_ratings(axes, agents, labels)
+    biased = ", biased by the early stop" if standings.is_biased else ""
+    set_words(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % interval{biased})", "")
+    return figure
+
+
+def _tournament_title(standings: Standings) -> str:
+    about = standings.tournament
+    return f"{game_text(about['game'], about['options'])}: {standings.played} games"
+
+
+def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[str]) -> None:
+    elo = [agent.elo for agent in agents]
+    bounds = [agent.interval or (agent.elo, agent.elo) for agent in agents]
+    style = {**look(0), "linestyle": ""}
+    bars = error_bars(elo, closed(elo, bounds))
+    axes.errorbar(elo, range(len(agents)), xerr=bars, capsize=4, **style)
+    for row, (value, bound) in enumerate(zip(elo, bounds, strict=True)):
+        add_open_ends(axes, (value, row), bound, style["color"])
+    axes.set_yticks(range(len(agents)), labels, parse_math=False)
+    axes.set_ylim(*row_limits(agents))
+    axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
+
+
+def _add_cross_table(axes: Any, standings: Standings, agents: Sequence[AgentStanding]) -> None:
+    """Scores in per cent, of the agent at the left against the one above."""
+    short = short_names(standings)
+    order = [standings.labels.index(agent.agent) for agent in agents]
+    scores = [[score_between(standings, one, other) for other in order] for one in order]
+    axes.imshow(scores, cmap="PuOr", vmin=-0.5, vmax=1.5, aspect="auto")
+    for row, line in enumerate(scores):
+        for column, score in enumerate(line):
+            if not math.isnan(score):
+                axes.text(column, row, f"{100 * score:.0f}", ha="center", va="center", fontsize=9)
+    letters = [short[agent.agent] for agent in agents]
+    axes.set_xticks(range(len(agents)), letters)
+    axes.set_yticks(range(len(agents)), letters)
+    axes.set_ylim(*row_limits(agents))
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel("score of the agent at the left\nagainst the one above / %")
+
+
+def row_limits(agents: Sequence[AgentStanding]) -> tuple[float, float]:
+    """The ends of an axis with a row for each agent, the first above."""
+    return len(agents) - 0.4, -0.6
+
+
+def score_between(standings: Standings, one: int, other: int) -> float:
+    """Points for a game of one agent against another, by their numbers; NaN without a game."""
+    own, theirs = standings.cross_table[one][other], standings.cross_table[other][one]
+    if not own and not theirs:
+        return math.nan
+    return (own or 0.0) / ((own or 0.0) + (theirs or 0.0))
+
+
+# ---- what they have in common --------------------------------------------------------------------
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches, in no window.
+
+    Raises:
+        ImportError: If there is no matplotlib.
+    """
+    figures = library("matplotlib.figure", "plot")
+    return figures.Figure(figsize=(width, height), layout="constrained")
+
+
+def look(number: int) -> dict[str, Any]:
+    """How the line of a number looks: colour, marker and, after all of them, dashes."""
+    place, again = number % len(COLORS), number // len(COLORS)
+    return {
+        "color": COLORS[place],
+        "marker": MARKERS[place],
+        "linestyle": ("-", "--", ":", "-.")[again % 4],
+        "markersize": 5,
+        "linewidth": 1.6,
+    }
+
+
+def set_words(axes: Any, title: str, below: str, beside: str) -> None:
+    """Title and labels of a panel, a light grid, and no frame at its top and right."""
+    axes.set_title(title, parse_math=False)
+    axes.set_xlabel(below, parse_math=False)
+    axes.set_ylabel(beside, parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+
+
+def whole_numbers(axis: Any) -> None:
+    """Mark an axis at whole numbers alone."""
+    axis.get_major_locator().set_params(integer=True)
+
+
+def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any) -> None:
+    """A legend whose labels are shown as they are: no formulas, and none is hidden."""
+    legend = parent.legend(handles, [str(number) for number in range(len(labels))], **options)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(wrapped(label))
+        text.set_parse_math(False)
+
+
+def closed(
+    values: Sequence[float], intervals: Iterable[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """Intervals whose open ends are at their values."""
+    return [
+        (value if math.isinf(low) else low, value if math.isinf(high) else high)
+        for value, (low, high) in zip(values, intervals, strict=True)
+    ]
+
+
+def add_open_ends(
+    axes: Any,
+    point: tuple[float, float],
+    interval: tuple[float, float],
+    color: Any,
+    is_vertical: bool = False,
+) -> None:
+    """Arrows from a point of the data along the open ends of its interval."""
+    for sign, end in zip((-ARROW, ARROW), interval, strict=True):
+        if math.isinf(end):
+            axes.margins(**{"y" if is_vertical else "x": ARROW_MARGIN})
+            there = (0, sign) if is_vertical else (sign, 0)
+            arrow = {"arrowstyle": "<-", "color": color}
+            axes.annotate("", point, there, textcoords="offset points", arrowprops=arrow)
+
+
+def error_bars(
+    values: Sequence[float], intervals: Iterable[tuple[float, float]]
+) -> list[list[float]]:
+    """Intervals as lengths below and above the values, which is how matplotlib takes them."""
+    pairs = list(zip(values, intervals, strict=True))
+    return [
+        [value - low for value, (low, _) in pairs],
+        [high - value for value, (_, high) in pairs],
+    ]
+
+
+def wrapped(label: str) -> str:
+    """A label in lines of `LABEL_WIDTH`, broken after commas, colons and slashes."""
+    lines = [""]
+    for part in re.split(r"(?<=[,:/ ])", label):
+        if lines[-1] and len(lines[-1]) + len(part) > LABEL_WIDTH:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def game_text(game: str, options: Sequence[str]) -> str:
+    """A game with its options, for a title."""
+    return f"{game} ({', '.join(options)})" if options else game

@@ -1,0 +1,386 @@
+"""Learned policies as agents: from Stable-Baselines3, PyTorch, RLlib, or any function.
+
+Examples:
+    >>> from agents import PolicyAgent
+    >>> agent = PolicyAgent.from_function(lambda observation, mask: int(mask.argmax()))
+
+They enter matches, tournaments and accuracy like any agent (``sb3:path=model.zip`` on the command
+line), play the other side in training, and lead a search: see `agents.mcts.puct`.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.agent import SeededAgent, check_in_play
+from agents.core.options import number_within
+from agents.policies.models import (
+    Judgement,
+    Policy,
+    PolicyError,
+    copy_of_sb3,
+    load_sb3,
+    rllib_policy,
+    sb3_policy,
+    torch_policy,
+)
+from agents.search.environment import action_mask
+from hexenv.envs.aec import AGENTS, BoardEnv, planes_of
+from hexenv.envs.observation import plane_names
+from hexenv.games.base import Game, State
+
+
+class PolicyAgent(SeededAgent):
+    r"""Plays what a policy says, of the legal actions.
+
+    It is an agent, and as well an opponent for many boards at once: ``agent(observations, masks)``
+    are actions.
+
+    Formula:
+        $$\pi(a) \propto e^{\ell(a) / T}$$
+
+        $\ell(a)$ is the policy's logit of a legal action, $T$ the `temperature`; with 0 the action
+        with the highest logit is played.
+
+    Args:
+        policy: The policy; see `Policy`. The class methods make one of models.
+        temperature: 0: the action with the highest logit; else actions are drawn with probabilities
+            in proportion to ``exp(logit / temperature)``.
+        seed: Of the random stream; None for an unforeseeable one.
+        planes: Names of the planes that the policy was trained with besides the game's own (see
+            `hexenv.envs.aec.ViewOptions`); None: it sees what the environment shows.
+        title: What to call it in messages.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        planes: tuple[str, ...] | None = None,
+        title: str = "policy",
+    ) -> None:
+        super().__init__(seed)
+        self.temperature = number_within("temperature", temperature)
+        self.title = title
+        self._policy = policy
+        self._planes = planes
+        self._view: BoardEnv | None = None
+        self._shown: BoardEnv | None = None
+
+    # ---- of what it can be made ------------------------------------------------------------------
+
+    @classmethod
+    def from_sb3(
+        cls, model: Any, algorithm: str = "MaskablePPO", frozen: bool = False, **options: Any
+    ) -> "PolicyAgent":
+        """Of a model of Stable-Baselines3 or sb3-contrib that was trained on our environments.
+
+        Args:
+            model: The model, or the path of its file. (Such a file is read by pickle, which may run
+                code: open none that you do not trust.)
+            algorithm: The class that reads the file.
+            frozen: Whether to take a copy of the model as it is now, which learns no more: an
+                opponent from its own past.
+            **options: Arguments of `PolicyAgent`.
+        """
+        options.setdefault("title", "sb3")
+        if isinstance(model, (str, os.PathLike)):
+            model = load_sb3(cast("str | os.PathLike[str]", model), algorithm)
+        return cls(sb3_policy(copy_of_sb3(model) if frozen else model), **options)
+
+    @classmethod
+    def from_torch(cls, module: Any, channels_first: bool = False, **options: Any) -> "PolicyAgent":
+        """Of a PyTorch module that returns logits, or a pair of logits and values.
+
+        Args:
+            module: Called with a float32 tensor ``(N, rows, columns, K)``, without gradients and in
+                whatever mode, training or not, it is in.
+            channels_first: With ``(N, K, rows, columns)`` instead.
+            **options: Arguments of `PolicyAgent`.
+        """
+        options.setdefault("title", type(module).__name__)
+        return cls(torch_policy(module, channels_first), **options)
+
+    @classmethod
+    def from_rllib(cls, checkpoint: str | os.PathLike[str], **options: Any) -> "PolicyAgent":
+        """Of an RLlib checkpoint (new API stack) of a module made by `hexenv.adapters.rllib`.
+
+        It gives no values.
+
+        Args:
+            checkpoint: The folder of an algorithm's checkpoint, or of its module's. (RLlib reads it
+                by pickle, which may run code: open none that you do not trust.)
+            **options: Arguments of `PolicyAgent`.
+        """
+        options.setdefault("title", "rllib")
+        return cls(rllib_policy(checkpoint), **options)
+
+    @classmethod
+    def from_function(
+        cls, function: Callable[[Any, NDArray[np.int8]], Any], **options: Any
+    ) -> "PolicyAgent":
+        """Of a function ``f(planes, mask) -> action``, asked for one board at a time.
+
+        Args:
+            function: Called with planes ``(rows, columns, K)`` and a mask ``(num_actions,)``. A
+                temperature makes no difference, as all other actions have a probability of 0.
+            **options: Arguments of `PolicyAgent`.
+        """
+        options.setdefault("title", getattr(function, "__name__", "function"))
+
+        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+            logits = np.full(masks.shape, -np.inf)
+            for row, (seen, mask) in enumerate(zip(planes, masks, strict=True)):
+                action = np.asarray(function(seen, mask.copy()))  # it may write on what it is given
+                legal = action.shape == () and action.dtype.kind in "iu"
+                if not (legal and 0 <= action < mask.size and mask[action]):
+                    raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
+                logits[row, action] = 1.0
+            return logits, None
+
+        return cls(policy, **options)
+
+    # ---- as an agent -----------------------------------------------------------------------------
+
+    def see_as(self, env: BoardEnv) -> None:
+        """Take it from here on that what it is given is shown as by this environment.
+
+        Searches and vector environments tell it, whose positions and observations do not say.
+        """
+        if self._shown is None or self._shown.planes != env.planes:
+            self._view = None
+        self._shown = env
+
+    def sees_moves(self) -> bool:
+        """Whether equal positions may look different to it: by the last move."""
+        shown = self._shown.planes if self._shown is not None else ()
+        return "last_move" in (shown if self._planes is None else self._planes)
+
+    def act(self, env: Any) -> int:
+        """The policy's action for the agent to move.
+
+        Raises:
+            ValueError: Naming the agent and the position, if the policy fails, or its answer is of
+                another shape, not finite, or an illegal action.
+        """
+        check_in_play(env)
+        planes, mask = self._seen(env)
+        try:
+            return int(self._choose(planes[None], mask[None])[0])
+        except PolicyError as error:
+            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
+
+    def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""
+        raw = env.unwrapped
+        if self._planes is not None and isinstance(raw, BoardEnv):
+            planes, _ = self._seen_at(raw.game, raw.state)
+        else:
+            planes = planes_of(env.last()[0])
+            if isinstance(raw, BoardEnv) and raw.channels_first:
+                planes = np.moveaxis(planes, -3, -1)
+        return planes, action_mask(env).astype(np.int8)
+
+    def _seen_at(self, game: Game, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """What the player to move sees of a position: planes, and the mask."""
+        view = self._view
+        if view is None or view.game is not game:
+            planes = self._planes
+            if planes is None:
+                planes = self._shown.planes if self._shown is not None else ()
+            view = BoardEnv(game, game.name, planes=planes, mask_in="observation")
+            view.begin_at(state, ())  # from here on it has its machine code, and its clones have
+            self._view = view
+        view = view.clone()  # as several threads may search
+        view.begin_at(state, ())
+        seen: Any = view.observe(AGENTS[game.to_play(state)])
+        return seen["observation"], seen["action_mask"]
+
+    def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Actions for many boards.
+
+        Args:
+            observations: As a vector environment gives them, for those who are to move: planes
+                ``(N, rows, columns, K)``, or as `see_as` has told, or a dictionary with these under
+                ``"observation"``.
+            masks: ``(N, num_actions)``.
+
+        Returns:
+            ``(N,)`` legal actions.
+
+        Raises:
+            ValueError: As `act`, naming the row; or if the observations have other planes than it
+                was made for.
+        """
+        planes = planes_of(observations)
+        if self._shown is not None:
+            if self._planes is not None:
+                wanted = plane_names(self._shown.game, self._planes)
+                if wanted != self._shown.planes:
+                    raise ValueError(
+                        f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
+                        f"got {', '.join(self._shown.planes)}"
+                    )
+            if self._shown.channels_first:
+                planes = np.moveaxis(planes, -3, -1)
+        try:
+            return self._choose(planes, masks)
+        except PolicyError as error:
+            raise PolicyError(f"{self.title}: {error} (row {error.row})", error.row) from error
+
+    # ---- the policy's answers --------------------------------------------------------------------
+
+    def _choose(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> NDArray[np.int64]:
+        logits, _ = self._judge(planes, masks)
+        if self.temperature > 0.0:  # the greatest of logits with Gumbel noise: a draw from softmax
+            logits -= np.max(logits, axis=1, keepdims=True)
+            with np.errstate(over="ignore"):  # to -inf, as the temperature goes to 0
+                logits = logits / self.temperature
+            logits += cast("NDArray[np.float64]", self._rng.gumbel(size=logits.shape))
+        return np.argmax(logits, axis=1)
+
+    def _judge(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        """The policy's logits, -inf where an action is illegal, and its values; checked."""
+        legal = np.asarray(masks) != 0
+        refuse(~legal.any(axis=1), "expected a mask with a legal action in it, got none")
+        logits, values = self._asked(planes, masks)
+        if logits.shape != legal.shape:
+            raise PolicyError(f"expected logits of shape {legal.shape}, got {logits.shape}", 0)
+        refuse(np.isnan(logits).any(axis=1), "expected logits that are numbers, got NaN")
+        logits[~legal] = -np.inf
+        refuse(np.isposinf(logits).any(axis=1), "expected logits that are finite or -inf, got inf")
+        lacking = ~np.isfinite(logits).any(axis=1)
+        refuse(lacking, "expected a finite logit for a legal action, got none")
+        if values is not None:
+            values = values.reshape(-1)
+            if values.shape != legal.shape[:1]:
+                raise PolicyError(f"expected {len(legal)} values, got {len(values)}", 0)
+            refuse(~np.isfinite(values), "expected a finite value, got none")
+        return logits, values
+
+    def _asked(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        """The policy's answer, as arrays."""
+        try:
+            answer: Any = self._policy(planes, masks)
+        except PolicyError:
+            raise
+        except Exception as error:  # whatever it is, the agent and the position are to be named
+            raise PolicyError(f"its policy failed: {type(error).__name__}: {error}", 0) from error
+        try:
+            logits, values = answer
+            logits = np.array(logits, np.float64)
+            return logits, None if values is None else np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            kind = type(answer).__name__
+            raise PolicyError(f"expected logits and values (or None), got {kind}", 0) from None
+
+    # ---- in a search -----------------------------------------------------------------------------
+
+    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Its priors (softmax of the logits) and values of positions in a search.
+
+        It is an `agents.search.evaluated.Evaluator`. Values are 0 where the policy has none.
+
+        Raises:
+            ValueError: As `act`.
+        """
+        seen = [self._seen_in_search(game, state) for state in states]
+        planes, masks = (np.stack(part) for part in zip(*seen, strict=True))
+        try:
+            logits, values = self._judge(planes, masks)
+        except PolicyError as error:
+            where = where_in_search(states[error.row])
+            raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error
+        priors = np.exp(logits - logits.max(axis=1, keepdims=True))
+        if values is None:
+            values = np.zeros(len(states))
+        return priors / priors.sum(axis=1, keepdims=True), np.clip(values, -1.0, 1.0)
+
+    def _seen_in_search(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        env = getattr(state, "env", None)  # over a foreign environment
+        return self._seen_at(game, state) if env is None else self._seen(env)
+
+
+def refuse(wrong: Any, message: str) -> None:
+    """Raise for the first row that is wrong, if one is.
+
+    Raises:
+        PolicyError: Then.
+    """
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        raise PolicyError(message, row)
+
+
+def position_of(env: Any) -> str:
+    """Where a game is, for a message."""
+    raw = env.unwrapped
+    if isinstance(raw, BoardEnv):
+        return f" (ply {raw.state.ply}, after {raw.moves!r})"
+    return f" ({env.agent_selection} to move in {env})"
+
+
+def where_in_search(state: Any) -> str:
+    """Where a search is, for a message."""
+    env = getattr(state, "env", None)
+    return f" (ply {state.ply})" if env is None else position_of(env)
+
+
+# ---- by name -------------------------------------------------------------------------------------
+
+
+def names_of(planes: str | None) -> tuple[str, ...] | None:
+    """The names of planes that are joined by ``+``."""
+    return None if planes is None else tuple(planes.split("+"))
+
+
+class SB3Policy(PolicyAgent):
+    """A model of Stable-Baselines3 or sb3-contrib from its file (extra `sb3`).
+
+    Args:
+        path: The file. (It is read by pickle, which may run code: open none that you do not trust.)
+        algorithm: The class that wrote it.
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+        planes: See `PolicyAgent`; names joined by ``+``.
+    """
+
+    name = "sb3"
+
+    def __init__(
+        self,
+        path: str,
+        algorithm: str = "MaskablePPO",
+        temperature: float = 0.0,
+        seed: int | None = None,
+        planes: str | None = None,
+    ) -> None:
+        policy = sb3_policy(load_sb3(path, algorithm))
+        super().__init__(policy, temperature, seed, names_of(planes), f"sb3:path={path}")
+
+
+class RLlibPolicy(PolicyAgent):
+    """A module of RLlib from its checkpoint (extra `rllib`).
+
+    Args:
+        path: The folder of the checkpoint. (RLlib reads it by pickle, which may run code: open none
+            that you do not trust.)
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+        planes: See `PolicyAgent`; names joined by ``+``.
+    """
+
+    name = "rllib"
+
+    def __init__(
+        self,
+        path: str,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        planes: str | None = None,
+    ) -> None:
+        policy = rllib_policy(path)
+        super().__init__(policy, temperature, seed, names_of(planes), f"rllib:path={path}")

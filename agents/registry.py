@@ -1,0 +1,274 @@
+"""Agents and environments by name, as the command line writes them.
+
+``uct:simulations=1000,c=0.7`` is the agent of that name in `AGENTS` with these parameters;
+``mymodule.MyAgent:depth=3`` is a class of your own. ``hex`` is the newest version of `hexenv`'s
+environment of that name; ``mymodule:env`` is a function of your own that returns an environment.
+"""
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Container, Iterable
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    Union,
+    Unpack,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+if TYPE_CHECKING:
+    from agents.core.agent import Agent
+
+AGENTS: Final = {
+    "alphabeta": "agents.solvers.alphabeta:AlphaBeta",
+    "alphazero": "agents.mcts.alphazero:AlphaZero",
+    "anet": "agents.mcts.anet:ANETRolloutMCTS",
+    "distance": "agents.mcts.distance:DistanceMCTS",
+    "flat": "agents.mcts.flat:FlatMonteCarlo",
+    "gomocup": "agents.protocols.gomocup:GomocupEngine",
+    "grave": "agents.mcts.grave:GRAVE",
+    "greedy": "agents.core.agent:GreedyAgent",
+    "gumbel": "agents.mcts.gumbel:GumbelAgent",
+    "history": "agents.mcts.history:HistoryMCTS",
+    "htp": "agents.protocols.htp:HTPEngine",
+    "lgr": "agents.mcts.lgr:LGR",
+    "mast": "agents.mcts.mast:MAST",
+    "network": "agents.policies.network:NetworkAgent",
+    "nrpa": "agents.mcts.nrpa:NRPA",
+    "puct": "agents.mcts.puct:PUCTAgent",
+    "quality": "agents.mcts.quality:QualityMCTS",
+    "random": "agents.core.agent:RandomAgent",
+    "rave": "agents.mcts.rave:RAVE",
+    "rhmcts": "agents.knowledge.gomoku.rhmcts:RHMCTS",
+    "rllib": "agents.policies.policy:RLlibPolicy",
+    "sb3": "agents.policies.policy:SB3Policy",
+    "solver": "agents.solvers.solver:Solver",
+    "transposition": "agents.mcts.transposition:TranspositionMCTS",
+    "ucb1-tuned": "agents.mcts.ucb1_tuned:UCB1TunedMCTS",
+    "uct": "agents.mcts.uct:UCT",
+}
+"""Where the agents are; a class is imported when it is asked for."""
+
+MOVED: Final = {
+    "agents.agent": "agents.core.agent",
+    "agents.films": "agents.pictures.films",
+    "agents.match": "agents.arena.match",
+    "agents.models": "agents.policies.models",
+    "agents.naming": "agents.registry",
+    "agents.options": "agents.core.options",
+    "agents.playouts": "agents.mcts.playouts",
+    "agents.plots": "agents.pictures.plots",
+    "agents.policy": "agents.policies.policy",
+    "agents.solver": "agents.solvers.solver",
+    "agents.threats": "agents.knowledge.gomoku.threats",
+    "agents.tree_search": "agents.mcts.tree_search",
+    "agents.alphahex": "agents.learning",
+    "agents.alphahex.configuration": "agents.learning.configuration",
+    "agents.alphahex.networks": "agents.learning.networks",
+    "agents.alphahex.replay": "agents.learning.replay",
+    "agents.alphahex.training": "agents.learning.training",
+}
+"""New names of modules by old ones, which users may still import."""
+
+
+def attribute_at(path: str) -> Any:
+    """What ``module:name`` names."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def agent_classes() -> dict[str, type[Any]]:
+    """The agents by name."""
+    return {name: attribute_at(path) for name, path in AGENTS.items()}
+
+
+def make_agent(text: str, seed: int | None = None, or_function: bool = False) -> "Agent":
+    """The agent that a text names.
+
+    Args:
+        text: ``name`` or ``name:parameter=value,parameter=value``.
+        seed: For an agent that takes one and is not given one in the text.
+        or_function: Whether what can be called will do as well; `agents.arena.CallableAgent` makes
+            an agent of it.
+
+    Raises:
+        ValueError: If there is no such agent, it has no such parameter, or refuses a value.
+    """
+    name, _, rest = text.partition(":")
+    if "." in name:
+        agent_class = _import(*name.rpartition(".")[::2])
+    elif name in AGENTS:
+        agent_class = attribute_at(AGENTS[name])
+    else:
+        raise ValueError(f"expected an agent of {', '.join(AGENTS)}, got {name!r}")
+    pairs = rest.split(",") if rest else []
+    options = parse_options(agent_class, pairs, name, ("seed",), "parameter")
+    if "seed" in parameters(agent_class):
+        options.setdefault("seed", seed)
+    try:
+        agent: Any = agent_class(**options)
+    except (TypeError, ValueError, OSError, ImportError) as error:  # no such file, no such library
+        raise ValueError(f"{name}: {error}") from None
+    is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
+    if not (is_agent or (or_function and callable(agent))):
+        raise ValueError(f"{name}: expected an agent, which has act and reset, got {agent!r}")
+    return cast("Agent", agent)
+
+
+def environment_makers() -> dict[str, Callable[..., Any]]:
+    """The functions that make `hexenv`'s environments, by game; of several versions the newest."""
+    import hexenv
+
+    return {game: attribute_at(f"hexenv.{game}_v0:env") for game in hexenv.GAMES}
+
+
+def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any:
+    """The environment that a text names.
+
+    Args:
+        name: A game of `hexenv`, or ``module:function``.
+        options: ``key=value`` texts for the function's own parameters.
+        **view: Further arguments for the function, such as `render_mode`.
+
+    Raises:
+        ValueError: If there is no such game, it has no such option, or refuses a value.
+    """
+    makers = environment_makers()
+    if ":" in name:
+        maker = _import(*name.split(":", 1))
+    elif name in makers:
+        maker = makers[name]
+    else:
+        raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
+    arguments = {**parse_options(maker, options, name, view), **view}
+    try:
+        env = maker(**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if not (hasattr(env, "step") and hasattr(env, "reset")):
+        raise ValueError(f"{name}: expected an environment, which has step and reset, got {env!r}")
+    return env
+
+
+def _import(module: str, attribute: str) -> Any:
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"expected a name to import, got {module}.{attribute}: {error}") from None
+    if not callable(found):
+        raise ValueError(f"expected a class or a function, got {module}.{attribute}")
+    return found
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The named parameters of a class or function.
+
+    ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
+    where it has other defaults for some of them, its attribute `other_defaults` tells them.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            if inspect.isclass(function):
+                base = parameters(function.__mro__[1])
+                own: dict[str, Any] = getattr(function, "other_defaults", {})
+                for option in _unpacked(parameter.annotation):
+                    default = own.get(option, base[option].default)
+                    found[option] = base[option].replace(default=default)
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            found[name] = parameter
+    return found
+
+
+def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of a class's or a function's parameters, by name."""
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    for hint in list(hints.values()):
+        hints |= _unpacked(hint)
+    return hints
+
+
+def _unpacked(annotation: Any) -> dict[str, Any]:
+    """The types in the ``TypedDict`` of an ``Unpack[TypedDict]``; of anything else nothing."""
+    return get_type_hints(get_args(annotation)[0]) if get_origin(annotation) is Unpack else {}
+
+
+def parse_options(
+    function: Callable[..., Any],
+    pairs: Iterable[str],
+    name: str,
+    given: Container[str] = (),
+    word: str = "option",
+) -> dict[str, Any]:
+    """Arguments for `function` from ``key=value`` texts, read as its type hints say.
+
+    Args:
+        function: What takes them.
+        pairs: The texts.
+        name: What errors call it.
+        given: Parameters whose values come from elsewhere.
+        word: What errors call a parameter: games have options, agents have parameters.
+
+    Raises:
+        ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
+            the parameter's type, or a parameter that has no default is left out.
+    """
+    known = parameters(function)
+    hints = type_hints(function)
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{name}: expected key=value, got {pair!r}")
+        if key not in known:
+            article = "an" if word == "option" else "a"
+            takes = f"{article} {word} of {', '.join(known)}" if known else f"no {word}s"
+            raise ValueError(f"{name}: expected {takes}, got {key!r}")
+        try:
+            options[key] = parse_value(text, hints.get(key, str))
+        except ValueError as error:
+            raise ValueError(f"{name}: expected {key} as {error}, got {text!r}") from None
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in options and key not in given:
+            raise ValueError(f"{name}: expected a value for {key}, got none")
+    return options
+
+
+def parse_value(text: str, hint: Any) -> Any:
+    """The value of a text, of the first type in `hint` that it fits.
+
+    Raises:
+        ValueError: Naming the types that were expected.
+    """
+    if get_origin(hint) is Literal:
+        if text in get_args(hint):
+            return text
+        raise ValueError(f"one of {', '.join(map(str, get_args(hint)))}")
+    is_union = get_origin(hint) in (Union, UnionType)
+    kinds = [get_origin(kind) or kind for kind in (get_args(hint) if is_union else (hint,))]
+    readers = [READERS[kind] for kind in kinds if kind in READERS]
+    for pattern, read in readers:
+        if re.fullmatch(pattern, text, re.IGNORECASE):
+            return read(text)
+    if str in kinds or not readers:
+        return text
+    raise ValueError(" or ".join(words for kind, words in EXPECTED.items() if kind in kinds))
+
+
+READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
+    tuple: (r"\(?\d+[x,]\d+\)?", lambda text: tuple(map(int, re.findall(r"\d+", text)))),
+    NoneType: ("none", lambda text: None),
+    bool: ("true|false|on|off|yes|no|1|0", lambda text: text.lower() in ("true", "on", "yes", "1")),
+    int: (r"[+-]?\d+(_\d+)*", int),
+    float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf", float),
+}
+"""How texts of a type look, and how they are read."""
+
+EXPECTED: Final = {tuple: "5x7", bool: "true or false", int: "a whole number", float: "a number"}

@@ -1,1 +1,0 @@
-"""Tournaments: who plays whom, the engines that play, the file of results, and the ratings."""

@@ -1,0 +1,1 @@
+"""PettingZoo: the environment of a game, and what it shows."""

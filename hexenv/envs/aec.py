@@ -1,0 +1,399 @@
+"""One PettingZoo environment over any game of the contract in `hexenv.games.contract`."""
+
+import copy
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final, Literal, TypedDict
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import DTypeLike, NDArray
+from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
+
+from hexenv.envs.observation import extra_codes, plane_names
+from hexenv.envs.position import Code, Position
+from hexenv.envs.starts import Start, opening_starts, told_start
+from hexenv.games import notation
+from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
+from hexenv.render.display import Display, check_render_mode
+from hexenv.render.look import Look, Theme
+from hexenv.render.picture import PICTURE_MODES
+from hexenv.render.svg import svg_image
+
+AGENTS: Final = ("player_0", "player_1")
+PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
+
+Observation = dict[str, NDArray[Any]] | NDArray[Any]
+
+
+class ViewOptions(TypedDict, total=False):
+    """The options that all environments share: how the game is shown.
+
+    Attributes:
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``),
+            ``"rgb_array_list"`` (the frames of all positions since the last `render`: none when
+            nothing was played), ``"svg"`` (a document as text) or ``"human"`` (a window; extra
+            `human`). A film by PettingZoo's `RecordVideo` has the last frame three times with
+            ``"rgb_array"``, as both agents step once more when the game is over, and once with
+            ``"rgb_array_list"``.
+        theme: Colours of the pictures: ``"light"``, ``"dark"`` or ``"colorblind"``.
+        cell_size: Of the pictures: distance of neighbours in a row, 8 to 128 pixels.
+        coordinates: Whether columns and rows of the pictures are labelled.
+        planes: Names of planes to add to the game's own: ``"side"``, ``"last_move"``.
+        channels_first: ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
+        dtype: Of the planes; int8 by default.
+        mask_in: Where the action mask is found: in the observation, in the infos, or (default) in
+            both. With ``"info"`` the observation is the planes alone.
+    """
+
+    render_mode: str | None
+    theme: Theme
+    cell_size: int
+    coordinates: bool
+    planes: Iterable[str]
+    channels_first: bool
+    dtype: DTypeLike
+    mask_in: Literal["both", "observation", "info"]
+
+
+class BoardEnv(AECEnv[str, Observation, Any]):
+    """A two-player board game as a PettingZoo AEC environment, without wrappers.
+
+    The observation of an agent is ``{"observation": planes, "action_mask": mask}``. The mask is
+    ``(num_actions,) int8``: 1 for a legal action, all zeros for the agent that is not to move and
+    when the game is over; a copy is in ``infos[agent]["action_mask"]``. Rewards come with the last
+    move: 1 for the winner and -1 for the other, or 0 for both.
+
+    An illegal action raises `hexenv.IllegalActionError` and changes nothing.
+
+    Args:
+        game: The rules.
+        name: Name and version, as in ``hex_v0``.
+        openings: Move lists, one of which every game begins with; `reset` draws it. None: nothing
+            is played before.
+        render_mode: See `ViewOptions`, as for all that follows.
+        theme: See `ViewOptions`.
+        cell_size: See `ViewOptions`.
+        coordinates: See `ViewOptions`.
+        planes: See `ViewOptions`.
+        channels_first: See `ViewOptions`.
+        dtype: See `ViewOptions`.
+        mask_in: See `ViewOptions`.
+
+    Attributes:
+        game: The rules, for planners.
+        actions: The actions played since `reset`.
+        look: How pictures are drawn.
+    """
+
+    render_modes: ClassVar = ("human", *PICTURE_MODES, "rgb_array_list")
+
+    def __init__(
+        self,
+        game: Game,
+        name: str,
+        *,
+        openings: Sequence[str] | None = None,
+        render_mode: str | None = None,
+        theme: Theme = "light",
+        cell_size: int = 48,
+        coordinates: bool = True,
+        planes: Iterable[str] = (),
+        channels_first: bool = False,
+        dtype: DTypeLike = np.int8,
+        mask_in: Literal["both", "observation", "info"] = "both",
+    ) -> None:
+        super().__init__()
+        check_render_mode(render_mode, self.render_modes)
+        if mask_in not in ("both", "observation", "info"):
+            raise ValueError(f"expected mask_in of both, observation, info, got {mask_in!r}")
+        self.game = game
+        self.actions: list[int] = []
+        self.render_mode = render_mode
+        self.look = Look(theme, cell_size, coordinates)
+        self.planes = plane_names(game, (planes,) if isinstance(planes, str) else tuple(planes))
+        self.metadata = {
+            "name": name,
+            "render_modes": list(self.render_modes),
+            "is_parallelizable": False,
+            "is_turn_based": True,  # what the contract of a game demands
+            "has_perfect_information": True,
+            "is_deterministic": True,
+            "render_fps": 2,
+            "planes": self.planes,
+        }
+        self.possible_agents = list(AGENTS)
+        self.channels_first = channels_first
+        self.dtype = np.dtype(dtype)
+        self.mask_in = mask_in
+        self.board_shape = (game.rows, game.columns, len(self.planes))
+        self.shown_shape = self.board_shape
+        if channels_first:
+            self.shown_shape = (len(self.planes), game.rows, game.columns)
+        self._starts = opening_starts(game, openings)
+        self._rng: np.random.Generator | None = None  # draws among several starts
+        self.extra_planes = extra_codes(game, self.planes)
+        code = Code(game, self.extra_planes, len(self.planes))
+        self._position = Position(Start.of(game, new_state(game)), code)
+        self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
+        self._spaces = self._make_spaces()
+        self._owns_spaces = True
+        self._display: Display | None = None  # made when first something is shown
+
+    # ---- spaces --------------------------------------------------------------------------------
+
+    def _make_spaces(self) -> dict[str, tuple[spaces.Space[Any], spaces.Discrete]]:
+        size = self.game.num_actions()
+
+        def observation_space() -> spaces.Space[Any]:
+            board = spaces.Box(0, 1, self.shown_shape, self.dtype.type)
+            if self.mask_in == "info":
+                return board
+            mask = spaces.Box(0, 1, (size,), np.int8)
+            # From pairs, because a plain dict would be sorted by key: the order is part of the API.
+            return spaces.Dict([("observation", board), ("action_mask", mask)])
+
+        return {agent: (observation_space(), spaces.Discrete(size)) for agent in AGENTS}
+
+    def _spaces_of(self, agent: str) -> tuple[spaces.Space[Any], spaces.Discrete]:
+        if not self._owns_spaces:  # a clone, whose spaces must not share a random stream
+            self._spaces = self._make_spaces()
+            self._owns_spaces = True
+        return self._spaces[agent]
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The space of an agent's observations, the same object on each call."""
+        return self._spaces_of(agent)[0]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """The space of an agent's actions, the same object on each call."""
+        return self._spaces_of(agent)[1]
+
+    # ---- the game ------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game.
+
+        Args:
+            seed: Starts the stream anew that draws one of several openings; nothing else in the
+                game is random.
+            options: At most one of ``"moves"``, a move list such as ``"a1 b2"``; ``"board"``, rows
+                of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, where the stones do not
+                tell); ``"state"``, a position from `to_bytes` or the `state` of an environment of
+                the same game. Other keys are ignored.
+
+        Raises:
+            ValueError: If the position cannot be read, or cannot come about.
+        """
+        starts = self.starting_positions(options or {})
+        if len(self._starts) > 1 and (seed is not None or self._rng is None):
+            self._rng = np.random.default_rng(seed)
+        drawn = 0 if len(starts) == 1 or self._rng is None else self._rng.random()
+        self._begin(starts[int(drawn * len(starts))])
+
+    def begin_at(self, state: State, actions: Iterable[int]) -> None:
+        """Start from a position of this very game, unchecked; for whoever keeps the positions.
+
+        Args:
+            state: The position; it is copied.
+            actions: What has been played up to it, as far as it is known.
+        """
+        self._position.begin_at(state)
+        self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
+
+    def _begin(self, start: Start) -> None:
+        if self._display is not None:
+            self._display.begin()
+        self._position.start(start)
+        self._begin_play(start.actions.copy(), start.winner, start.to_play)
+
+    def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
+        """Go on from the position and the mask that have been written."""
+        self.actions = actions
+        self.agents = list(AGENTS)
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self._skip_agent_selection = None
+        self._position.bind()
+        self._settle(winner, to_play)
+        self._show()
+
+    def starting_positions(self, options: dict[str, Any]) -> list[Start]:
+        """Where to start: the position that the options tell, or else all openings."""
+        told = told_start(self.game, options)
+        return self._starts if told is None else [told]
+
+    def step(self, action: int | None) -> None:
+        """Play an action for the agent to move; None for an agent whose game is over.
+
+        Raises:
+            IllegalActionError: If the action is not legal; nothing has changed then.
+            ValueError: If the agent's game is over and the action is not None.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        if not self.is_legal(action):
+            notation.check_action(self.game, self.state, action)  # raises, and says why
+        number = int(action)  # type: ignore[arg-type]
+        winner, to_play = self._position.step(number)
+        self.actions.append(number)
+        # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
+        self._settle(winner, to_play)
+        self._show()
+
+    def is_legal(self, action: object) -> bool:
+        """Whether the agent to move may play `action`."""
+        try:
+            number = operator.index(action)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+        mask = self._position.mask
+        return 0 <= number < len(mask) and bool(mask[number])
+
+    def forfeit(self, reward: float) -> None:
+        """End the game for an illegal move of the agent to move, as PettingZoo's wrapper does.
+
+        Args:
+            reward: For the agent to move; the other gets 0. Both are terminated and truncated.
+        """
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        self.terminations = dict.fromkeys(self.agents, True)
+        self.truncations = dict.fromkeys(self.agents, True)
+        self.rewards = {other: reward if other == agent else 0.0 for other in self.agents}
+        self._accumulate_rewards()
+        self._position.mask[:] = 0
+        self._deads_step_first()
+        self._refresh_infos()
+
+    def _settle(self, winner: int, to_play: int) -> None:
+        """Bring what the API shows in line with the position."""
+        self.agent_selection = AGENTS[to_play]
+        if winner != IN_PLAY:
+            self.terminations = dict.fromkeys(AGENTS, True)
+            if winner != DRAW:
+                self.rewards[AGENTS[winner]] = 1.0
+                self.rewards[AGENTS[1 - winner]] = -1.0
+            self._accumulate_rewards()
+        self._refresh_infos()
+
+    def _refresh_infos(self) -> None:
+        infos: dict[str, dict[str, Any]] = {}
+        for agent in self.agents:  # a loop, as clones come here: faster than a comprehension
+            infos[agent] = (
+                {} if self.mask_in == "observation" else {"action_mask": self._mask_of(agent)}
+            )
+        self.infos = infos
+
+    def _mask_of(self, agent: str) -> NDArray[np.int8]:
+        """A fresh mask: the legal actions for the agent to move, zeros for the other."""
+        mask = self._position.mask
+        if agent == self.agent_selection:
+            return mask.copy()  # all zeros once the game is over
+        return np.zeros(mask.size, np.int8)
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
+        out = self._position.planes(PLAYER[agent]).reshape(self.board_shape)
+        if self.channels_first:
+            out = np.ascontiguousarray(out.transpose(2, 0, 1))
+        if self.dtype != np.int8:
+            out = out.astype(self.dtype)
+        if self.mask_in == "info":
+            return out
+        return {"observation": out, "action_mask": self._mask_of(agent)}
+
+    # ---- copies --------------------------------------------------------------------------------
+
+    def clone(self) -> "BoardEnv":
+        """An independent environment in the same position, in a few microseconds.
+
+        `copy.deepcopy` and `pickle` give the same, slower; they also take the random streams of the
+        spaces along, where a clone starts new ones. A window stays with the original.
+        """
+        if type(self) is not BoardEnv:
+            return copy.deepcopy(self)  # a subclass may keep what must not be shared
+        twin = object.__new__(BoardEnv)
+        twin.__dict__ = self.__dict__.copy()
+        twin._position = self._position.copy()
+        twin.actions = self.actions.copy()
+        twin._owns_spaces = False
+        if self._display is not None:
+            twin._display = self._display.copy()
+        if self._rng is not None:
+            twin._rng = copy.deepcopy(self._rng)
+        if hasattr(self, "agents"):
+            twin.agents = self.agents.copy()
+            twin.rewards = self.rewards.copy()
+            twin.terminations = self.terminations.copy()
+            twin.truncations = self.truncations.copy()
+            twin._cumulative_rewards = self._cumulative_rewards.copy()
+            twin._refresh_infos()
+        return twin
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        if hasattr(self, "agents"):
+            self._position.bind()
+
+    # ---- positions -----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method: no use here
+        """The position, a record for the game's verbs; change it only through `step`."""
+        return self._position.state
+
+    @property
+    def moves(self) -> str:
+        """The moves since `reset`, as text.
+
+        After a start from nothing or from moves, ``reset(options={"moves": ...})`` reads it back.
+        """
+        return notation.moves_text(self.game, self.actions)
+
+    def to_bytes(self) -> bytes:
+        """The position as bytes that ``reset(options={"state": ...})`` reads."""
+        return notation.to_bytes(self.game, self.state)
+
+    # ---- pictures ------------------------------------------------------------------------------
+
+    def _shown(self) -> Display:
+        if self._display is None:
+            name, fps = self.metadata["name"], self.metadata["render_fps"]
+            self._display = Display(self.game, self.look, name, fps)
+        return self._display
+
+    def _show(self) -> None:
+        """Show or keep the position after a change, where the render mode says so."""
+        if self.render_mode is not None:
+            self._shown().update(self.state, self.render_mode)
+
+    def render(self) -> Any:
+        """The board as `render_mode` says.
+
+        Returns:
+            A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
+        """
+        return self._shown().render(self.state, self.render_mode)
+
+    def _repr_svg_(self) -> str:
+        """The board, for notebooks."""
+        return self._shown().picture(self.state, "svg")
+
+    def _repr_html_(self) -> str:
+        """The board as an image of its own: documents in one page would share their names."""
+        return svg_image(self._repr_svg_())
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._display is not None:
+            self._display.close()
+
+
+def planes_of(observation: Observation) -> NDArray[Any]:
+    """The planes of an observation of one board or of many: all of it, or what it holds."""
+    return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)

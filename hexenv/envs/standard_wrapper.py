@@ -1,0 +1,109 @@
+"""PettingZoo's three standard wrappers in one, without their cost."""
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+from pettingzoo.utils.env_logger import EnvLogger  # pyright: ignore[reportMissingTypeStubs]
+from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStubs]
+    OrderEnforcingWrapper,
+)
+
+from hexenv.envs.aec import BoardEnv, Observation
+from hexenv.games.base import State
+
+P = ParamSpec("P")
+
+
+class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
+    """What `TerminateIllegalWrapper`, `AssertOutOfBoundsWrapper` and `OrderEnforcingWrapper` do.
+
+    An illegal move ends the game: -1 for its player, 0 for the other, both terminated and
+    truncated. An action outside the space, and calls in the wrong order, fail an assertion. The
+    three wrappers hand every attribute down one by one, which takes most of a step's time; here the
+    environment is asked directly. Beside that, `clone` gives an environment of the same kind.
+
+    Args:
+        env: The environment.
+        illegal_reward: The reward for an illegal move.
+    """
+
+    env: BoardEnv
+
+    def __init__(self, env: BoardEnv, illegal_reward: float = -1.0) -> None:
+        super().__init__(env)
+        self._illegal_reward = illegal_reward
+
+    @property
+    def unwrapped(self) -> BoardEnv:
+        """The environment itself."""
+        return self.env
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game; see `BoardEnv.reset`."""
+        self.env.reset(seed=seed, options=options)  # first: it may refuse the options
+        self._has_reset = True
+        self._has_updated = True
+
+    def step(self, action: int | None) -> None:
+        """Play an action; an illegal one ends the game."""
+        if not self._has_reset:
+            EnvLogger.error_step_before_reset()
+        env = self.env
+        self._has_updated = True
+        if not env.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        agent = env.agent_selection
+        dead = env.terminations[agent] or env.truncations[agent]
+        assert (action is None and dead) or env.all_actions.contains(action), (
+            "action is not in action space"
+        )
+        if dead or env.is_legal(action):
+            env.step(action)
+        else:
+            EnvLogger.warn_on_illegal_move()
+            env.forfeit(self._illegal_reward)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, cumulative reward, terminated, truncated and info of the agent to move."""
+        if not self._has_reset or type(self) is not StandardWrapper:
+            return super().last(observe)  # by way of whatever a subclass overrides
+        return self.env.last(observe)
+
+    @property
+    def state(self) -> State:  # type: ignore[override]  # a method there that nothing of ours has
+        """The position; see `BoardEnv.state`."""
+        if not self._has_reset:
+            EnvLogger.error_state_before_reset()
+        return self.env.state
+
+    def clone(self) -> "StandardWrapper":
+        """An independent environment in the same position, wrapped likewise."""
+        if type(self) is not StandardWrapper:
+            return copy.deepcopy(self)  # a subclass may keep what must not be shared
+        twin = copy.copy(self)
+        twin.env = self.env.clone()
+        return twin
+
+    def _repr_svg_(self) -> str:  # of names with underscores PettingZoo's wrappers hand down none
+        return self.env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+
+    def _repr_html_(self) -> str:
+        return self.env._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
+def with_standard_wrapper(raw_env: Callable[P, BoardEnv]) -> Callable[P, StandardWrapper]:
+    """The `env` function of a module from its `raw_env`."""
+
+    @functools.wraps(raw_env)
+    def env(*args: P.args, **kwargs: P.kwargs) -> StandardWrapper:
+        return StandardWrapper(raw_env(*args, **kwargs))
+
+    env.__name__ = env.__qualname__ = "env"  # where pickle looks for it
+    env.__doc__ = f"{raw_env.__doc__}\n\n    Wrapped by `StandardWrapper`: an illegal move loses."
+    return env

@@ -1,0 +1,1 @@
+"""Gymnasium: one learner against an opponent, on one board or on many."""

@@ -1,0 +1,173 @@
+"""The games as Gymnasium environments: one learner against an opponent of any kind.
+
+Examples:
+    >>> import gymnasium, hexenv
+    >>> env = gymnasium.make("hexenv/Connect4-v0", opponent="greedy")
+    >>> observation, info = env.reset(seed=1)
+    >>> int(env.unwrapped.action_masks().sum())
+    7
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.envs.aec import AGENTS, BoardEnv, Observation
+from hexenv.games.base import State
+from hexenv.learners.boards import Boards
+from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
+from hexenv.learners.opponents import entry, resolve_opponents, with_mask
+from hexenv.render.display import check_render_mode
+from hexenv.render.picture import PICTURE_MODES
+from hexenv.render.svg import svg_image
+
+
+class SingleEnv(gymnasium.Env[Observation, Any]):
+    """A board game as one learner sees it.
+
+    The observation is ``{"observation": planes, "action_mask": mask}`` with the learner's own
+    stones in the first plane, and the mask is in the info as well. Both players of a game are
+    played out within a step: `step` plays the learner's action and the opponent's answer, and the
+    reward, 1, 0 or -1 for the learner, comes with whichever of the two ends the game. At the end
+    of a game the mask is all ones, as an empty one breaks distributions.
+
+    Args:
+        game: A function that makes the PettingZoo environment, or its name.
+        opponent: ``"random"``, ``"greedy"``, an agent's name (``"uct:simulations=200"``), an agent
+            with ``act(env)``, a function ``f(observation, mask) -> action``, or a list of these, of
+            which one is drawn for every episode. A function is given what the opponent sees.
+        **options: Those of `hexenv.learners.learner.LearnerOptions` (`side`, `illegal`, `penalty`,
+            `max_illegal`), of `hexenv.envs.aec.ViewOptions`, and of the game.
+
+    Attributes:
+        raw_env: The PettingZoo environment that tells the game and how it is shown, whatever its
+            own position.
+
+    Raises:
+        TypeError: If the game has no such option.
+        ValueError: If an option is out of its range.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "render_modes": ["human", *PICTURE_MODES],
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        game: str | Callable[..., BoardEnv],
+        opponent: Any = "random",
+        **options: Any,
+    ) -> None:
+        of_learner, of_game = split_options(options)
+        self.raw_env = make_raw_env(game, of_game)
+        self._boards = Boards(self.raw_env, 1, **cast("LearnerOptions", of_learner))
+        self.render_mode = self.raw_env.render_mode
+        check_render_mode(self.render_mode, self.metadata["render_modes"])
+        self.observation_space = self.raw_env.observation_space(AGENTS[0])
+        self.action_space = self.raw_env.action_space(AGENTS[0])
+        self._has_reset = False
+        self.set_opponent(opponent)
+
+    # ---- the opponent ----------------------------------------------------------------------------
+
+    def set_opponent(self, opponent: Any) -> None:
+        """Who plays the other side from the next episode on; see the class's `opponent`."""
+        self._boards.set_opponents(resolve_opponents(opponent, batched=False))
+
+    @property
+    def opponent(self) -> str:
+        """The name of the opponent of this episode."""
+        opponent = self._boards.opponent_of(0)
+        return opponent.name if opponent is not None else ""
+
+    # ---- the game --------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode; where the opponent moves first, it has moved.
+
+        Args:
+            seed: Starts the random streams anew: which of several openings it is, the learner's
+                side and the opponent's moves.
+            options: Where to start; see `hexenv.envs.aec.BoardEnv.reset`.
+
+        Raises:
+            ValueError: If the position cannot be read, or its game is over.
+        """
+        boards = self._boards
+        boards.start(self.raw_env.starting_positions(options or {}))
+        super().reset(seed=seed)
+        if seed is not None or not self._has_reset:
+            boards.seed(0, self.np_random)
+        self._has_reset = True
+        boards.restart(np.zeros(1, np.int64))
+        return self._shown()
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Play an action, and let the opponent answer.
+
+        Raises:
+            IllegalActionError: With ``illegal="raise"``; nothing has changed then.
+            ValueError: If the episode is over, or the action is no integer.
+        """
+        boards = self._boards
+        if boards.idle[0]:
+            raise ValueError("expected reset after the end of an episode, got step")
+        actions = action_array(action, ()).reshape(1)
+        boards.refuse_illegal(actions)
+        rewards, terminations, truncations = boards.play(actions)
+        boards.idle |= terminations | truncations
+        observation, info = self._shown()
+        return observation, float(rewards[0]), bool(terminations[0]), bool(truncations[0]), info
+
+    def _shown(self) -> tuple[Observation, dict[str, Any]]:
+        planes, masks = self._boards.show(np.zeros(1, np.int64))
+        self._boards.masks[:] = masks
+        if self.render_mode == "human":
+            self.render()
+        info = {} if self.raw_env.mask_in == "observation" else {"action_mask": masks[0].copy()}
+        return entry(with_mask(self.raw_env, planes, masks), 0), info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """``(num_actions,)``: which actions are legal; all True at the end of an episode."""
+        return self._boards.masks[0].astype(np.bool_)
+
+    @property
+    def state(self) -> State:
+        """The position; see `hexenv.envs.aec.BoardEnv.state`."""
+        return self._boards.states[0]
+
+    @property
+    def side(self) -> int:
+        """The learner's player, 0 or 1."""
+        return int(self._boards.players[0])
+
+    @property
+    def illegal_actions(self) -> int:
+        """How many illegal actions the learner has chosen since the environment was made."""
+        return self._boards.illegal_actions
+
+    # ---- pictures --------------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """The board as `render_mode` says; see `hexenv.envs.aec.BoardEnv.render`."""
+        self.raw_env.begin_at(self.state, ())
+        return None if self.render_mode == "human" else self.raw_env.render()
+
+    def _repr_svg_(self) -> str:
+        """The board, for notebooks."""
+        self.raw_env.begin_at(self.state, ())
+        return self.raw_env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+
+    def _repr_html_(self) -> str:
+        """The board as an image of its own; see `hexenv.envs.aec.BoardEnv`."""
+        return svg_image(self._repr_svg_())
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.raw_env.close()

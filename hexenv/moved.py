@@ -1,0 +1,41 @@
+"""Old names of modules: ``import agents.solver`` goes on working after the module has moved."""
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+class MovedModules(MetaPathFinder, Loader):
+    """Finds the modules of a table at their new places.
+
+    Args:
+        table: New names by old ones. A module is the same object under both.
+    """
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._table = table
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A specification for a name of the table, None for any other."""
+        return ModuleSpec(fullname, self) if fullname in self._table else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module at its new place."""
+        module = importlib.import_module(self._table[spec.name])
+        spec.loader_state = module.__spec__  # which the import system is about to replace
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is executed again; the module stays what it was."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def keep_old_names(table: Mapping[str, str]) -> None:
+    """Let the old names of a table be imported."""
+    sys.meta_path.append(MovedModules(table))
