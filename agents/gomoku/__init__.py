@@ -1,1 +1,0 @@
-"""Gomoku in earnest: patterns, threats, and what plays by them."""
