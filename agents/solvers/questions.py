@@ -11,8 +11,10 @@ has the negative of it, a draw is 0. So more is always better: a win soon, else 
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from agents.solvers.depth_first import NODES, UNKNOWN, OpenNodes
 from hexenv.games import base
 
 
@@ -80,6 +82,18 @@ class PositionSolver(Protocol):
         It is asked only for a `goal` above the lower and up to the upper bound of `known`.
         """
         ...
+
+
+def answer(run: Callable[[Any, int], Any], nodes: OpenNodes, budget: int, clock: Clock) -> int:
+    """Run a search from its root to its end, with a look at the clock every `budget` nodes."""
+    nodes.control[:] = 0
+    while True:
+        score = int(run(nodes, budget))
+        opened, nodes.control[NODES] = int(nodes.control[NODES]), 0
+        if score != UNKNOWN:
+            clock.nodes += opened
+            return score
+        clock.count(opened)
 
 
 def settle(
