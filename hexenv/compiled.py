@@ -162,10 +162,13 @@ class CompiledFunction:
 
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
+        allocates: Whether it, or what it calls, makes new arrays. Code that makes none does without
+            the counting of references to arrays, which takes most of the time of a small search.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], allocates: bool = True) -> None:
         self.function = function
+        self.allocates = allocates
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._dispatchers: dict[frozenset[type], Any] = {}
@@ -185,10 +188,12 @@ class CompiledFunction:
         signature = tuple(numba.typeof(argument) for argument in arguments)
         with _lock:
             if classes not in self._dispatchers:
-                self._dispatchers[classes] = _make_dispatcher(self.function, classes)
+                self._dispatchers[classes] = _make_dispatcher(
+                    self.function, classes, self.allocates
+                )
             dispatcher = self._dispatchers[classes]
             if signature not in dispatcher.overloads:
-                dispatcher = _compile(dispatcher, classes, signature)
+                dispatcher = _compile(dispatcher, classes, signature, self.allocates)
                 self._dispatchers[classes] = dispatcher
         return dispatcher.overloads[signature].entry_point
 
@@ -204,18 +209,21 @@ def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:
             yield from _named_tuple_classes(value)
 
 
-def _jit(function: Callable[..., Any], cache: bool) -> Any:
-    return numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
+def _jit(function: Callable[..., Any], cache: bool, allocates: bool) -> Any:
+    options: dict[str, Any] = {} if allocates else {"_nrt": False}  # callees inherit it
+    return numba.njit(cache=cache, nogil=True, error_model="numpy", **options)(function)
 
 
-def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> Any:
+def _make_dispatcher(
+    function: Callable[..., Any], classes: frozenset[type], allocates: bool
+) -> Any:
     directory = cache_directory(function, classes)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so the user's own functions keep their place.
         numba.config.CACHE_DIR = str(directory)
         try:
-            dispatcher = _jit(function, cache=True)
+            dispatcher = _jit(function, cache=True, allocates=allocates)
             # Where numba cannot write it takes another place, which an edit does not change.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
                 return dispatcher
@@ -223,10 +231,12 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> 
             pass  # it found no place at all
         finally:
             numba.config.CACHE_DIR = before
-    return _jit(function, cache=False)
+    return _jit(function, cache=False, allocates=allocates)
 
 
-def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...]) -> Any:
+def _compile(
+    dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...], allocates: bool
+) -> Any:
     """Compile for one signature, or load it; returns the dispatcher that has it then."""
     cache = dispatcher.stats.cache_path
     with _announcement(dispatcher.py_func, classes, is_kept=cache is not None):
@@ -237,7 +247,7 @@ def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ..
                 raise
             # A damaged file or a full disk: do without, and let the next process start anew.
             shutil.rmtree(cache, ignore_errors=True)
-            dispatcher = _jit(dispatcher.py_func, cache=False)
+            dispatcher = _jit(dispatcher.py_func, cache=False, allocates=allocates)
             dispatcher.compile(signature)
     return dispatcher
 

@@ -88,8 +88,9 @@ def answer(run: Callable[[Any, int], Any], nodes: OpenNodes, budget: int, clock:
     """Run a search from its root to its end, with a look at the clock every `budget` nodes."""
     nodes.control[:] = 0
     while True:
+        before = int(nodes.control[NODES])
         score = int(run(nodes, budget))
-        opened, nodes.control[NODES] = int(nodes.control[NODES]), 0
+        opened = int(nodes.control[NODES]) - before
         if score != UNKNOWN:
             clock.nodes += opened
             return score

@@ -21,6 +21,7 @@ import operator
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -29,13 +30,13 @@ import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics, check_in_play, marked
 from agents.core.options import check_budget
+from agents.knowledge.connect4.book import Book, build_book, check_book, load_book
 from agents.knowledge.connect4.grid import CONNECT
 from agents.knowledge.connect4.solver import Connect4Solver, no_book
 from agents.knowledge.hex import solver as hex_solver
 from agents.mcts.uct import UCT
 from agents.search.environment import legal_actions
 from agents.search.foreign import ForeignState, View, check_route, planner_view
-from agents.solvers.book import Book, build_book, check_book, load_book
 from agents.solvers.exhaustive import (
     ExhaustiveSolver,
     ForeignTree,
@@ -43,7 +44,6 @@ from agents.solvers.exhaustive import (
     NoTactics,
     TreeState,
 )
-from agents.solvers.guess import guess
 from agents.solvers.questions import (
     Clock,
     PositionSolver,
@@ -382,6 +382,36 @@ class Solver(SeededAgent):
         timed = replace(statistics, seconds=question.clock.elapsed())
         self.statistics = marked(timed, question.view.assumed)
         return action
+
+
+def guess(
+    found: Mapping[int, int], actions: Sequence[int], favourite: int, searched: Statistics
+) -> tuple[int, Statistics]:
+    """An action, by the values that were found and a search.
+
+    Args:
+        found: The value of some of the actions, 1, 0 or -1 for the player to move.
+        actions: All that are legal.
+        favourite: What the search would play.
+        searched: What it found.
+
+    Returns:
+        A winning action, if one was found; else the favourite of the search, or where that was
+        found to lose, the most visited action that was not; but a draw that was found comes before
+        what the search sees behind. And the statistics of the search, with the values found.
+    """
+    values = searched.values.copy()
+    values[list(found)] = list(found.values())
+    best = max(found.values(), default=-1)
+    action = favourite
+    if best > 0 or (best == 0 and values[favourite] < 0):
+        action = next(one for one in found if found[one] == best)
+    elif found.get(favourite, 0) < 0:
+        open_ones = [one for one in actions if found.get(one, 0) >= 0]
+        action = max(open_ones or actions, key=lambda one: int(searched.visits[one]))
+    line = searched.principal_variation if action == favourite else [action]
+    proven = 1 if best > 0 else searched.proven
+    return action, replace(searched, values=values, principal_variation=line, proven=proven)
 
 
 def _statistics(question: Question, values: dict[int, int], action: int) -> Statistics:

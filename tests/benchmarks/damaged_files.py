@@ -44,7 +44,7 @@ from agents.learning.replay import load_games as load_training_games
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
-from agents.solvers.book import load_book, new_book, save_book
+from agents.knowledge.connect4.book import load_book, new_book, save_book
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
 

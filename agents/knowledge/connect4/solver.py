@@ -39,7 +39,7 @@ from agents.knowledge.connect4.grid import (
     safe_moves,
     winning_cells,
 )
-from agents.solvers.depth_first import compiled_search, search
+from agents.solvers.depth_first import search, specialise
 from agents.solvers.questions import Clock, answer
 from hexenv.compiled import compiled, kernel
 from hexenv.games import base
@@ -315,7 +315,7 @@ class Connect4Solver:
     def prepare(self) -> None:
         """Compile the search."""
         if self._search is None:
-            self._search = compiled_search.specialise(self.nodes, 1)
+            self._search = specialise(self.nodes)
 
     def known(self, state: Any) -> tuple[int, int]:
         """The bounds that the number of stones sets; exact at the end, and where a move wins."""
