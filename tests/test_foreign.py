@@ -21,9 +21,10 @@ from pettingzoo.utils.wrappers import (
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
-from agents.mcts.root import wilson_interval
-from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
-from agents.search.foreign import ForeignGame, planner_view
+from agents.mcts.tree_search import wilson_interval
+from agents.search.cloning import clone
+from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
+from agents.search.foreign import ForeignGame
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
@@ -53,7 +54,7 @@ def played(env, actions=()):
 
 def actions_in(agent):
     """All actions in the tree that an agent's last search left."""
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     return set(tree.action[1 : tree.node_count[0]].tolist())
 
 

@@ -34,9 +34,15 @@ from agents.arena.specification import Tournament
 from agents.cli import main
 from agents.records import GameRecord, Recorder, load_record, save_record
 from agents.search import chance, trial
-from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
-from agents.search.foreign import planner_view
-from agents.search.requirements import PERFECT_INFORMATION, check_planning, known_traits
+from agents.search.cloning import clone
+from agents.search.environment import (
+    PERFECT_INFORMATION,
+    UnfitEnvironmentError,
+    action_mask,
+    is_over,
+    planner_view,
+)
+from agents.search.requirements import check_planning, known_traits
 from agents.solvers import solver as exact
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 

@@ -21,7 +21,7 @@ from agents.knowledge.gomoku.opening_play import first_stones, opening_action
 from agents.knowledge.gomoku.selection import EvaluationPrior, covers_all
 from agents.knowledge.gomoku.threats import ThreatSolver, vcf
 from agents.registry import make_agent
-from agents.search.foreign import View
+from agents.search.environment import View
 from agents.search.tree import ROOT, UNPROVEN, children
 from agents.solvers import solver
 from hexenv import gomoku_v0, hex_v0, tictactoe_v0
@@ -187,7 +187,7 @@ def test_what_its_tree_proves_is_what_the_solver_says():
         env.reset(options={"state": state})
         agent = RHMCTS(simulations=150, n=2, threats=False, seed=number)
         agent.act(env)
-        tree = agent._searchers[0].tree
+        tree = agent._workers[0].tree
         below = children(tree, ROOT)
         for child in range(below.start, below.stop):
             if tree.proof[child] == UNPROVEN:
@@ -317,7 +317,7 @@ def test_without_heuristics_nothing_is_urgent():
     assert urgency(game, position, 0) == 0
     agent = RHMCTS(simulations=100, heuristics="", threats=False, seed=1)
     agent.act(env)
-    assert agent._searchers[0].tree.child_count[ROOT] == 12
+    assert agent._workers[0].tree.child_count[ROOT] == 12
 
 
 # ---- candidates, selection, simulations ----------------------------------------------------------
@@ -365,7 +365,7 @@ def test_selection_follows_its_formula():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=200, c=0.7, threats=False, seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
     below = children(tree, ROOT)
     points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
@@ -393,7 +393,7 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=simulations, widening=1.0, threats=False, seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     below = children(tree, ROOT)
     looked_at = tree.extras.rank[below][tree.visits[below] > 0]
     assert looked_at.max() < int(np.sqrt(simulations))  # at the last selection N was one less
@@ -413,7 +413,7 @@ def test_minimax_values_are_those_of_the_whole_tree(spec):
     simulations = 300 if JIT and "interpreted" not in spec else 40
     agent = make_agent(f"{spec},simulations={simulations},implicit_minimax=0.2", seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game, root = studied(env.unwrapped.game, env.unwrapped.state)
     checked = [0, 0]
 
@@ -446,7 +446,7 @@ def test_eager_search_simulates_every_child_at_once():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=40, eager=True, threats=False, k=3, route="interpreted", seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     count = int(tree.node_count[0])
     assert agent.statistics.simulations >= 40
     assert tree.visits[1:count].min() == 1
@@ -483,7 +483,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     env = played("h8 i9 g8 a1")
     agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game = pattern_board.new(env.unwrapped.game, agent._scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
@@ -519,7 +519,7 @@ def test_leaves_that_are_won_by_fours_are_proven():
     assert env.unwrapped.game.to_play(env.unwrapped.state) == 0
     agent = UCT(simulations=300, threats=True, seed=1)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     below = children(tree, ROOT)
     lost = {
         env.unwrapped.game.action_text(int(action))

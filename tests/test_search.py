@@ -10,14 +10,14 @@ import pytest
 from environments import BOARDS, SMALL, random_action
 
 from agents import UCT
-from agents.mcts.root import (
+from agents.mcts.tree_search import (
     FINAL_MOVES,
     choose,
     principal_variation,
     root_statistics,
     wilson_interval,
 )
-from agents.search.foreign import View
+from agents.search.environment import View
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
@@ -82,7 +82,7 @@ def plain_uct(*arguments, **options):
 def tree_of(agent, env):
     """The nodes that a search has left, by the names of the tree's arrays."""
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 
@@ -266,7 +266,7 @@ def test_statistics_say_what_is_in_the_tree(board):
     env = after(make(board), random_line(board, 2))
     agent = plain_uct(300, seed=1)
     tree = tree_of(agent, env)
-    root = children(agent._searchers[0].tree, ROOT)
+    root = children(agent._workers[0].tree, ROOT)
     statistics = agent.statistics
     legal = base.legal_actions(env.game, env.state)
 
@@ -394,7 +394,7 @@ def test_a_full_tree_goes_on_without_growing(board, spare, route):
     max_nodes = env.game.num_actions() + spare
     agent = plain_uct(200, max_nodes=max_nodes, route=route, seed=0)
     action = agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
 
     assert env.is_legal(action)
     assert len(tree.action) == max_nodes

@@ -12,8 +12,8 @@ import pytest
 from environments import make, random_action
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
-from agents.mcts.root import is_decided
-from agents.mcts.saved import VERSION
+from agents.mcts.saved_trees import VERSION
+from agents.mcts.tree_search import is_decided
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.mcts import proof_by_children
@@ -49,7 +49,7 @@ def in_play(board, moves=0, seed=0, kind="raw_env"):
 
 
 def tree_of(agent, worker=0):
-    return agent._searchers[worker].tree
+    return agent._workers[worker].tree
 
 
 def nodes(tree):
@@ -326,7 +326,7 @@ def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     env = in_play(board)
     agent = make_agent(f"{spec},simulations={SIMULATIONS}", seed=0)
     agent.act(env)
-    tree, graph = agent._searchers[0].tree, agent._searchers[0].graph
+    tree, graph = agent._workers[0].tree, agent._workers[0].graph
     game, count = env.game, int(tree.node_count[0])
     met = {}
     waiting = [(ROOT, base.clone(game, env.state))]
@@ -382,7 +382,7 @@ def test_a_graph_goes_on_after_a_move():
     env = in_play("connect4")
     agent = TranspositionMCTS(simulations=300, seed=0)
     action = agent.act(env)
-    tree, graph = agent._searchers[0].tree, agent._searchers[0].graph
+    tree, graph = agent._workers[0].tree, agent._workers[0].graph
     node = graph.target[child_by_action(tree, ROOT, action)]
     before = int(tree.visits[node])
     env.step(action)
