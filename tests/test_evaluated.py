@@ -518,7 +518,7 @@ class Watched(Oracle):
     search = None
 
     def evaluate(self, game, states):
-        flights, count = self.search._flights, len(states)
+        flights, count = self.search._pending, len(states)
         leaves = list(
             zip(flights.tree[:count].tolist(), flights.leaf[:count].tolist(), strict=True)
         )
@@ -888,9 +888,9 @@ def test_epsilon_decays_from_move_to_move_of_a_game():
     found = []
     for moves in ("", "12", "1236"):
         agent.act(started(moves))
-        found.append(agent._evaluator(agent._workers[0]).epsilon)
+        found.append(agent._evaluator_of(agent._workers[0]).epsilon)
     agent.reset()
-    found.append(agent._evaluator(agent._workers[0]).epsilon)
+    found.append(agent._evaluator_of(agent._workers[0]).epsilon)
     assert found == [0.2, 0.1, 0.05, 0.4]
 
 

@@ -1,10 +1,13 @@
 """The agent around a search with an evaluator; see `agents.mcts.puct` and `agents.mcts.gumbel`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
 from agents.policies.policy import PolicyAgent
@@ -14,7 +17,7 @@ from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.tree import Tree
+from agents.search.tree import ROOT, Tree, children
 from hexenv.envs.aec import BoardEnv
 
 CACHE_SIZE: Final = 1 << 14
@@ -61,6 +64,12 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         if isinstance(env.unwrapped, BoardEnv):
             self._evaluator.see_as(env.unwrapped)
         return super().act(env)
+
+    def _statistics(
+        self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    ) -> Statistics:
+        found = super()._statistics(trees, line, view, simulations, seconds)
+        return replace(found, priors=root_priors(trees, view.game.num_actions()))
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         """The noise of the root's children, ``(num_actions,)``; None without noise."""
@@ -120,3 +129,12 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         if simulations is not None and seconds is None and not (self.early_stop or is_watched):
             return run.search(simulations)
         return super()._spend_budget(run, started, simulations, seconds)
+
+
+def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64]:
+    """The evaluator's priors of the root's actions, as `Statistics` has them."""
+    priors = np.zeros(num_actions, np.float64)
+    for tree in trees:
+        below = children(tree, ROOT)
+        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
+    return priors

@@ -243,10 +243,16 @@ class TreeSearchAgent:
         trees = [cast("Tree", worker.tree) for worker in self._workers]
         line = max((worker.line() for worker in self._workers), key=len)
         seconds = time.perf_counter() - started
-        self.statistics = root_statistics(trees, line, view, simulations, seconds)
+        self.statistics = self._statistics(trees, line, view, simulations, seconds)
         chosen = self._choose(view, trees)
         self._remember(plain, chosen)
         return chosen
+
+    def _statistics(
+        self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    ) -> Statistics:
+        """The statistics of a search, or of the part that has run so far."""
+        return root_statistics(trees, line, view, simulations, seconds)
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
         """The action to play, after a search."""
@@ -460,7 +466,7 @@ class TreeSearchAgent:
 
         def found() -> Statistics:
             trees = [cast("Tree", worker.tree)]
-            return root_statistics(trees, worker.line(), run.view, simulations, seconds)
+            return self._statistics(trees, worker.line(), run.view, simulations, seconds)
 
         self.on_slice(found)
 
@@ -679,20 +685,8 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    priors = root_priors(trees, num_actions)
-    found = Statistics(visits, values, line, simulations, seconds, proven, priors)
+    found = Statistics(visits, values, line, simulations, seconds, proven)
     return marked(found, view.assumed)
-
-
-def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64] | None:
-    """The evaluator's priors of the root's actions, as `Statistics` has them."""
-    if not hasattr(trees[0].extras, "raw_value"):  # without an evaluator
-        return None
-    priors = np.zeros(num_actions, np.float64)
-    for tree in trees:
-        below = children(tree, ROOT)
-        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
-    return priors
 
 
 def line_statistics(line: list[int], num_actions: int, seconds: float) -> Statistics:
