@@ -6,15 +6,7 @@ from concurrent.futures import Future
 from typing import Final
 
 from agents.core.background import in_background
-from agents.play.commands import (
-    greeting,
-    help_text,
-    hint_text,
-    last_move_text,
-    prompt,
-    result_text,
-    understand,
-)
+from agents.play import commands
 from agents.play.session import Answer, Session, SessionError, Task
 
 BUSY: Final = "the agent is thinking"
@@ -28,14 +20,13 @@ class LiveSession:
         help: The beginning of the help: how moves are made.
 
     Attributes:
-        session: The session.
         message: What has happened last; may have several lines.
         is_closed: Whether the person has left.
     """
 
     def __init__(self, session: Session, help: str) -> None:
         self.session = session
-        self.message = f"{greeting(session)}; ? for help"
+        self.message = f"{commands.greeting(session)}; ? for help"
         self.is_closed = False
         self._help = help
         self._running: tuple[Task, Future[Answer]] | None = None
@@ -46,14 +37,18 @@ class LiveSession:
         """Who is to move, or how the session has ended."""
         if self._running is not None:
             return f"{BUSY} ({time.monotonic() - self._started:.0f} s)"
-        return result_text(self.session) if self.session.is_over else prompt(self.session)
+        return (
+            commands.result_text(self.session)
+            if self.session.is_over
+            else commands.prompt(self.session)
+        )
 
     # ---- what a person does ------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """Do what a text means: a move or a command."""
         try:
-            meant = understand(self.session, text)
+            meant = commands.understand(self.session, text)
         except ValueError as error:
             self.message = str(error)
             return
@@ -73,7 +68,7 @@ class LiveSession:
         else:
             try:
                 self.session.play(action)
-                self.message = last_move_text(self.session)
+                self.message = commands.last_move_text(self.session)
             except ValueError as error:
                 self.message = str(error)
 
@@ -103,7 +98,7 @@ class LiveSession:
 
     def show_help(self) -> None:
         """Show what the person can do."""
-        self.message = help_text(self.session, self._help)
+        self.message = commands.help_text(self.session, self._help)
 
     def leave(self) -> None:
         """End the session, without waiting for the agent."""
@@ -124,8 +119,7 @@ class LiveSession:
     def update(self) -> None:
         """Take the agent's result if there is one, and start its next task.
 
-        Raises:
-            Exception: Whatever the agent has raised, other than a forfeit.
+        What the agent has raised is raised here, other than a forfeit.
         """
         if self._running is not None and self._running[1].done():
             (task, future), self._running = self._running, None
@@ -145,9 +139,9 @@ class LiveSession:
         if session.error is not None:
             raise session.error
         if session.hint is not None:
-            self.message = hint_text(session, session.hint)
+            self.message = commands.hint_text(session, session.hint)
         elif session.reason is None:
-            self.message = last_move_text(session)
+            self.message = commands.last_move_text(session)
 
     def _is_busy(self) -> bool:
         """Whether the agent is thinking; the message says so then."""

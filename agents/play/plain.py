@@ -2,22 +2,14 @@
 
 import click
 
-from agents.play.commands import (
-    greeting,
-    help_text,
-    hint_text,
-    last_move_text,
-    prompt,
-    result_text,
-    understand,
-)
+from agents.play import commands
 from agents.play.session import Session
 from hexenv.render.ansi import render_text
 
 
 def run(session: Session) -> None:
     """Play until the session is over or the person stops."""
-    click.echo(f"{greeting(session)}; type help for help")
+    click.echo(f"{commands.greeting(session)}; type help for help")
     try:
         while not session.is_over:
             if session.status == "yours":
@@ -26,7 +18,7 @@ def run(session: Session) -> None:
             else:
                 session.run_agent()
                 if session.reason is None:
-                    click.echo(last_move_text(session))
+                    click.echo(commands.last_move_text(session))
     except (click.Abort, EOFError, KeyboardInterrupt):
         click.echo()
 
@@ -35,19 +27,19 @@ def show_end(session: Session) -> None:
     """Print how a session has ended."""
     if session.is_over and session.reason is None:
         click.echo(f"\n{render_text(session.game, session.state)}")
-    click.echo(result_text(session))
+    click.echo(commands.result_text(session))
     click.echo(f"moves: {session.moves}")
 
 
 def _take_turn(session: Session) -> None:
     """Ask until there is a move, or until a command has ended the turn."""
     while session.status == "yours":
-        word = click.prompt(prompt(session), prompt_suffix=": ")
+        word = click.prompt(commands.prompt(session), prompt_suffix=": ")
         try:
-            meant = understand(session, word)
+            meant = commands.understand(session, word)
             if isinstance(meant, int):
                 session.play(meant)
-                click.echo(last_move_text(session))
+                click.echo(commands.last_move_text(session))
                 return
         except ValueError as error:
             click.echo(str(error))
@@ -63,8 +55,8 @@ def _take_turn(session: Session) -> None:
             session.ask_hint()
             session.run_agent()
             if session.hint is not None:
-                click.echo(hint_text(session, session.hint))
+                click.echo(commands.hint_text(session, session.hint))
         elif meant == "moves":
             click.echo(session.moves or "none yet")
         else:
-            click.echo(help_text(session))
+            click.echo(commands.help_text(session))

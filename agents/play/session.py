@@ -38,13 +38,7 @@ class AbandonedError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a task.
-
-    Attributes:
-        action: What the agent chose, legal or not; None after preparing.
-        seconds: The agent's time.
-        search: What the agent's search found, if it searched this position.
-    """
+    """The result of a task: what the agent chose, legal or not, and its search if it made one."""
 
     action: Any = None
     seconds: float = 0.0
@@ -53,13 +47,9 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Something the agent has to do. `run` may be called on any thread.
+    """Something the agent has to do: to compile ("prepare"), or to choose in a copy of the game.
 
-    Attributes:
-        kind: ``"prepare"`` (compile), ``"move"`` or ``"hint"``.
-        agent: The agent.
-        env: The position, a copy for this task.
-        abandoned: Set when the result is not needed any more.
+    Its result is not needed any more once `abandoned` is set.
     """
 
     kind: Literal["prepare", "move", "hint"]
@@ -68,14 +58,11 @@ class Task:
     abandoned: Event = field(default_factory=Event)
 
     def run(self, report: Callable[[Search], None] | None = None) -> Answer:
-        """Do it.
+        """Do it, on any thread. It raises whatever the agent raises.
 
         Args:
             report: Called from time to time with what the search has found so far, if the agent
-                supports it. Only a search that reports can be stopped by `abandoned`.
-
-        Raises:
-            Exception: Whatever the agent raises.
+                supports that. Only a search that reports is stopped by `abandoned`.
         """
         if self.kind == "prepare":
             self.env.reset()
@@ -115,15 +102,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Turn:
-    """An action that was played.
-
-    Attributes:
-        env: The environment before it.
-        player: Who played, 0 or 1.
-        action: The action.
-        seconds: The time it took.
-        search: The agent's search that chose it, if there is one.
-    """
+    """An action that was played, with the environment before it and the search that chose it."""
 
     env: Any
     player: int
@@ -134,13 +113,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Hint:
-    """What the agent would play for the person.
-
-    Attributes:
-        action: The action.
-        cell: The cell that it would fill, or None.
-        search: The search that found it, if there is one.
-    """
+    """What the agent would play for the person, and the cell that it would fill, if any."""
 
     action: int
     cell: int | None
@@ -150,7 +123,8 @@ class Hint:
 class Session:
     """The state of a game between a person and an agent.
 
-    It is over when the game is over, or when one side has forfeited or resigned.
+    It is over when the game is over, or when one side has forfeited or resigned. Methods for the
+    person raise `SessionError` if they are not possible now.
 
     Args:
         env: An environment of `hexenv`, after `reset` if it is prepared.
@@ -161,13 +135,11 @@ class Session:
 
     Attributes:
         env: The environment; another object after `undo`.
-        side: The person's side.
         turns: What was played since the session began, without what was taken back.
         hint: The agent's hint for this position, once there is one.
         wants_hint: Whether the person has asked for a hint that is not there yet.
         reason: Why the session ended before the game's end, or None.
         error: What the agent raised, other than a forfeit; `retry` and `undo` clear it.
-        turn_began: When this turn began, by the clock.
     """
 
     def __init__(
@@ -191,7 +163,7 @@ class Session:
         self._clock = clock
         self._winner: int | None = None  # of a game that ended for a `reason`
         self._running: Task | None = None
-        self.turn_began = clock()
+        self._turn_began = clock()
 
     # ---- the position ------------------------------------------------------------------------
 
@@ -235,13 +207,13 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the position asks of the player to move, as some openings do; or nothing."""
+        """What an opening asks of the player to move; mostly nothing."""
         return question_of(self.game, self.state)
 
     @property
     def turn_seconds(self) -> float:
         """How long this turn has lasted."""
-        return self._clock() - self.turn_began
+        return self._clock() - self._turn_began
 
     @property
     def legal_actions(self) -> list[int]:
@@ -260,10 +232,9 @@ class Session:
         return self.game.action_text(action)
 
     def parse(self, text: str) -> int:
-        """The legal action that a text means; the beginning of a choice's name is enough.
+        """The legal action that a text means, or else `ValueError`.
 
-        Raises:
-            ValueError: If it is no move, or not legal here.
+        The beginning of a choice's name is enough.
         """
         word = text.strip().lower()
         try:
@@ -289,12 +260,7 @@ class Session:
     # ---- what the person does ----------------------------------------------------------------
 
     def play(self, action: int) -> None:
-        """Play an action for the person.
-
-        Raises:
-            SessionError: If it is not the person's turn.
-            IllegalActionError: If the action is not legal.
-        """
+        """Play an action for the person. An illegal one raises `IllegalActionError`."""
         self._expect_turn()
         notation.check_action(self.game, self.state, action)
         if not is_legal(self.env, action):  # a wrapper may allow less than the rules
@@ -303,11 +269,7 @@ class Session:
         self._step(action, self.turn_seconds, None)
 
     def undo(self) -> None:
-        """Take back the person's last move and what followed.
-
-        Raises:
-            SessionError: If there is no such move.
-        """
+        """Take back the person's last move and what followed, also after the end."""
         if not self.can_undo:
             raise SessionError("there is no move of yours to take back")
         self.abandon()
@@ -325,31 +287,19 @@ class Session:
         return any(turn.player == self.side for turn in self.turns)
 
     def ask_hint(self) -> None:
-        """Ask the agent what it would play for the person.
-
-        Raises:
-            SessionError: If it is not the person's turn.
-        """
+        """Ask the agent what it would play for the person."""
         self._expect_turn()
         self.wants_hint = True
 
     def resign(self) -> None:
-        """Give the game up.
-
-        Raises:
-            SessionError: If no game is going on.
-        """
+        """Give the game up."""
         if self.status not in ("yours", "thinking"):
             raise SessionError("there is no game to resign")
         self.abandon()
         self._lose(self.side, "resigned")
 
     def retry(self) -> None:
-        """Let an agent that has failed try again.
-
-        Raises:
-            SessionError: If it has not failed.
-        """
+        """Let an agent that has failed try again."""
         if self.error is None:
             raise SessionError("there is nothing to try again")
         self.error = None
@@ -386,19 +336,11 @@ class Session:
         return self._running
 
     def is_current(self, task: Task) -> bool:
-        """Whether the result of a task is still needed."""
+        """Whether a task is running and its result is still needed."""
         return task is self._running and not task.abandoned.is_set()
 
     def finish(self, task: Task, result: Answer | Exception) -> bool:
-        """Take the result of a task.
-
-        Args:
-            task: From `next_task`.
-            result: What `Task.run` returned or raised.
-
-        Returns:
-            Whether anything has changed: nothing does if the task was abandoned.
-        """
+        """Take what `Task.run` returned or raised; returns False if the task was abandoned."""
         self._running = None
         if task.abandoned.is_set():
             return False
@@ -421,11 +363,7 @@ class Session:
         return True
 
     def run_agent(self) -> None:
-        """Do the agent's next task, if there is one, and wait for it.
-
-        Raises:
-            Exception: Whatever the agent raises, other than a forfeit.
-        """
+        """Do the agent's next task and wait; raises what the agent raises, other than a forfeit."""
         task = self.next_task()
         if task is None:
             return
@@ -442,15 +380,9 @@ class Session:
     def record_maker(
         self, game: str, options: Sequence[str], names: tuple[str, str], seed: int | None = None
     ) -> Callable[[], GameRecord]:
-        """A function that makes the record of the game so far.
+        """A function that makes the record of the game so far, on any thread.
 
-        It replays all moves, which takes a while; it may be called on any thread.
-
-        Args:
-            game: The name of the game.
-            options: Its options.
-            names: Of the players, as the record shows them.
-            seed: What the environment was reset with.
+        It takes a while, as it replays all moves. The arguments are those of `GameRecord`.
         """
         actions = tuple(self.env.unwrapped.actions)
         opening = len(actions) - len(self.turns)
@@ -480,7 +412,7 @@ class Session:
 
     def _begin_turn(self) -> None:
         self.wants_hint, self.hint = False, None
-        self.turn_began = self._clock()
+        self._turn_began = self._clock()
 
     def _lose(self, player: int, reason: str) -> None:
         self.wants_hint = False

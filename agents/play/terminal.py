@@ -69,7 +69,7 @@ def run(session: Session, input: Input | None = None, output: Output | None = No
 
 
 class Screen:
-    """The board with a cursor, the messages, and the line to type in; for the arguments see `run`."""
+    """The board with a cursor, the messages, and the line to type in."""
 
     def __init__(self, live: LiveSession, input: Input | None, output: Output | None) -> None:
         self.live = live

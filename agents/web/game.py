@@ -8,17 +8,9 @@ from agents.core.agent import Agent
 from agents.play.session import Answer, Hint, Session, Task
 from agents.records import GameRecord, Search
 from agents.search.environment import legal_actions
+from agents.web import page
 from agents.web.choices import Setup
-from agents.web.page import (
-    Values,
-    board_data,
-    choices_view,
-    frame_view,
-    move_view,
-    result_text,
-    search_view,
-    title_of,
-)
+from agents.web.page import Values
 from agents.web.protocol import MessageError
 from hexenv.games.base import new_state
 
@@ -30,19 +22,7 @@ Messages = list[Values]
 
 
 class ServedGame:
-    """A game between a person and an agent, as its pages see it.
-
-    Args:
-        setup: What is played.
-        env: Its environment, before `reset`.
-        agent: The opponent.
-        clock: A clock in seconds, for the person's time.
-
-    Attributes:
-        setup: What is played.
-        session: The session.
-        names: Of the players, on the pages.
-    """
+    """A session as its pages see it; it begins with an environment before `reset`."""
 
     def __init__(
         self, setup: Setup, env: Any, agent: Agent, clock: Callable[[], float] = time.monotonic
@@ -51,7 +31,7 @@ class ServedGame:
         self.session = Session(env, agent, setup.side, is_prepared=False, clock=clock)
         self.names = ("you", setup.agent) if setup.side == 0 else (setup.agent, "you")
         game = self.session.game
-        self._frames = [frame_view(game, new_state(game))]
+        self._frames = [page.frame_view(game, new_state(game))]
 
     @property
     def ply(self) -> int:
@@ -62,8 +42,8 @@ class ServedGame:
 
     def greeting(self) -> Messages:
         """Everything, for a new page."""
-        title = title_of(self.setup.game, self.setup.options)
-        board = board_data(self.session.game)
+        title = page.title_of(self.setup.game, self.setup.options)
+        board = page.board_data(self.session.game)
         return [{"type": "board", "title": title, "board": board}, self._state(0)]
 
     def _state(self, since: int) -> Values:
@@ -87,7 +67,7 @@ class ServedGame:
             "can_undo": session.can_undo,
             "is_asked": session.wants_hint,
             "hint": None if hint is None else self._hint(hint),
-            "result": result_text(session.outcome, session.reason, self.names),
+            "result": page.result_text(session.outcome, session.reason, self.names),
             "outcome": session.outcome,
             "seconds": seconds,
             "turn": session.turn_seconds if is_running else None,
@@ -96,13 +76,13 @@ class ServedGame:
 
     def _choices(self) -> Values:
         session = self.session
-        return choices_view(session.game, session.state, legal_actions(session.env).tolist())
+        return page.choices_view(session.game, session.state, legal_actions(session.env).tolist())
 
     def _hint(self, hint: Hint) -> Values:
         return {**self._move(self.session.env, hint.action, None), "cell": hint.cell}
 
     def _move(self, env: Any, action: int, seconds: float | None) -> Values:
-        return move_view(self.session.game, env.unwrapped.state, action, seconds)
+        return page.move_view(self.session.game, env.unwrapped.state, action, seconds)
 
     def _changed(self, ply: int) -> Messages:
         """The new state, after a change to a game that had this many plies.
@@ -118,14 +98,14 @@ class ServedGame:
             if turn.search is not None:
                 self._show(turn.search, turn.env)
             move = self._move(turn.env, turn.action, turn.seconds)
-            self._frames.append(frame_view(session.game, env.unwrapped.state, move))
+            self._frames.append(page.frame_view(session.game, env.unwrapped.state, move))
         if session.hint is not None and session.hint.search is not None:
             self._show(session.hint.search, session.env)
         return [self._state(since)]
 
     def _show(self, search: Search, env: Any) -> Values:
         """Put a search of a position into the last frame."""
-        found = search_view(self.session.game, env.unwrapped.state, search)
+        found = page.search_view(self.session.game, env.unwrapped.state, search)
         self._frames[-1]["search"] = found
         return found
 
@@ -138,10 +118,7 @@ class ServedGame:
     # ---- what happens ----------------------------------------------------------------------------
 
     def handle(self, message: Values) -> Messages:
-        """Do what a page asks for.
-
-        Args:
-            message: From `agents.web.protocol.parse_message`.
+        """Do what a page asks for in a message, from `agents.web.protocol.parse_message`.
 
         Raises:
             MessageError: If it is not possible now; the game has not changed.

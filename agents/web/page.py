@@ -183,7 +183,7 @@ def frame_view(game: Game, state: State, move: Values | None = None) -> Values:
 
 
 def move_view(game: Game, state: State, action: int, seconds: float | None) -> Values:
-    """An action in the position where it was played: ``action``, ``text``, ``player``, ``seconds``."""
+    """An action (``action``, ``text``, ``player``, ``seconds``) in the position before it."""
     text, player = game.action_text(action), int(game.to_play(state))
     return {"action": action, "text": text, "player": player, "seconds": seconds}
 
