@@ -8,6 +8,7 @@ import inspect
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import copytree, ignore_patterns, rmtree
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 from hexenv import compiled as compiled_module
-from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled
+from hexenv.compiled import CompiledFunction, compiled, copy_record, interpreted, is_compiled
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
 needs_compiler = pytest.mark.skipif(
@@ -637,15 +638,36 @@ def test_fields_of_other_named_tuples_stay_fields():
     assert multiply(Settings(0.5, 3)) == 1.5
 
 
+def name_of(value):
+    return type(value).__name__
+
+
 @needs_compiler
 def test_without_the_compiler_the_function_itself_runs(monkeypatch):
-    def name_of(value):
-        return type(value).__name__
-
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     function = CompiledFunction(name_of)
     assert function({}) == "dict"
     assert function.specialise({}) is name_of
+
+
+def test_within_interpreted_the_function_itself_runs():
+    function = CompiledFunction(name_of)
+    with interpreted():
+        with interpreted():
+            pass
+        assert function({}) == "dict"
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(function.specialise, {}).result() is name_of
+
+
+@needs_compiler
+def test_after_interpreted_there_is_machine_code_again():
+    function = CompiledFunction(copy_the_second)
+    records = np.zeros(3, RECORD).view(np.recarray)
+    with pytest.raises(ZeroDivisionError), interpreted():
+        assert function.specialise(records) is copy_the_second
+        raise ZeroDivisionError
+    assert function.specialise(records) is not copy_the_second
 
 
 # ---- copying records -----------------------------------------------------------------------------
