@@ -21,7 +21,7 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_cache extras moved",
+    "compiled compiled_cache extras importing",
     "games",
     "policies render",
     "envs",
