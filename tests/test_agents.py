@@ -289,6 +289,7 @@ def test_greedy_is_uniform_where_nothing_threatens(kind):
     assert_uniform([agent.act(env) for _ in range(2_000)], range(7))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("plies", [0, 3, 6, 9])
 @over_small_boards
 def test_greedy_is_the_same_by_all_routes(board, plies):
@@ -308,6 +309,7 @@ def test_greedy_over_a_foreign_environment(connect_four):
 # ---- budgets -------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @over_routes
 @pytest.mark.parametrize("simulations", [1, 2, 7, 100, 513])
 def test_simulations_are_exact(simulations, route):
@@ -402,7 +404,8 @@ def test_one_agent_plays_different_games_in_turn():
 # ---- strength ------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not JIT, reason="22,600 searches, too slow in plain Python")
+@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("seed", range(5))
 def test_uct_keeps_the_value_of_every_position_of_tictactoe(seed):
     # About one choice in 90,000 goes wrong with 2,000 simulations, as in ".....X...", where one
@@ -435,6 +438,7 @@ def test_the_bound_on_wins():
     assert fewest_wins(40) == 31
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("module", "options"),
     [
@@ -459,6 +463,7 @@ def test_greedy_beats_random():
     assert summarise(results).score * games >= fewest_wins(games)
 
 
+@pytest.mark.compiled
 def test_more_simulations_play_better():
     games = 40
     agents = [UCT(400), UCT(20)] if JIT else [UCT(100), UCT(5)]

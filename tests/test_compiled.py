@@ -21,9 +21,8 @@ from hexenv import compiled as compiled_module
 from hexenv.compiled import CompiledFunction, compiled, copy_record, interpreted, is_compiled
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
-needs_compiler = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT is set: there is no machine code"
-)
+pytestmark = pytest.mark.compiled
+needs_compiler = pytest.mark.compiled(only=True)
 
 
 # ---- processes -----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from hexenv import tictactoe_v0
 from hexenv.games import base, notation
 
 JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 GAMES = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
 over_games = pytest.mark.parametrize("board", GAMES)

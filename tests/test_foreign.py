@@ -733,6 +733,7 @@ def test_an_environment_of_another_kind_is_refused(env, message):
 # ---- whole games ---------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @over_kinds
 @over_theirs
 def test_legal_games_over_pettingzoos_environments(name, kind):

@@ -7,7 +7,6 @@ import sys
 from itertools import chain
 
 import pytest
-
 from sources import (
     ROOT,
     SOURCES,
@@ -67,7 +66,7 @@ def test_the_imports_are_found():
     assert "hexenv.games" not in imports_of("hexenv.games.hex")
     assert "pygame" in imports_of("hexenv.render.window")  # inside a function
     assert "pygame" not in imports_at_the_top_of("hexenv.render.window")
-    assert all(importers_of(name) for name in "numpy gymnasium pettingzoo click rich".split())
+    assert all(importers_of(name) for name in ["numpy", "gymnasium", "pettingzoo", "click", "rich"])
 
 
 def test_hexenv_is_built_in_layers():

@@ -26,7 +26,7 @@ from hexenv.render.rgb import render_rgb
 from hexenv.testing import check_game, perft
 
 JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 
 SWAP2 = openings.new("swap2", 6)
 OPENED = {
@@ -52,6 +52,7 @@ def legal_texts(game, state):
 # ---- the contract, and counts --------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @over_openings
 def test_contract(name):
     check_game(OPENED[name], games=6 if JIT and "pro" not in name else 2)
@@ -67,6 +68,7 @@ THREE = 25 * 24 * 23
 """Ways to put down three stones on 5 x 5."""
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("game", "counts"),
     [
@@ -188,6 +190,7 @@ def slow_swap2(words):
     return stones, next_player, white
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", [name for name in OPENED if "swap2" in name])
 def test_swap2_games_to_their_end(name):
     game = OPENED[name]
@@ -422,6 +425,7 @@ def vector(name, count, opponent="random", **options):
     return BoardVectorEnv(gomoku_v0.raw_env, count, opponent, **ENVIRONMENTS[name], **options)
 
 
+@pytest.mark.compiled
 @over_environments
 @pytest.mark.parametrize("side", ["first", "second", "random"])
 def test_a_learner_plays_either_side_to_the_end(name, side):
@@ -612,6 +616,7 @@ def tree_of(agent, env):
     return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("moves", AFTER)
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 def test_uct_grows_one_tree_by_all_routes(moves, kind):
@@ -647,6 +652,7 @@ AGENTS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "agent",
     [

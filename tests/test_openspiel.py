@@ -71,6 +71,7 @@ def compare_random_games(game, their_name, games):
     return results
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("game", "their_name"), SMALL, ids=str)
 def test_small_boards_against_openspiel(game, their_name):
     results = compare_random_games(game, their_name, 2_000 if JIT else 30)
@@ -78,6 +79,7 @@ def test_small_boards_against_openspiel(game, their_name):
 
 
 # Interpreted, a game of these takes a second.
+@pytest.mark.compiled
 @pytest.mark.parametrize(("game", "their_name"), LARGE, ids=str)
 def test_large_boards_against_openspiel(game, their_name):
     results = compare_random_games(game, their_name, 2_000 if JIT else 6)

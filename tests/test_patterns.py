@@ -74,6 +74,7 @@ def test_every_window_is_classified_by_the_definitions(connect, counting):
     assert set(expected) == names
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("counting", COUNTINGS)
 def test_windows_of_six_are_classified_by_the_definitions(counting):
     slow = SlowLines(6, counting)
@@ -91,6 +92,7 @@ def test_windows_of_six_are_classified_by_the_definitions(counting):
     assert len(seen) >= 10
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("counting", COUNTINGS)
 def test_a_window_says_as_much_as_the_whole_line(counting):
     slow = SlowLines(5, counting)
@@ -294,6 +296,7 @@ def places_of(text, direction, size):
     return sorted(found)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rule", gomoku.RULES)
 @pytest.mark.parametrize("direction", range(4))
 def test_patterns_by_hand_wherever_they_fit_on_the_board(direction, rule):
@@ -521,6 +524,7 @@ def names_of(code):
     return [PATTERNS[int(code) >> shift & 15] for shift in (0, 4, 8, 12)]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", BOARDS)
 def test_patterns_are_kept_up_to_date_in_random_games(name):
     rules = BOARDS[name]
@@ -579,6 +583,7 @@ def clustered_positions(rules, count, seed):
     return found
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", BOARDS)
 def test_all_that_a_position_knows_by_the_definitions(name):
     rules = BOARDS[name]
@@ -611,6 +616,7 @@ def test_all_that_a_position_knows_by_the_definitions(name):
         assert board.plain_state(game, state).tobytes() == plain.tobytes()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["15-standard", "5x7", "6-connect-4"])
 def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     rules = BOARDS[name]
@@ -628,6 +634,7 @@ def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     assert wins > (20 if JIT else 2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["15", "5x7-standard", "6-connect-4", "15-renju", "7-renju"])
 def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(name):
     rules = BOARDS[name]

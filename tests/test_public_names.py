@@ -2,14 +2,13 @@
 
 import ast
 import importlib
-import pkgutil
 import re
 
 import pytest
+from sources import ROOT, SOURCES, text_of, tree_of
 
 import agents
 import hexenv
-from sources import ROOT, SOURCES, text_of, tree_of
 
 PUBLIC = {
     "agents": """

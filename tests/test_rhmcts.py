@@ -151,6 +151,7 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_it_proves_is_what_the_solver_says(size, connect, n):
@@ -283,6 +284,7 @@ def test_a_fork_of_two_fours_is_made_and_stopped():
     assert without.list_actions(game, position, rng, out) > 4
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("moves", "blocks"),
     [
@@ -400,6 +402,7 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     assert len(looked_at) >= min(2, int(np.sqrt(simulations)))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "spec",
     [
@@ -477,6 +480,7 @@ def test_one_scale_for_all_that_judges():
     assert scales == (500, 500, 500)
 
 
+@pytest.mark.compiled
 def test_patterns_are_read_from_a_file(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text(json.dumps({"open_two": 7, "one": 1}))
@@ -581,6 +585,7 @@ def test_openings_are_played(opening, spec):
     assert [result.illegal for result in results] == [None, None]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("moves", "value", "answer"),
     [
@@ -605,6 +610,7 @@ def test_colours_are_chosen_by_what_white_is_worth(moves, value, answer):
     assert seen == [1]  # white, whose stone is next
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("moves", "takes_black"), [("h8 a1 h9", True), ("h8 h9 a1", False)])
 def test_a_search_chooses_the_better_colour(moves, takes_black):
     env = played(moves, opening="swap")
@@ -713,7 +719,8 @@ def test_forced_positions_cover_what_matters_only_where_that_is_sure():
     assert not covers_all(game, position, ALL)
 
 
-@pytest.mark.skipif(not JIT, reason="takes long without machine code")
+@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 def test_it_beats_plain_search_with_ten_times_the_simulations():
     env = gomoku_v0.env(board_size=15)
     agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]

@@ -30,7 +30,7 @@ from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 
 JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 SHARE = 1.0 if JIT else 0.2
 """How much of the work a slow test does: less of it in plain Python."""
 
@@ -147,6 +147,7 @@ def test_compiled_and_interpreted_search_grow_the_same_tree(board, plies, playou
     assert compiled.statistics.visits.sum() == options["simulations"]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 @over_positions
 def test_the_search_through_an_environment_grows_the_same_tree(board, plies, kind):
@@ -161,6 +162,7 @@ def test_the_search_through_an_environment_grows_the_same_tree(board, plies, kin
     assert planned.statistics.principal_variation == through_env.statistics.principal_variation
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 @pytest.mark.parametrize("plies", [0, 1, 7, 14, 20, 26, 32, 36])
 def test_the_search_over_pettingzoo_grows_the_same_tree(plies, kind):
@@ -196,6 +198,7 @@ def test_another_seed_grows_another_tree(board):
     assert not np.array_equal(one["action"], other["action"])
 
 
+@pytest.mark.compiled
 @over_small_boards
 @pytest.mark.parametrize("run", [search, compiled_search], ids=["interpreted", "compiled"])
 def test_searching_in_slices_is_searching_at_once(board, run):
@@ -223,6 +226,7 @@ def test_a_search_leaves_the_root_position_as_it_was():
 # ---- the tree ------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize("late", [False, True], ids=["opening", "ending"])
 @over_small_boards
@@ -283,6 +287,7 @@ def test_statistics_say_what_is_in_the_tree(board):
     assert statistics.seconds > 0
 
 
+@pytest.mark.compiled
 @over_all_boards
 def test_the_principal_variation_is_a_legal_line(board):
     env = after(make(board), random_line(board, 2))
@@ -370,6 +375,7 @@ def test_more_weight_on_exploration_prefers_what_was_tried_less(c, best):
 EDGE = SQRT_LOGS.size
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("count", [1, 2, 3, 100, EDGE - 1, EDGE, EDGE + 1, 10**6, 2**31 - 1])
 def test_sqrt_log_in_and_beyond_the_table(count):
     compiled = CompiledFunction(sqrt_log)
@@ -451,6 +457,7 @@ def position(module, options, moves):
     return env
 
 
+@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize("final_move", FINAL_MOVES)
 @pytest.mark.parametrize(("module", "options", "moves", "move"), WINS.values(), ids=WINS)
@@ -465,6 +472,7 @@ def test_a_win_is_found(module, options, moves, move, final_move, playout):
     assert any(env.terminations.values())
 
 
+@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize(("module", "options", "moves", "move"), BLOCKS.values(), ids=BLOCKS)
 def test_a_threat_is_blocked(module, options, moves, move, playout):
@@ -508,6 +516,7 @@ def mean_reward(game, root, state, playout, count, rng):
     return total / count
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("board", "plies"),
     # With the swap at hand the fast playout of Hex differs: it never plays it.

@@ -86,6 +86,7 @@ def positions_of(game, root, tree):
                 waiting.append((child, below, game.to_play(state)))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "options",
     [
@@ -320,6 +321,7 @@ def test_over_a_foreign_environment_the_tree_of_our_own_is_reused():
 # ---- graphs --------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", ["transposition:solver=off", "uct:transpositions=on,solver=off"])
 @pytest.mark.parametrize("board", ["tictactoe", "hex-3", "connect4-4x5", "gomoku-4"])
 def test_the_visits_and_means_of_a_graph_add_up(board, spec):
@@ -364,6 +366,7 @@ def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     assert kinds == sum(int(tree.child_count[position]) for position in met)
 
 
+@pytest.mark.compiled
 def test_all_of_tictactoe_has_at_most_its_5478_positions():
     env = in_play("tictactoe")
     agent = UCT(
@@ -664,6 +667,7 @@ def test_workers_give_one_result_for_one_seed(spec):
     assert any((seen[0][1][0][n][:50] != seen[0][1][1][n][:50]).any() for n in ("action", "visits"))
 
 
+@pytest.mark.compiled
 def test_workers_in_turn_are_workers_on_threads():
     trees = []
     for route in ("compiled", "interpreted") if JIT else ("interpreted",) * 2:
@@ -705,6 +709,7 @@ def test_an_early_stop_is_for_the_visits_of_one_tree(options):
         UCT(early_stop=True, **options)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("moves", [0, 4, 7, 10])
 def test_an_early_stop_saves_simulations_and_changes_nothing(moves):
     env = in_play("connect4", moves, seed=2)
