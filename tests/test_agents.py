@@ -9,10 +9,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_action, shown, view
+from environments import BOARDS, JIT, KINDS, SMALL, legal_actions, make, random_action, shown, view
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
@@ -21,7 +20,6 @@ from agents.core.options import DEFAULT_SIMULATIONS
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
-JIT = not numba.config.DISABLE_JIT
 DATA = Path(__file__).parents[1] / "agents" / "positions"
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
@@ -309,7 +307,6 @@ def test_greedy_over_a_foreign_environment(connect_four):
 # ---- budgets -------------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @over_routes
 @pytest.mark.parametrize("simulations", [1, 2, 7, 100, 513])
 def test_simulations_are_exact(simulations, route):
@@ -404,9 +401,10 @@ def test_one_agent_plays_different_games_in_turn():
 # ---- strength ------------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @pytest.mark.compiled(only=True)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
+)
 def test_uct_keeps_the_value_of_every_position_of_tictactoe(seed):
     # About one choice in 90,000 goes wrong with 2,000 simulations, as in ".....X...", where one
     # reply draws by a single line of play; with these seeds, which settle everything, none does.

@@ -6,10 +6,9 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, MODULES, make, shown, view
+from environments import BOARDS, JIT, KINDS, MODULES, make, shown, view
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import BaseWrapper
@@ -28,8 +27,6 @@ from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
 from hexenv.games import tictactoe
-
-JIT = not numba.config.DISABLE_JIT
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -733,7 +730,6 @@ def test_an_environment_of_another_kind_is_refused(env, message):
 # ---- whole games ---------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @over_kinds
 @over_theirs
 def test_legal_games_over_pettingzoos_environments(name, kind):

@@ -5,16 +5,15 @@ import itertools
 import json
 import struct
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY
 from hexenv.testing import check_game, perft
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
 
 SMALL = [

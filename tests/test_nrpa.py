@@ -7,7 +7,6 @@ import math
 import pickle
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from environments import make, random_game
@@ -20,7 +19,6 @@ from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
 
 FORMS = {
@@ -62,7 +60,13 @@ def learnt(agent, env):
 
 @needs_compiler
 @over_forms
-@pytest.mark.parametrize("board", FOUR_GAMES)
+@pytest.mark.parametrize(
+    "board",
+    [
+        "tictactoe",
+        *(pytest.param(b, marks=pytest.mark.slow) for b in FOUR_GAMES if b != "tictactoe"),
+    ],
+)
 def test_compiled_and_interpreted_search_are_the_same(board, form):
     env = played(make(board), [0])
     simulations = 20 if "faithful" in form else 60  # a position for every move takes its time
@@ -315,8 +319,6 @@ def test_final_moves(final_move):
         assert action == agent._nest.lines[0, 0]
 
 
-@pytest.mark.compiled
-@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("options", [{}, {"level": 2}])
 def test_seconds_are_kept_to(options):
     env = played(make("hex-5"))
@@ -364,7 +366,6 @@ def wins_against_random(games, board_size=4, **options):
     return won
 
 
-@pytest.mark.compiled
 @pytest.mark.compiled(only=True)
 def test_the_default_beats_random_and_the_text_does_not():
     assert wins_against_random(40, simulations=300) >= 38
@@ -377,7 +378,6 @@ POSITIONS = json.loads(
 )
 
 
-@pytest.mark.compiled
 @pytest.mark.compiled(only=True)
 def test_perfect_tictactoe_is_drawn():
     rng = np.random.default_rng(3)

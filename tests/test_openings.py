@@ -3,11 +3,10 @@
 import json
 
 import gymnasium
-import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from environments import plain, view
+from environments import JIT, plain, view
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
@@ -25,7 +24,6 @@ from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 from hexenv.testing import check_game, perft
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
 
 SWAP2 = openings.new("swap2", 6)
@@ -58,6 +56,7 @@ def test_contract(name):
     check_game(OPENED[name], games=6 if JIT and "pro" not in name else 2)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("opening", openings.OPENINGS)
 def test_contract_on_15_by_15(opening):
@@ -190,7 +189,6 @@ def slow_swap2(words):
     return stones, next_player, white
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", [name for name in OPENED if "swap2" in name])
 def test_swap2_games_to_their_end(name):
     game = OPENED[name]
@@ -425,7 +423,6 @@ def vector(name, count, opponent="random", **options):
     return BoardVectorEnv(gomoku_v0.raw_env, count, opponent, **ENVIRONMENTS[name], **options)
 
 
-@pytest.mark.compiled
 @over_environments
 @pytest.mark.parametrize("side", ["first", "second", "random"])
 def test_a_learner_plays_either_side_to_the_end(name, side):
@@ -652,7 +649,6 @@ AGENTS = {
 }
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     "agent",
     [

@@ -4,9 +4,9 @@ import itertools
 import json
 import math
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 from gomoku_oracles import (
     SlowBoard,
     SlowLines,
@@ -23,7 +23,6 @@ from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku import renju
 from hexenv.games.gomoku.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
 
-JIT = not numba.config.DISABLE_JIT
 COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU}
 
 
@@ -341,7 +340,6 @@ BOARDS = {
     "7-renju": gomoku.new(7, rule="renju"),
     "9-renju-loses": gomoku.new(9, rule="renju", forbidden="loses"),
 }
-POSITIONS = 10_000 if JIT else 60
 
 
 @kernel
@@ -529,11 +527,12 @@ def names_of(code):
 def test_patterns_are_kept_up_to_date_in_random_games(name):
     rules = BOARDS[name]
     game = board.new(rules)
-    asked = np.zeros(POSITIONS, np.int32)
-    owners = np.zeros((POSITIONS, rules.num_actions()), np.int8)
-    codes = np.zeros((POSITIONS, 3), np.uint16)
-    kinds = np.zeros((POSITIONS, 2), np.int8)
-    points = np.zeros((POSITIONS, 2), np.int64)
+    count = 10_000 if JIT else 60
+    asked = np.zeros(count, np.int32)
+    owners = np.zeros((count, rules.num_actions()), np.int8)
+    codes = np.zeros((count, 3), np.uint16)
+    kinds = np.zeros((count, 2), np.int8)
+    points = np.zeros((count, 2), np.int64)
     scratch = base.new_states(game, 4)
     rng = np.random.default_rng(15)
     found = compiled_play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points)
@@ -543,7 +542,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
     bars = [counting == "renju" for counting in countings(rules)]
     worth = {name: scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS}
     seen = set()
-    for number in range(POSITIONS):
+    for number in range(count):
         cell = int(asked[number])
         stones_there = [*owners[number].tolist(), None]
         owner = stones_there[cell]

@@ -1,8 +1,8 @@
 """Renju: what black may not play, against published positions and the rule written another way."""
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from hexenv import gomoku_v0
 from hexenv.compiled import CompiledFunction
@@ -11,8 +11,6 @@ from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION
 from hexenv.games.gomoku import RENJU, RENJU_LOSES, patterns, renju
 from hexenv.games.notation import IllegalActionError
 from hexenv.testing import check_game
-
-JIT = not numba.config.DISABLE_JIT
 
 GAME = gomoku.new(15, rule="renju")
 LOSES = gomoku.new(15, rule="renju", forbidden="loses")
@@ -499,7 +497,6 @@ def test_contract(game):
     check_game(game, games=6 if JIT else 2)
 
 
-@pytest.mark.compiled
 @pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("game", [GAME, LOSES], ids=str)
 def test_contract_on_large_boards(game):

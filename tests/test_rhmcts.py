@@ -3,10 +3,9 @@ import json
 import pickle
 import time
 
-import numba
 import numpy as np
 import pytest
-from environments import make
+from environments import JIT, make
 from test_variants import assert_routes_agree, needs_compiler
 
 from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
@@ -28,7 +27,6 @@ from hexenv import gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku.openings import Phase, phase_of
 
-JIT = not numba.config.DISABLE_JIT
 FAITHFUL = pytest.param("rhmcts:faithful=on", marks=pytest.mark.slow)  # a minute to compile
 
 
@@ -95,6 +93,7 @@ def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
     )
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
 @pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
@@ -205,6 +204,7 @@ def test_what_its_tree_proves_is_what_the_solver_says():
     assert checked[-1] > 2
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
 def test_moves_that_urgency_leaves_out_lose(rule):
@@ -284,7 +284,6 @@ def test_a_fork_of_two_fours_is_made_and_stopped():
     assert without.list_actions(game, position, rng, out) > 4
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("moves", "blocks"),
     [
@@ -402,7 +401,6 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     assert len(looked_at) >= min(2, int(np.sqrt(simulations)))
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     "spec",
     [
@@ -480,7 +478,6 @@ def test_one_scale_for_all_that_judges():
     assert scales == (500, 500, 500)
 
 
-@pytest.mark.compiled
 def test_patterns_are_read_from_a_file(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text(json.dumps({"open_two": 7, "one": 1}))
@@ -573,6 +570,7 @@ def test_trees_that_know_patterns_are_not_saved(tmp_path):
 OPENERS = ["rhmcts", "rhmcts:threats=off", FAITHFUL, "alphabeta:patterns=on,depth=1"]
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("opening", ["swap", "swap2", "pro", "long_pro"])
 @pytest.mark.parametrize("spec", OPENERS)
@@ -585,7 +583,6 @@ def test_openings_are_played(opening, spec):
     assert [result.illegal for result in results] == [None, None]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("moves", "value", "answer"),
     [
@@ -610,7 +607,6 @@ def test_colours_are_chosen_by_what_white_is_worth(moves, value, answer):
     assert seen == [1]  # white, whose stone is next
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("moves", "takes_black"), [("h8 a1 h9", True), ("h8 h9 a1", False)])
 def test_a_search_chooses_the_better_colour(moves, takes_black):
     env = played(moves, opening="swap")
@@ -719,7 +715,7 @@ def test_forced_positions_cover_what_matters_only_where_that_is_sure():
     assert not covers_all(game, position, ALL)
 
 
-@pytest.mark.compiled
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 def test_it_beats_plain_search_with_ten_times_the_simulations():
     env = gomoku_v0.env(board_size=15)

@@ -4,10 +4,9 @@ import importlib
 import math
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, SMALL, random_action
+from environments import BOARDS, JIT, SMALL, random_action
 
 from agents import UCT
 from agents.mcts.root import (
@@ -29,9 +28,7 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
-SHARE = 1.0 if JIT else 0.2
 """How much of the work a slow test does: less of it in plain Python."""
 
 DEFAULT = {
@@ -122,15 +119,25 @@ def plies_of(board):
     return sorted({0, 1, cells // 2, cells - 4})
 
 
-POSITIONS = [(board, plies) for board in ALL for plies in plies_of(board) if plies >= 0]
+POSITIONS = [
+    pytest.param(board, plies, marks=[] if board in SMALL else [pytest.mark.slow])
+    for board in ALL
+    for plies in plies_of(board)
+    if plies >= 0
+]
 over_positions = pytest.mark.parametrize(("board", "plies"), POSITIONS)
+
+
+def share():
+    """How much of the usual number of simulations a test can afford."""
+    return 1.0 if JIT else 0.2
 
 
 def affordable_simulations(env):
     """Several visits for each of the root's children, but where a playout takes too long for it."""
     legal = int(np.count_nonzero(env.observe(env.agent_selection)["action_mask"]))
     cells = env.unwrapped.game.max_plies()
-    return max(int(15 * SHARE), min(200, int(100_000 * SHARE) // (legal * cells)))
+    return max(int(15 * share()), min(200, int(100_000 * share()) // (legal * cells)))
 
 
 @needs_compiler
@@ -147,7 +154,6 @@ def test_compiled_and_interpreted_search_grow_the_same_tree(board, plies, playou
     assert compiled.statistics.visits.sum() == options["simulations"]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 @over_positions
 def test_the_search_through_an_environment_grows_the_same_tree(board, plies, kind):
@@ -162,14 +168,13 @@ def test_the_search_through_an_environment_grows_the_same_tree(board, plies, kin
     assert planned.statistics.principal_variation == through_env.statistics.principal_variation
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 @pytest.mark.parametrize("plies", [0, 1, 7, 14, 20, 26, 32, 36])
 def test_the_search_over_pettingzoo_grows_the_same_tree(plies, kind):
     pytest.importorskip("pygame")
     theirs = importlib.import_module("pettingzoo.classic.connect_four.connect_four")
     line = random_line("connect4", plies)
-    options = {"simulations": int(120 * SHARE), "playout": "generic", "seed": plies}
+    options = {"simulations": int(120 * share()), "playout": "generic", "seed": plies}
 
     trees = [
         tree_of(plain_uct(**options), after(getattr(module, kind)(), line))
@@ -226,7 +231,6 @@ def test_a_search_leaves_the_root_position_as_it_was():
 # ---- the tree ------------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize("late", [False, True], ids=["opening", "ending"])
 @over_small_boards
@@ -235,7 +239,7 @@ def test_invariants_of_a_tree(board, late, playout):
     game = env.game
     after(env, random_line(board, game.max_plies() - 5 if late else 1))
     root = base.clone(game, env.state)
-    simulations = int(600 * SHARE)
+    simulations = int(600 * share())
     variant = Variant(UCB1(), Uniform(playout == "fast"), WinLoss())
     tree = searched(game, root, simulations, variant=variant)
     assert tree.visits[ROOT] == 1 + simulations
@@ -287,7 +291,6 @@ def test_statistics_say_what_is_in_the_tree(board):
     assert statistics.seconds > 0
 
 
-@pytest.mark.compiled
 @over_all_boards
 def test_the_principal_variation_is_a_legal_line(board):
     env = after(make(board), random_line(board, 2))

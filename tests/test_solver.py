@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
@@ -34,7 +33,6 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import compiled
 from hexenv.games import base, connect4, gomoku, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
 DATA = Path(__file__).parents[1] / "agents" / "positions"
 needs_compiler = pytest.mark.compiled(only=True)
 

@@ -4,15 +4,14 @@ import functools
 import json
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from agents.knowledge.hex import solver
 from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
 DATA = Path(__file__).parents[1] / "agents" / "positions"
 OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
@@ -126,7 +125,10 @@ def all_positions(cells):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rows", "columns"),
-    [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), *([(3, 3), (2, 5), (5, 2)] if JIT else [])],
+    [
+        *[(2, 2), (2, 3), (3, 2), (2, 4), (4, 2)],
+        *(pytest.param(*size, marks=needs_compiler) for size in [(3, 3), (2, 5), (5, 2)]),
+    ],
 )
 def test_agrees_with_brute_force_on_every_position(rows, columns):
     winner = brute_force(rows, columns)

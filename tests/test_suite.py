@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from conftest import HAS_COMPILER
 
 pytest_plugins = ["pytester"]
@@ -66,13 +65,10 @@ def names_of(result):
 
 
 def test_the_parts_are_disjoint_and_complete(suite):
-    parts = [
-        names_of(
-            suite.runpytest_inprocess("--collect-only", "-q", "-m", "slow", "--part", f"{k}/3")
-        )
-        for k in (1, 2, 3)
-    ]
-    whole = names_of(suite.runpytest_inprocess("--collect-only", "-q", "-m", "slow"))
+    def collected(*options):
+        return names_of(suite.runpytest_inprocess("--collect-only", "-q", "-m", "slow", *options))
+
+    whole, parts = collected(), [collected("--part", f"{number}/3") for number in (1, 2, 3)]
     assert len(whole) == sum(map(len, parts)) == 40
     assert set().union(*parts) == whole
     assert all(parts)

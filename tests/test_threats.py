@@ -1,9 +1,8 @@
 """Wins by threats: against searches that try every reply, and claims played out against all."""
 
-import numba
 import numpy as np
 import pytest
-from environments import view
+from environments import JIT, view
 from gomoku_oracles import SlowBoard, bits, stones
 
 from agents import RHMCTS
@@ -18,7 +17,6 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku, notation
 
-JIT = not numba.config.DISABLE_JIT
 needs_compiler = pytest.mark.compiled(only=True)
 
 SMALL = {

@@ -6,10 +6,9 @@ import os
 import re
 import zipfile
 
-import numba
 import numpy as np
 import pytest
-from environments import make, random_action
+from environments import JIT, make, random_action
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
 from agents.mcts.root import is_decided
@@ -31,8 +30,9 @@ from agents.solvers import solver
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base
 
-JIT = not numba.config.DISABLE_JIT
-SIMULATIONS = 2_000 if JIT else 200
+
+def simulations():
+    return 2_000 if JIT else 200
 
 
 def in_play(board, moves=0, seed=0, kind="raw_env"):
@@ -91,7 +91,7 @@ def positions_of(game, root, tree):
     "options",
     [
         "uct",
-        "uct:solver=hard",
+        pytest.param("uct:solver=hard", marks=pytest.mark.slow),
         pytest.param("rave:solver=hard", marks=pytest.mark.slow),
         "uct:fpu=0.5",
     ],
@@ -102,7 +102,7 @@ def test_what_a_tree_proves_is_so(board, moves, options):
     known = {}
     for seed in range(3):
         env = in_play(board, moves, seed)
-        agent = make_agent(f"{options}{separator}simulations={SIMULATIONS}", seed=seed)
+        agent = make_agent(f"{options}{separator}simulations={simulations()}", seed=seed)
         agent.act(env)
         tree, game = tree_of(agent), env.game
         proven = 0
@@ -323,10 +323,16 @@ def test_over_a_foreign_environment_the_tree_of_our_own_is_reused():
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("spec", ["transposition:solver=off", "uct:transpositions=on,solver=off"])
-@pytest.mark.parametrize("board", ["tictactoe", "hex-3", "connect4-4x5", "gomoku-4"])
+@pytest.mark.parametrize(
+    "board",
+    [
+        "tictactoe",
+        *(pytest.param(b, marks=pytest.mark.slow) for b in ("hex-3", "connect4-4x5", "gomoku-4")),
+    ],
+)
 def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     env = in_play(board)
-    agent = make_agent(f"{spec},simulations={SIMULATIONS}", seed=0)
+    agent = make_agent(f"{spec},simulations={simulations()}", seed=0)
     agent.act(env)
     tree, graph = agent._searchers[0].tree, agent._searchers[0].graph
     game, count = env.game, int(tree.node_count[0])
