@@ -9,8 +9,13 @@ from agents import RHMCTS
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku import threats as front
 from agents.knowledge.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
-from agents.knowledge.gomoku.fours import NO_WIN, new_four_search, search_fours
-from agents.knowledge.gomoku.threat_search import list_defences
+from agents.knowledge.gomoku.threat_search import (
+    NO_WIN,
+    list_defences,
+    new_four_search,
+    new_scratch,
+    search_fours,
+)
 from agents.knowledge.gomoku.threats import ThreatSolver, line_holds, vcf, vct
 from agents.solvers.solver import value
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -686,10 +691,9 @@ def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
 
 
 def defences(game, state, attacker, least, most):
-    trial = base.new_state(game)
-    stops, out = (np.zeros(game.num_actions(), np.int32) for _ in range(2))
+    out = np.zeros(game.num_actions(), np.int32)
     studied = board.state_of(game, state)
-    count = list_defences(game, studied, attacker, least, most, trial, stops, out)
+    count = list_defences(game, studied, attacker, least, most, new_scratch(game), out)
     if count < 0:  # there is no such threat
         return None
     found = out[:count].tolist()

@@ -35,7 +35,8 @@ from agents.arena.accuracy import load_positions
 from agents.arena.results import ResultsFile, read_results
 from agents.arena.schedule import Schedule
 from agents.core.reading import read_object, read_objects
-from agents.knowledge.gomoku.scores import load_worth
+from agents.knowledge.connect4.book import load_book, new_book, save_book
+from agents.knowledge.gomoku.board import load_worth
 from agents.learning.configuration import NetworkOptions, as_dict, make
 from agents.learning.files import load_checkpoint, load_network, save_checkpoint, save_network
 from agents.learning.networks import new_network
@@ -44,7 +45,6 @@ from agents.learning.replay import load_games as load_training_games
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
-from agents.knowledge.connect4.book import load_book, new_book, save_book
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
 

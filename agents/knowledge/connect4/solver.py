@@ -233,7 +233,7 @@ def sort_moves(
     row: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> int:
-    """Write the moves into a row in ascending order of the cells at which they would win; how many."""
+    """Write the moves into a row in ascending order of the cells that would then win; how many."""
     free = grid.board & ~taken
     count = 0
     for column in range(grid.width):

@@ -7,15 +7,16 @@ move changes only the cells of the four lines through it, as far as a window rea
 the other side is in between.
 """
 
+import os
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.scores import PUBLISHED
+from agents.core.reading import read_object
 from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled, kernel
 from hexenv.games import base
-from hexenv.games.base import EMPTY, Actions, State
+from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku import FREESTYLE, RENJU, STANDARD, Gomoku
 from hexenv.games.gomoku.patterns import (
     BROKEN_THREE,
@@ -27,6 +28,7 @@ from hexenv.games.gomoku.patterns import (
     OPEN_FOUR,
     OPEN_THREE,
     OVERLINE,
+    PATTERNS,
     PatternTable,
     pattern_table,
 )
@@ -78,6 +80,64 @@ def _kinds(barred: bool) -> NDArray[np.uint8]:
 KINDS_OF: Final = [np.stack([_kinds(barred), _kinds(False)]) for barred in (False, True)]
 """By whether black is barred from something: for either player the kind of every code."""
 
+# ---- points --------------------------------------------------------------------------------------
+
+
+PUBLISHED_WORTH: Final = {
+    "one": 1,
+    "open_one": 10,
+    "two": 10,
+    "open_two": 100,
+    "three": 100,
+    "broken_three": 1_000,
+    "open_three": 1_000,
+    "four": 10_000,
+    "double_four": 100_000,
+    "open_four": 100_000,
+    "five": 10_000_000,
+}
+"""The table of RHMCTS (Zhang and Xie 2019, README). It knows no gaps: a broken three counts as the
+open three, and fours twice in a line as the open four, which they answer to."""
+
+
+def worth_array(worth: dict[str, int]) -> NDArray[np.int64]:
+    """``(len(PATTERNS),)``: what the classes are worth; those that are not named, nothing.
+
+    Raises:
+        ValueError: If there is no such class, or its worth is no whole number from 0 to 10^9.
+    """
+    array = np.zeros(len(PATTERNS), np.int64)
+    for name, value in worth.items():
+        if name not in PATTERNS:
+            raise ValueError(f"expected a pattern of {', '.join(PATTERNS)}, got {name!r}")
+        if type(value) is not int or not 0 <= value <= 10**9:
+            raise ValueError(f"expected a whole number from 0 to 10^9 for {name}, got {value!r}")
+        array[PATTERNS.index(name)] = value
+    array.setflags(write=False)
+    return array
+
+
+PUBLISHED: Final = worth_array(PUBLISHED_WORTH)
+
+
+def load_worth(path: str | os.PathLike[str]) -> NDArray[np.int64]:
+    """Read a table from a JSON file: an object such as ``{"open_three": 1000, "four": 500}``.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is no such object, or `path` is no path.
+    """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected the path of a file of patterns, got {path!r}")
+    found = read_object(path)
+    try:
+        return worth_array(found)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+# ---- the game with patterns ----------------------------------------------------------------------
+
 
 @kernel
 def line_at(
@@ -110,7 +170,7 @@ class PatternGame(NamedTuple):
     """What counts for player 0."""
     second: PatternTable
     scores: NDArray[np.int64]
-    """``(len(PATTERNS),)``: what the classes are worth; see `agents.knowledge.gomoku.scores`."""
+    """``(len(PATTERNS),)``: what the classes are worth; see `worth_array`."""
     kinds: NDArray[np.uint8]
     """``(2, 65536)``: for either player the kind of every code."""
     start: Any
@@ -301,7 +361,7 @@ def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
 
     Args:
         rules: The game.
-        scores: What the patterns are worth; see `agents.knowledge.gomoku.scores`.
+        scores: What the patterns are worth; see `worth_array`.
     """
     first = {FREESTYLE: FREE, STANDARD: EXACT}.get(rules.rule, RENJU_COUNTING)
     second = EXACT if rules.rule == STANDARD else FREE
@@ -353,3 +413,49 @@ def plain_state(game: PatternGame, state: State) -> State:
     for field in game.rules.state_dtype.names or ():
         position[field] = state[field]
     return position
+
+
+# ---- cells of a kind -----------------------------------------------------------------------------
+
+
+@kernel
+def find_kind(game: Any, state: State, side: int, kind: int, start: int) -> int:
+    """The first cell from `start` on where a stone of `side` makes this; `NO_ACTION`: none."""
+    for cell in range(start, game.num_actions()):
+        if game.kind(state, side, cell) == kind:
+            return cell
+    return NO_ACTION
+
+
+@kernel
+def makes_four(kind: int) -> bool:
+    """Whether a stone of this kind has to be answered at once."""
+    return MAKES_FOUR <= kind <= OPENS_FOUR
+
+
+@kernel
+def list_fours(game: Any, state: State, side: int, out: Actions) -> int:
+    """The cells where a stone of `side` makes a four, the most promising last; how many."""
+    return list_kinds(game, state, side, MAKES_FOUR, OPENS_FOUR, out)
+
+
+@kernel
+def list_kinds(game: Any, state: State, side: int, least: int, most: int, out: Actions) -> int:
+    """The cells where a stone of `side` makes one of these kinds, the greatest last; how many."""
+    found = 0
+    for kind in range(least, most + 1):
+        if state.counts[side, kind] > 0:
+            for cell in range(game.num_actions()):
+                if game.kind(state, side, cell) == kind and game.allows(state, side, cell):
+                    out[found] = cell
+                    found += 1
+    return found
+
+
+@kernel
+def count_kinds(state: State, side: int, least: int, most: int) -> int:
+    """On how many cells a stone of `side` makes one of these kinds."""
+    found = 0
+    for kind in range(least, most + 1):
+        found += state.counts[side, kind]
+    return found

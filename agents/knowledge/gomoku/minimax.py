@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.evaluation import SCALE, evaluate_board
+from agents.knowledge.gomoku.candidates import SCALE, evaluate_board
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
