@@ -346,7 +346,7 @@ BOARDS = {
 def is_as_studied(game, state, fresh):
     """Whether codes, counts and totals are what the stones alone say."""
     game.copy(state, fresh)
-    game.study(fresh)
+    game.classify_all(fresh)
     for row in range(3):
         for cell in range(game.num_actions()):
             if state.codes[row, cell] != fresh.codes[row, cell]:
@@ -540,7 +540,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
 
     slow = SlowCells(rules)
     bars = [counting == "renju" for counting in countings(rules)]
-    worth = {name: board.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS}
+    worth = {name: board.PUBLISHED_POINTS.get(name, 0) for name in PATTERNS}
     seen = set()
     for number in range(count):
         cell = int(asked[number])
@@ -589,7 +589,7 @@ def test_all_that_a_position_knows_by_the_definitions(name):
     game = board.new(rules)
     slow = SlowCells(rules)
     bars = [counting == "renju" for counting in countings(rules)]
-    table = [board.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS]
+    table = [board.PUBLISHED_POINTS.get(name, 0) for name in PATTERNS]
     for actions in clustered_positions(rules, 12 if JIT else 4, seed=3):
         plain = notation.play(rules, actions)
         state = board.state_of(game, plain)
@@ -683,7 +683,7 @@ def test_the_kind_of_every_four_classes(rule):
 
 
 def test_a_table_of_worths():
-    found = board.worth_array({"five": 10**9, "open_three": 7, "overline": 0})
+    found = board.points_array({"five": 10**9, "open_three": 7, "overline": 0})
     assert found.dtype == np.int64
     assert dict(zip(PATTERNS, found.tolist(), strict=True)) == dict.fromkeys(PATTERNS, 0) | {
         "five": 10**9,
@@ -691,7 +691,7 @@ def test_a_table_of_worths():
     }
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
-    assert not board.worth_array({}).any()
+    assert not board.points_array({}).any()
 
 
 def test_the_published_worths_grow_with_the_pattern():
@@ -708,7 +708,7 @@ def test_the_published_worths_grow_with_the_pattern():
 def test_other_worths_change_points_and_balance_alone():
     rules = gomoku.new(9)
     usual = board.new(rules)
-    other = board.new(rules, board.worth_array({"open_two": 3, "open_one": 2}))
+    other = board.new(rules, board.points_array({"open_two": 3, "open_one": 2}))
     actions = notation.parse_moves(rules, "e5 a1 f5")
     position = notation.play(rules, actions)
     states = [board.state_of(game, position) for game in (usual, other)]
@@ -725,8 +725,8 @@ def test_worths_from_a_file(tmp_path):
     path = tmp_path / "worth.json"
     path.write_text(json.dumps({"open_three": 1000, "four": 500}))
     for name in (path, str(path)):
-        found = board.load_worth(name)
-        assert (found == board.worth_array({"open_three": 1000, "four": 500})).all()
+        found = board.load_points(name)
+        assert (found == board.points_array({"open_three": 1000, "four": 500})).all()
 
 
 @pytest.mark.parametrize(
@@ -760,24 +760,24 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
     path = tmp_path / "worth.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        board.load_worth(path)
+        board.load_points(path)
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "worth.json"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"worth.json:1: "):
-        board.load_worth(path)
+        board.load_points(path)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
-        board.load_worth(tmp_path / "worth.json")
+        board.load_points(tmp_path / "worth.json")
     with pytest.raises(OSError, match="directory"):
-        board.load_worth(tmp_path)
+        board.load_points(tmp_path)
 
 
 @pytest.mark.parametrize("value", [1.0, True, math.nan, "5", None, 10**9 + 1, np.int64(3)])
 def test_a_worth_is_a_whole_number_of_python(value):
     with pytest.raises(ValueError, match=r"expected a whole number from 0 to 10\^9 for one, got "):
-        board.worth_array({"one": value})
+        board.points_array({"one": value})

@@ -381,7 +381,7 @@ def test_selection_follows_its_formula():
     np.testing.assert_allclose(tree.extras.prior[below], priors)
     assert sorted(tree.extras.rank[below]) == list(range(len(points)))
     worth = (evaluate_board(game, position, 3000.0) + 1) / 2
-    assert tree.extras.worth[ROOT] == pytest.approx(worth)
+    assert tree.extras.evaluation[ROOT] == pytest.approx(worth)
     visits, total = tree.visits[below], int(tree.visits[ROOT])
     means = np.where(visits > 0, tree.value[below], worth)
     rule = EvaluationPrior(c=0.7)
@@ -704,7 +704,7 @@ def test_faithful_has_the_authors_defaults():
     agent = RHMCTS(faithful=True)
     assert (agent.variant.knowledge.n, agent.variant.playout.k) == (5, 3)
     assert agent.variant.playout.depth == 20
-    assert not agent.variant.playout.judges
+    assert not agent.variant.playout.evaluates
     assert not agent.threats
     assert agent.variant.knowledge.budget == 0
     assert RHMCTS(faithful=True, threats=True).variant.knowledge.budget > 0

@@ -24,7 +24,7 @@ from agents.knowledge.connect4.grid import (
     winning_cells,
 )
 from agents.knowledge.connect4.solver import Connect4Solver, new_table
-from agents.solvers.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
+from agents.solvers.alphabeta import PLY_COST, WIN, AlphaBeta, ZeroEvaluation
 from agents.solvers.exhaustive import ExhaustiveSolver, LineTactics, NoTactics
 from agents.solvers.questions import Clock, action_scores, action_values, position_score
 from agents.solvers.solver import Question, Solver, best_actions, build_book, scores, value
@@ -720,7 +720,7 @@ def minimax(game, state, depth, evaluation, root_depth=None):
 @pytest.mark.parametrize("route", ["auto", "interpreted", "environment"])
 def test_alphabeta_plays_one_of_the_best_actions_of_minimax(depth, route):
     game = tictactoe.new()
-    evaluation = Centre() if route != "environment" else NoOpinion()
+    evaluation = Centre() if route != "environment" else ZeroEvaluation()
     for board in ("X...O....", "XX.OO....", "XO..X..O.", "X.OXO...."):
         if board.count("X") != board.count("O"):
             env = tictactoe_on(board, tictactoe_v0.env)

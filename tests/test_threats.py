@@ -256,7 +256,7 @@ def hunt_false_claims(game, rng, search, count, least, most, plain, studied, res
     for number in range(count):
         plies = least + int(rng.random() * (most + 1 - least))
         play_at_random(game.rules, rng, number % 3, plies, plain[0], plain[1])
-        board.study_position(game, plain[0], studied[0])
+        board.classify_position(game, plain[0], studied[0])
         length = search_fours(game, studied[0], search, 100_000)
         if length > 0:
             results[0] += 1
@@ -622,7 +622,7 @@ def list_answers(game, position, search, plain, studied, out):
         game.rules.step(plain[0], reply)
         length = 0
         if not game.is_terminal(plain[0]):
-            board.study_position(game, plain[0], studied[0])
+            board.classify_position(game, plain[0], studied[0])
             length = search_fours(game, studied[0], search, 10_000)
         if length > 0:
             wrong = refute_fours(game.rules, plain[0], search.line, length, plain[1], plain[2])

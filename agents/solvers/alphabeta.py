@@ -18,18 +18,18 @@ from agents.solvers.depth_first import NODES, UNKNOWN, search, specialise
 from hexenv.compiled import compiled, is_compiled
 
 WIN: Final = 2.0
-"""The worth of a win; less what its plies cost it stays above every evaluation."""
+"""The value of a win; less the cost of its plies it stays above every evaluation."""
 PLY_COST: Final = 2.0**-20
-"""What each ply costs a win: the sooner one is better."""
+"""What each ply costs a win, so that an earlier win is better."""
 MARGIN: Final = 2.0**-30
-"""How far below the best action of the root others are still told apart."""
+"""How far below the best action of the root the values of others are still exact."""
 MOST_DEPTH: Final = 1_000
 MOST_DEEPENED: Final = 40
 """How deep it looks where only the time is given."""
 
 
 class Evaluation(Protocol):
-    """Judges positions in which the game goes on."""
+    """Evaluates positions in which the game goes on."""
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
         """How good the position is for `player`: -1 (lost) to 1 (won)."""
@@ -37,8 +37,8 @@ class Evaluation(Protocol):
 
 
 @compiled
-class NoOpinion(NamedTuple):
-    """All positions are worth the same: the agent sees wins and losses up to its depth, no more."""
+class ZeroEvaluation(NamedTuple):
+    """Every position has the value 0: the agent sees only wins and losses up to its depth."""
 
     unused: int = 0
 
@@ -46,7 +46,7 @@ class NoOpinion(NamedTuple):
         return 0.0
 
 
-class Judge:
+class FunctionEvaluation:
     """A plain function as an evaluation; it does not compile.
 
     Args:
@@ -153,7 +153,7 @@ def new_nodes(
 
 
 class AlphaBeta(SeededAgent):
-    r"""Looks so many plies ahead and plays the best action it sees, of equals one at random.
+    r"""Looks some plies ahead and plays the best action it sees, of equal ones one at random.
 
     Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
     loss the later.
@@ -161,18 +161,18 @@ class AlphaBeta(SeededAgent):
     Formula:
         $$v_d(s) = \max_a\, -v_{d-1}(s_a) \qquad v_0(s) = \mathit{evaluation}(s)$$
 
-        $s_a$ is the position after the action $a$; values are those for the player to move. An end
-        is worth what it is at any depth $d$, and a win the more the sooner it comes.
+        $s_a$ is the position after the action $a$; values are those for the player to move. The
+        value of an end is the same at any depth $d$, but an earlier win has a greater one.
 
     Sources:
         Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975.
 
     Args:
         depth: Plies to look ahead, at least 1; by default 4, or as many as there is time for.
-        evaluation: Judges the positions at that depth: a value under `@compiled` with a method
+        evaluation: Evaluates the positions at that depth: a value under `@compiled` with a method
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
-            -1, `player` has lost, to 1. By default all are worth 0. (Over an environment that is
-            not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+            -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
+            is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
         seconds: Seconds a move: it looks a ply ahead, then two, and so on, and plays by the last
             depth that it could finish.
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
@@ -237,7 +237,7 @@ class AlphaBeta(SeededAgent):
         """Room for the search."""
         states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
-        evaluation: Evaluation = NoOpinion() if self.evaluation is None else self.evaluation
+        evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
         candidates: Knowledge = NoKnowledge()
         if self.patterns:
             known = knowledge_of(view.game)
@@ -290,7 +290,7 @@ class AlphaBeta(SeededAgent):
         """Search to the depth, or ever deeper while there is time.
 
         Returns:
-            ``(num_actions,)``: what each action is worth, -inf of those that were not tried; and
+            ``(num_actions,)``: the value of each action, -inf of those that were not tried; and
             how many positions were looked at.
         """
         most = len(nodes.best) - 1
@@ -315,7 +315,7 @@ class AlphaBeta(SeededAgent):
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
-    """An evaluation of whatever was given as one.
+    """The evaluation that was given, or the function as one.
 
     Raises:
         ValueError: If it is none.
@@ -323,7 +323,7 @@ def _as_evaluation(evaluation: Any) -> Evaluation:
     if callable(getattr(evaluation, "evaluate", None)):
         return evaluation
     if callable(evaluation):
-        return Judge(cast("Callable[[Any, Any, int], float]", evaluation))
+        return FunctionEvaluation(cast("Callable[[Any, Any, int], float]", evaluation))
     raise ValueError(f"expected an evaluation or a function, got {evaluation!r}")
 
 

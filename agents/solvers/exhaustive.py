@@ -220,7 +220,7 @@ def score_limit(game: Any) -> int:
     return (game.max_plies() + 1) // 2 + 1
 
 
-# ---- environments of anybody's -------------------------------------------------------------------
+# ---- foreign environments ------------------------------------------------------------------------
 
 
 MOST_PLIES: Final = 200

@@ -98,14 +98,14 @@ def answer(run: Callable[[Any, int], Any], nodes: OpenNodes, budget: int, clock:
 
 
 class ExactSolver(Protocol):
-    """Answers what the positions of one game are worth with perfect play."""
+    """Gives the values of positions of one game with perfect play."""
 
     def prepare(self) -> None:
         """Compile what the answers need."""
         ...
 
     def value(self, state: Any, clock: Clock) -> int:
-        """Who wins: 1 for the player to move, 0 for nobody, -1 for the other."""
+        """Who wins: 1 for the player to move, 0 for a draw, -1 for the other."""
         ...
 
     def values(self, state: Any, clock: Clock, found: dict[int, int]) -> dict[int, int]:
@@ -237,7 +237,7 @@ def position_score(solver: PositionSolver, state: Any, clock: Clock) -> int:
 
 
 def position_value(solver: PositionSolver, state: Any, clock: Clock) -> int:
-    """Who wins: 1, the player to move, 0 for nobody, or -1."""
+    """1 if the player to move wins, 0 for a draw, -1 for a loss."""
     least, most = settle(solver, state, -1, 1, clock)
     return sign(least + most)
 

@@ -1,11 +1,11 @@
-"""Exact play: what a position is worth, and the agent that knows it.
+"""Exact play: values of positions, and the agent that plays by them.
 
-Which solver answers is settled by the game:
+The game decides which solver answers:
 
 * Connect4 with four in a row, on any board: alpha-beta on bitboards (`agents.knowledge.connect4`).
 * Hex up to 36 cells: a solver of its own (`agents.knowledge.hex`).
 * Any other game of up to 25 plies, such as TicTacToe and small m,n,k games, and Connect4 with
-  other lines: alpha-beta over the game's own verbs (`agents.solvers.exhaustive`).
+  other lines: alpha-beta over the game's own methods (`agents.solvers.exhaustive`).
 * Any other environment whose positions can all be looked at: the same, through its own step.
 
 A *value* is 1, 0 or -1: a win, a draw or a loss of the player to move with perfect play. A *score*
@@ -67,7 +67,7 @@ _lock: Final = threading.RLock()
 def value(
     env: Any, *, seconds: float | None = None, book: str | os.PathLike[str] | None = None
 ) -> int:
-    """Who wins with perfect play: 1 for the player to move, 0 for nobody, -1 for the other.
+    """Who wins with perfect play: 1 for the player to move, 0 for a draw, -1 for the other.
 
     Args:
         env: An environment in play; see the head of this module. It is left as it was.

@@ -36,7 +36,7 @@ from agents.arena.results import ResultsFile, read_results
 from agents.arena.schedule import Schedule
 from agents.core.reading import read_object, read_objects
 from agents.knowledge.connect4.book import load_book, new_book, save_book
-from agents.knowledge.gomoku.board import load_worth
+from agents.knowledge.gomoku.board import load_points
 from agents.learning.configuration import NetworkOptions, as_dict, make
 from agents.learning.files import load_checkpoint, load_network, save_checkpoint, save_network
 from agents.learning.networks import new_network
@@ -164,7 +164,7 @@ KINDS = {
         '{"size": 3, "moves": ["a3", "b3"], "to_move": "black", "winning": ["b2"]}\n'
         "4455 1 2 -3 4 x 2 1\n"
     ), load_positions),
-    "patterns": Kind("worth.json", write_json({"open_three": 1000, "four": 500}), load_worth),
+    "patterns": Kind("worth.json", write_json({"open_three": 1000, "four": 500}), load_points),
     "tree": Kind("tree.npz", write_tree, use_tree),
     "book": Kind("book.npz", write_book, load_book),
     "games": Kind("games.npz", write_training_games,

@@ -78,7 +78,7 @@ def play_games(game: Any, start: Any, state: Any, moves: Any) -> int:
 def study_positions(game: Any, positions: Any) -> int:
     """Kernel: classify whole boards."""
     for number in range(len(positions)):
-        game.study(positions[number])
+        game.classify_all(positions[number])
     return len(positions)
 
 

@@ -58,7 +58,7 @@ def applies(heuristics: int, number: int) -> bool:
 
 @kernel
 def doubles(heuristics: int, open_four: int) -> tuple[int, int]:
-    """The least and the greatest kind of two fives at once that anybody looks at.
+    """The least and the greatest kind of two fives at once that the heuristics look at.
 
     Args:
         heuristics: Which are switched on.
@@ -155,7 +155,7 @@ FORK_POINTS: Final = 10_000.0
 
 @kernel
 def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
-    """What a cell is worth to the player to move: the points of a stone there, and the other's.
+    """The points of a cell for the player to move: of a stone there, and of the other side's stone.
 
     Args:
         game: A `PatternGame`.
@@ -171,7 +171,7 @@ def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) ->
 
 @kernel
 def side_merit(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
-    """What a stone of one side would be worth there."""
+    """The points of a stone of one side there."""
     points = float(game.point(state, side, cell))
     kind = game.kind(state, side, cell)
     if kind == FOUR_THREE and applies(heuristics, 6):
@@ -197,7 +197,7 @@ def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cell
 
 @kernel
 def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
-    """The empty cells of a row within so many steps of a stone in either direction, as bits."""
+    """The empty cells of a row within `reach` steps of a stone in either direction, as bits."""
     found = 0
     rules = game.rules
     for near in range(max(0, row - reach), min(rules.rows, row + reach + 1)):
@@ -256,7 +256,7 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     """The board evaluation for the player to move, -1 to 1, in a game that goes on.
 
     1 and -1 only where it is sure: the player to move makes five, or has two ways to make it that
-    nobody can stop; or the other side has two fives.
+    cannot be stopped; or the other side has two fives.
     """
     player = game.to_play(state)
     other = 1 - player

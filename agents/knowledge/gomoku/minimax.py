@@ -47,7 +47,7 @@ def inner_tree(tree: Tree) -> Tree:
 
 @kernel
 def value_for_first(game: Any, state: State, scale: float) -> float:
-    """What a position is worth to player 0, 0 to 1: its outcome, or the board evaluation."""
+    """The value of a position for player 0, 0 to 1: its outcome, or the board evaluation."""
     if game.is_terminal(state):
         found = float(game.outcome(state, 0))
     else:

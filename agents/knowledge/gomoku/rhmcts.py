@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
-from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_worth
+from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
     ALL_HEURISTICS,
@@ -48,7 +48,7 @@ class PriorExtras(NamedTuple):
     """``(N,)``: how good the evaluation finds the action; siblings add up to 1."""
     rank: NDArray[np.int32]
     """``(N,)``: how many of its siblings are better by it."""
-    worth: NDArray[np.float64]
+    evaluation: NDArray[np.float64]
     """``(N,)``: the evaluation of the position, 0 to 1, for the player to move there."""
     whole: NDArray[np.bool_]
     """``(N,)``: whether all that matters is among the children: see `Knowledge.covers`."""
@@ -74,7 +74,7 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
     for child in range(first, last):
         points = merit(game, state, int(tree.action[child]), self.defend, self.heuristics)
         extras.prior[child] = math.pow(points + 1.0, self.sharpness)
-        extras.worth[child] = 0.0  # until it is expanded itself
+        extras.evaluation[child] = 0.0  # until it is expanded itself
         extras.whole[child] = False
         total += extras.prior[child]
     for child in range(first, last):
@@ -84,7 +84,7 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
             extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
     for child in range(first, last):
         extras.prior[child] /= total
-    extras.worth[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
+    extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
     is_all = tree.child_count[node] == game.num_actions() - state.ply
     extras.whole[node] = is_all or covers_all(game, state, self.heuristics)
 
@@ -93,7 +93,7 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
 def covers_all(game: Any, state: State, heuristics: int) -> bool:
     """Whether `list_urgent` leaves out nothing but moves that lose.
 
-    (A white stone far away may make black's open four a forbidden move: in renju nobody knows.)
+    (In renju this is not sure: a distant white stone may make black's open four a forbidden move.)
     """
     player = game.to_play(state)
     urgent = urgency(game, state, heuristics)
@@ -145,7 +145,7 @@ class EvaluationPrior(NamedTuple):
         allowed = int(tree.child_count[node])
         if self.widening > 0.0:
             allowed = max(1, int(self.widening * math.pow(visits, self.growth)))
-        return weight, tree.extras.worth[node] - self.fpu, allowed
+        return weight, tree.extras.evaluation[node] - self.fpu, allowed
 
     def score(self, tree: Tree, child: int, prepared: tuple[float, float, int]) -> float:
         weight, unvisited, allowed = prepared
@@ -181,7 +181,7 @@ class GuidedPlayout(NamedTuple):
     defend: float = 0.5
     heuristics: int = ALL_BITS
     scale: float = SCALE
-    judges: bool = True
+    evaluates: bool = True
     """Whether a simulation that is cut has the evaluation for its result, or counts as drawn."""
     scratch: Any = None
     """A `Scratch`."""
@@ -248,7 +248,7 @@ class GuidedPlayout(NamedTuple):
             game.step(state, int(actions[pick]))
         if game.is_terminal(state):
             return float(game.outcome(state, 0))
-        if not self.judges:
+        if not self.evaluates:
             return 0.0
         found = evaluate_board(game, state, self.scale)
         return found if game.to_play(state) == 0 else -found
@@ -278,7 +278,7 @@ class RHMCTS(TreeSearchAgent):
     A node is expanded with what is urgent, else with the best cells near the stones by the points
     of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy is an upper confidence
     bound with these points as prior. A simulation goes on from a leaf for some plies, guided by the
-    same evaluation, and is cut and judged by the board evaluation.
+    same evaluation, and is cut and evaluated by the board evaluation.
 
     The default is the sound form: what is urgent restricts the candidates to those that do not lose
     at once, and wins by threats are looked for before the search and at its leaves. With
@@ -309,8 +309,8 @@ class RHMCTS(TreeSearchAgent):
         c: Weight of exploration, for rewards in [0, 1]; 0.5, faithful 2.5.
         heuristics: Which of the seven are used, by their digits
             (`agents.knowledge.gomoku.candidates`).
-        patterns: What patterns are worth: a JSON file (`agents.knowledge.gomoku.board.load_worth`);
-            by default the published table.
+        patterns: The points of the patterns: a JSON file, see
+            `agents.knowledge.gomoku.board.load_points`; by default the published table.
         defend: What the other side's points on a cell count, against one's own; 0.5, faithful 1.
         sharpness: The power of the points in the prior.
         scale: The balance of points at which a side is clearly better.
@@ -374,13 +374,13 @@ class RHMCTS(TreeSearchAgent):
             defend=weight,
             heuristics=bits & ~0b100 if faithful else bits,
             scale=selection.scale,
-            judges=not faithful,
+            evaluates=not faithful,
         )
         if faithful:
             options.setdefault("solver", "off")
             options.setdefault("final_move", "value")
         self.eager = bool(_either(eager, given.eager))
-        scores = PUBLISHED if patterns is None else load_worth(patterns)
+        scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)
         super().__init__(variant, simulations, seconds, **options, knowledge=known)

@@ -58,7 +58,7 @@ class FourSearch(NamedTuple):
 
 
 def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
-    """Room for a search; it remembers so many failures, a power of two."""
+    """Room for a search; `memory` failures are remembered, a power of two."""
     return FourSearch(
         np.zeros(MOST_FOURS + 1, game.state_dtype).view(np.recarray),
         np.empty((MOST_FOURS, game.num_actions()), np.int32),
@@ -234,7 +234,7 @@ class ThreatSearch(NamedTuple):
 
 
 def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
-    """Room for a search; it remembers so many failures of either kind, a power of two."""
+    """Room for a search; `memory` failures of either kind are remembered, a power of two."""
     rows, cells = 2 * MOST_THREATS + 2, game.num_actions()
     return ThreatSearch(
         new_four_search(game, memory),

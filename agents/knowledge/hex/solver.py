@@ -1,7 +1,7 @@
 """Hex solved exactly: a depth-first search over virtual connections.
 
-A *carrier* is a set of empty cells on which a player wins whatever happens elsewhere. Whatever
-proves a win here, a pattern or a whole search, hands back its carrier, and carriers prune:
+A *carrier* is a set of empty cells on which a player wins, whatever happens elsewhere.
+Each proof of a win, by a pattern or by a search, gives its carrier, and carriers prune:
 
 * A *connection* of two places holds even if the opponent moves first; a *semi-connection* only if
   its owner does. Larger ones follow from smaller ones by two rules (Anshelevich, "The game of Hex:
@@ -19,7 +19,7 @@ proves a win here, a pattern or a whole search, hands back its carrier, and carr
   rest. Dead cells are filled, and so are pairs in which a player can answer each stone of the
   opponent with one that makes it dead: the player has captured them. A move that a reply makes
   dead is not tried.
-* Moves are judged before one is searched: by how many moves they leave to the opponent, and by
+* Moves are ordered before one is searched: by how many moves they leave to the opponent, and by
   the current that would flow through the cell if the board were an electrical circuit (Anshelevich
   2000, after Shannon).
 
@@ -253,7 +253,7 @@ def fill_in(nodes: Any, depth: int) -> int:
 
 
 @kernel
-def judge(nodes: Any, depth: int) -> int:
+def settle_by_connections(nodes: Any, depth: int) -> int:
     """The winner, if connections show it, with the carrier in `proof`; else the moves to try.
 
     Only moves in the carriers of all of the opponent's `wins` may win.
@@ -322,7 +322,7 @@ def settle_at_once(nodes: Any, depth: int) -> int:
         return winner
     nodes.begun[depth] = nodes.control[1]
     nodes.control[1] += 1
-    winner = judge(nodes, depth)
+    winner = settle_by_connections(nodes, depth)
     if winner != UNKNOWN:
         store(nodes, depth, winner, 1)
     return winner
@@ -351,7 +351,7 @@ def put_child(nodes: Any, depth: int, cell: int) -> None:
 
 @kernel
 def look_ahead(nodes: Any, depth: int) -> int:
-    """Judge the positions after all moves, which orders them and may show the winner here.
+    """Look at the positions after all moves, which orders them and may show the winner here.
 
     A move is good that takes much current, and leaves the opponent few moves that may win.
     """
