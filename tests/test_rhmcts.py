@@ -680,24 +680,24 @@ def test_alphabeta_with_time_goes_as_deep_as_it_can():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"n": 0}, "expected n from 1 to 400, got 0"),
-        ({"k": 0}, "expected k from 1 to 1000, got 0"),
-        ({"depth": -1}, "expected depth from 0 to 400, got -1"),
-        ({"neighbourhood": 0}, "expected neighbourhood from 1 to 19, got 0"),
-        ({"heuristics": "18"}, "expected heuristics among 1234567, got '18'"),
-        ({"heuristics": 1234}, "expected heuristics among 1234567, got 1234"),
-        ({"patterns": 5}, "expected the path of a file of patterns, got 5"),
-        ({"seconds": "1"}, "expected a positive number of seconds, got '1'"),
-        ({"c": float("nan")}, "expected c from 0 to"),
-        ({"scale": 0}, "expected scale from"),
-        ({"implicit_minimax": 2}, "expected implicit_minimax from 0 to 1, got 2"),
+        ("n", 0),
+        ("k", 0),
+        ("depth", -1),
+        ("neighbourhood", 0),
+        ("heuristics", "18"),
+        ("heuristics", 1234),
+        ("patterns", 5),
+        ("seconds", "1"),
+        ("c", float("nan")),
+        ("scale", 0),
+        ("implicit_minimax", 2),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        RHMCTS(**options)
+def test_parameters_out_of_range_are_refused(name, value):
+    with pytest.raises(ValueError, match=rf"\b{name}\b.*{value}"):
+        RHMCTS(**{name: value})
 
 
 def test_faithful_has_the_authors_defaults():
