@@ -11,7 +11,7 @@ import pytest
 from hexenv.extras import how_to_install
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.ansi import render_text
-from hexenv.render.board import cell_at, cell_centers
+from hexenv.render.geometry import cell_at, cell_centers
 from hexenv.render.look import THEMES, Look, palette_of
 from hexenv.render.overlay import Overlay, move_numbers, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb

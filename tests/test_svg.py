@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
-from hexenv.render.animation import animated_svg
-from hexenv.render.board import cell_centers
+from hexenv.render.geometry import cell_centers
 from hexenv.render.look import THEMES, Look, palette_of
 from hexenv.render.overlay import Overlay, move_numbers
 from hexenv.render.rgb import render_rgb
-from hexenv.render.svg import LAYERS, board_svg, render_svg, svg_image, theme_css
+from hexenv.render.svg import LAYERS, animated_svg, board_svg, render_svg, svg_image, theme_css
 
 GAMES = [tictactoe.new(), connect4.new(4, 5), gomoku.new((6, 8), 4), hex.new((5, 7)), hex.new(3)]
 SWAP = hex.new(4, swap=True)

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from agents.play.live import LiveSession
 from agents.play.words import COMMANDS, SHORT
 from hexenv.games.base import EMPTY, IN_PLAY, Game, State, clone, new_state
-from hexenv.render.board import board_of, cell_at, cell_centers
+from hexenv.render.geometry import cell_at, cell_centers, geometry_of
 from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
 
@@ -198,7 +198,7 @@ def fitting_look(game: Game) -> Look:
     """A board with the largest of `CELL_SIZES` that fits `LARGEST`, or the smallest of all."""
     looks = [Look(cell_size=size) for size in CELL_SIZES]
     for look in looks:
-        width, height = board_of(game, look).frame_size
+        width, height = geometry_of(game, look).frame_size
         if width <= LARGEST[0] and height <= LARGEST[1]:
             return look
     return looks[-1]

@@ -16,8 +16,8 @@ from agents.pictures.films import positions_of
 from agents.records import GameRecord
 from agents.web.view import Values, frame_view, move_view, result_text, search_view
 from hexenv.games.base import Game
-from hexenv.render.board import board_of
 from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, PATH, figure_size
+from hexenv.render.geometry import geometry_of
 from hexenv.render.look import DEFAULT_LOOK, THEMES
 from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 
@@ -121,7 +121,7 @@ def board_data(game: Game) -> Values:
         "path": PATH,
         "disc": DISC_RADIUS,
         "opacity": DISC_OPACITY,
-        "figure": figure_size(board_of(game, DEFAULT_LOOK)),
+        "figure": figure_size(geometry_of(game, DEFAULT_LOOK)),
     }
 
 

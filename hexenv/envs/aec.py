@@ -15,9 +15,8 @@ from hexenv.envs.position import Code, Position
 from hexenv.envs.starts import Start, opening_starts, told_start
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
-from hexenv.render.display import Display, check_render_mode
+from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
-from hexenv.render.picture import PICTURE_MODES
 from hexenv.render.svg import svg_image
 
 AGENTS: Final = ("player_0", "player_1")

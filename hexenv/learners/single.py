@@ -20,8 +20,7 @@ from hexenv.games.base import State
 from hexenv.learners.boards import Boards
 from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import entry, resolve_opponents, with_mask
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES
+from hexenv.render.display import PICTURE_MODES, check_render_mode
 from hexenv.render.svg import svg_image
 
 

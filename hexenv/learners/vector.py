@@ -24,8 +24,7 @@ from hexenv.learners.boards import Outcome
 from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import resolve_opponents, with_mask
 from hexenv.learners.parts import Part, Parts
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES, render_picture
+from hexenv.render.display import PICTURE_MODES, check_render_mode, render_picture
 
 Infos = dict[str, Any]
 Masks = NDArray[np.int8]
