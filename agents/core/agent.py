@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.search.environment import check_agents, is_over, legal_actions
 from agents.search.foreign import View, check_route, new_state_of, planner_view
 from hexenv.compiled import CompiledFunction
-from hexenv.policies import greedy_action
+from hexenv.learners.policies import greedy_action
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
-from hexenv.envs.aec import Observation
+from hexenv.envs.observation import Observation
 from hexenv.learners.vector import BoardVectorEnv
 
 

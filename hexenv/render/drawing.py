@@ -139,8 +139,8 @@ def _draw_wall(pen: Pen, board: BoardGeometry) -> None:
 # ---- stones and marks ----------------------------------------------------------------------------
 
 SPRITES: Final = ("stone", "last", "numbered", "plate", "win")
-"""Things that `draw_sprite` draws: a stone, the mark of the last stone, the same around a number, the
-background of a number on a winning path, the mark of a stone of a winning line."""
+"""A stone, the mark of the last stone, the same mark around a number, the background of a number on
+a winning path, and the mark of a stone of a winning line."""
 
 
 def draw_sprite(pen: Pen, board: BoardGeometry, name: str, player: int, center: Point) -> None:

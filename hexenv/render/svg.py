@@ -380,7 +380,7 @@ def _defs(board: BoardGeometry) -> str:
 
 
 def _css(board: BoardGeometry) -> str:
-    """The rules of all colours: a plain value for programs without custom properties comes first."""
+    """The rules of all colours, with plain values for programs without custom properties."""
     rules = [theme_css(board.style, board.theme)]
     for name, color in board.paints.items():
         value, variable = _hex(color), f"var(--{name})"
