@@ -445,12 +445,6 @@ def test_stacks_hold_the_last_observations_of_the_episode(view):
         assert len(seen_so_far) > 4
 
 
-def test_a_stack_of_one_is_the_observation():
-    env, below = StackBoards(single(), 1), single()
-    assert plain(env.reset(seed=1)) == plain(below.reset(seed=1))
-    assert env.observation_space == below.observation_space
-
-
 @pytest.mark.parametrize("dtype", [None, np.float32, "float64"])
 @over_views
 def test_flat_boards_have_one_axis(view, dtype):
@@ -534,20 +528,6 @@ def test_a_reset_of_some_boards_leaves_the_others_as_they_were(wrap, wrap_many, 
             assert (masks_of(envs)[board] == masks[board]).all()
         assert (masks_of(envs)[over].sum(axis=1) >= 8).all()
     assert resets > 5
-
-
-def test_stacks_of_boards_that_begin_are_empty():
-    envs = VectorStackBoards(vector("hex-3", 4, autoreset_mode="SameStep"), 2)
-    rng, ended = np.random.default_rng(10), 0
-    envs.reset(seed=10)
-    for _ in range(12):
-        actions = [any_legal(mask, rng) for mask in masks_of(envs)]
-        observations, _, over, _, infos = envs.step(np.array(actions))
-        for board in np.flatnonzero(over).tolist():
-            ended += 1
-            assert not observations["observation"][board, :, :, :3].any()
-            assert infos["final_obs"][board]["observation"][:, :, :3].any()
-    assert ended > 4
 
 
 @over_wrappers
