@@ -258,7 +258,7 @@ def test_a_start_from_a_state():
 
 @pytest.mark.parametrize(
     ("name", "opponent"),
-    zip(IDS, ["random", "uct:simulations=5", Highest(), ["greedy", last_legal]], strict=True),
+    list(zip(IDS, ["random", "uct:simulations=5", Highest(), ["greedy", last_legal]], strict=True)),
 )
 def test_gymnasiums_own_check(name, opponent):
     env = gymnasium.make(name, opponent=opponent, **IDS[name]).unwrapped

@@ -22,7 +22,6 @@ from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
 from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
-from hexenv.render.svg import svg_image
 
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
@@ -390,8 +389,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return self._get_display().picture(self.state, "svg")
 
     def _repr_html_(self) -> str:
-        """The board as an image: several documents in one page would share their names."""
-        return svg_image(self._repr_svg_())
+        """The board as an image, for notebooks."""
+        return self._get_display().html(self.state)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -21,7 +21,6 @@ from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import resolve_opponents
 from hexenv.render.display import PICTURE_MODES, check_render_mode
-from hexenv.render.svg import svg_image
 
 
 class SingleEnv(gymnasium.Env[Observation, Any]):
@@ -162,8 +161,9 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         return self.raw_env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
 
     def _repr_html_(self) -> str:
-        """The board as an image."""
-        return svg_image(self._repr_svg_())
+        """The board as an image, for notebooks."""
+        self.raw_env.begin_at(self.state, ())
+        return self.raw_env._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
     def close(self) -> None:
         """Close the window, if there is one."""

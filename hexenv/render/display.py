@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from hexenv.extras import how_to_install
 from hexenv.games.base import Game, State
-from hexenv.render.ansi import render_text
 from hexenv.render.look import DEFAULT_LOOK, Look
-from hexenv.render.rgb import render_rgb
-from hexenv.render.svg import render_svg
 from hexenv.render.window import Window
 
 PICTURE_MODES: Final = ("ansi", "rgb_array", "svg")
@@ -28,12 +25,20 @@ def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOO
         mode: One of `PICTURE_MODES`.
         look: Of arrays and documents.
     """
+    # Most games are never drawn: only a picture imports Pillow and the drawing code, which takes as
+    # long as NumPy.
     match mode:
         case "ansi":
+            from hexenv.render.ansi import render_text
+
             return render_text(game, state)
         case "svg":
+            from hexenv.render.svg import render_svg
+
             return render_svg(game, state, look=look)
         case _:
+            from hexenv.render.rgb import render_rgb
+
             return render_rgb(game, state, look=look)
 
 
@@ -85,6 +90,12 @@ class Display:
     def picture(self, state: State, mode: str) -> Any:
         """A position as `render_picture` draws it."""
         return render_picture(self._game, state, mode, self._look)
+
+    def html(self, state: State) -> str:
+        """A position as an HTML image: several documents in one page would share their names."""
+        from hexenv.render.svg import svg_image
+
+        return svg_image(self.picture(state, "svg"))
 
     def copy(self) -> "Display":
         """An independent display with the frames so far; a window stays with the original."""
