@@ -157,7 +157,7 @@ class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Ob
         RecordConstructorArgs.__init__(self, **arguments)
         gymnasium.Wrapper.__init__(self, env)  # pyright: ignore[reportUnknownMemberType]
         check_below(env, SingleEnv)
-        self.view: Any = self.view_class(env, **arguments)
+        self.view = self.view_class(env, **arguments)
         self.observation_space = self.view.shown_space(env.observation_space)
 
     def reset(
@@ -210,7 +210,7 @@ class VectorBoardWrapper(VectorWrapper):
     def __init__(self, env: Envs, **arguments: Any) -> None:
         super().__init__(env)
         check_below(env, BoardVectorEnv)
-        self.view: Any = self.view_class(env, **arguments)
+        self.view = self.view_class(env, **arguments)
         self.single_observation_space = self.view.shown_space(observation_space_of(env))
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self._all: Which = np.arange(env.num_envs)
@@ -226,7 +226,7 @@ class VectorBoardWrapper(VectorWrapper):
         try:
             observations, infos = self.env.reset(seed=cast("Any", seed), options=options)
         except BaseException:
-            self._over = self.view.below.idle  # these boards begin later
+            self._over = cast("BoardVectorEnv", self.unwrapped).idle  # these boards begin later
             raise
         mask = (options or {}).get("reset_mask")
         boards = self._all if mask is None else np.flatnonzero(mask)
@@ -242,7 +242,8 @@ class VectorBoardWrapper(VectorWrapper):
         try:
             observations, rewards, terminations, truncations, infos = self.env.step(actions)
         except BaseException:
-            self._over = self.view.below.idle  # after an opponent's error no episode continues
+            # After an opponent's error no episode continues.
+            self._over = cast("BoardVectorEnv", self.unwrapped).idle
             raise
         if "final_obs" in infos:  # before the next episodes are recorded
             infos = self._show_final(infos)

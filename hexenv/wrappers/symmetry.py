@@ -115,10 +115,8 @@ class SymmetryAugmentation(BoardWrapper):
         >>> env = SymmetryAugmentation(gymnasium.make("hexenv/Connect4-v0"))
     """
 
+    view: SymmetryView
     view_class: ClassVar = SymmetryView
-
-    def __init__(self, env: Env) -> None:
-        super().__init__(env)
 
     @property
     def symmetry(self) -> int:
@@ -133,10 +131,8 @@ class VectorSymmetryAugmentation(VectorBoardWrapper):
         >>> envs = VectorSymmetryAugmentation(gymnasium.make_vec("hexenv/Gomoku-v0", num_envs=8))
     """
 
+    view: SymmetryView
     view_class: ClassVar = SymmetryView
-
-    def __init__(self, env: Envs) -> None:
-        super().__init__(env)
 
     @property
     def symmetries(self) -> NDArray[np.int64]:
@@ -206,9 +202,6 @@ class CanonicalHex(BoardWrapper):
 
     view_class: ClassVar = CanonicalView
 
-    def __init__(self, env: Env) -> None:
-        super().__init__(env)
-
 
 class VectorCanonicalHex(VectorBoardWrapper):
     """`CanonicalHex` of a vector environment.
@@ -221,6 +214,3 @@ class VectorCanonicalHex(VectorBoardWrapper):
     """
 
     view_class: ClassVar = CanonicalView
-
-    def __init__(self, env: Envs) -> None:
-        super().__init__(env)
