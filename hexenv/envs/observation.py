@@ -23,7 +23,7 @@ def planes_of(observation: Observation) -> NDArray[Any]:
     return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
 
 
-def board_of(observations: Observation, board: int) -> Observation:
+def observation_of(observations: Observation, board: int) -> Observation:
     """The observation of one board of many; a view."""
     if isinstance(observations, dict):
         return {key: array[board] for key, array in observations.items()}

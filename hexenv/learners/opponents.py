@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.envs.aec import BoardEnv
-from hexenv.envs.observation import board_of
+from hexenv.envs.observation import observation_of
 from hexenv.games.notation import IllegalActionError
 from hexenv.learners.boards import Boards, Opponent, Which
 from hexenv.learners.policies import POLICIES, new_policy
@@ -113,7 +113,7 @@ class FunctionOpponent:
             if self._batched:
                 answers = np.asarray(self._function(observations, masks))
             else:
-                answers = np.asarray([self._function(board_of(observations, 0), masks[0])])
+                answers = np.asarray([self._function(observation_of(observations, 0), masks[0])])
             play_checked(self.name, boards, which, answers, legal)
 
 

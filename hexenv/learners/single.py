@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.envs.aec import AGENTS, BoardEnv
-from hexenv.envs.observation import Observation, board_of
+from hexenv.envs.observation import Observation, observation_of
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import resolve_opponents
@@ -127,7 +127,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         if self.render_mode == "human":
             self.render()
         info = {} if self.raw_env.mask_in == "observation" else {"action_mask": masks[0].copy()}
-        return board_of(self.raw_env.pack_observation(planes, masks), 0), info
+        return observation_of(self.raw_env.pack_observation(planes, masks), 0), info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_actions,)``: which actions are legal; all True at the end of an episode."""

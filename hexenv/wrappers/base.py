@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.envs.observation import Observation, board_of, planes_of
+from hexenv.envs.observation import Observation, observation_of, planes_of
 from hexenv.learners.boards import Which, action_array
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv, Infos, seeds_of_boards
@@ -183,7 +183,7 @@ class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Ob
         self.view.record(planes_of(batch), BOARD)
         if "action_mask" in info:
             info = {**info, "action_mask": self._shown_mask(info["action_mask"])}
-        return board_of(self.view.show_observation(batch, BOARD), 0), info
+        return observation_of(self.view.show_observation(batch, BOARD), 0), info
 
     def _shown_mask(self, mask: NDArray[Any]) -> NDArray[Any]:
         return self.view.show_masks(mask[np.newaxis], BOARD)[0]
@@ -268,7 +268,7 @@ class VectorBoardWrapper(VectorWrapper):
         shown = self.view.show_observation(last, ended)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for number, board in enumerate(ended.tolist()):
-            final_obs[board] = board_of(shown, number)
+            final_obs[board] = observation_of(shown, number)
         final_info = self._show_infos(infos["final_info"])
         return {**infos, "final_obs": final_obs, "final_info": final_info}
 
