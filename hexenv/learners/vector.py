@@ -124,9 +124,7 @@ class ThreadedBoards:
             try:
                 return [step(part) for part in self._parts]
             except BaseException:
-                for (
-                    part
-                ) in self._parts:  # an opponent has failed: end all episodes, as with one part
+                for part in self._parts:  # the opponent's error ends all episodes
                     part.boards.idle[:] = True
                 raise
         self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)

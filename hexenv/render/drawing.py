@@ -39,39 +39,22 @@ LABEL_SIZE: Final = 0.32
 
 
 class Pen(Protocol):
-    """Draws shapes; a paint is the name of a colour."""
+    """Draws filled shapes and outlines; a paint is the name of a colour.
 
-    def polygon(self, points: list[Point], paint: str, outline: str = "", width: float = 0) -> None:
-        """A filled polygon, with an outline if it has a paint."""
-        ...
+    Boxes and frames have round corners, lines round ends. A frame or ring is inside its corners or
+    radius. `shine` is light on a round stone from the top left, `shadow` is faint at its edge.
+    """
 
-    def box(self, corners: Corners, radius: float, paint: str) -> None:
-        """A rectangle with round corners."""
-        ...
-
-    def frame(self, corners: Corners, radius: float, width: float, paint: str) -> None:
-        """The outline of a rectangle with round corners, inside it."""
-        ...
-
-    def circle(self, center: Point, radius: float, paint: str) -> None:
-        """A filled circle."""
-        ...
-
-    def ring(self, center: Point, radius: float, width: float, paint: str) -> None:
-        """The outline of a circle, inside it."""
-        ...
-
-    def line(self, start: Point, end: Point, width: float, paint: str) -> None:
-        """A line with round ends."""
-        ...
-
-    def shine(self, center: Point, radius: float) -> None:
-        """Light on a round stone, from the top left."""
-        ...
-
-    def shadow(self, center: Point, radius: float) -> None:
-        """A soft shadow, faint at its edge."""
-        ...
+    def polygon(
+        self, points: list[Point], paint: str, outline: str = "", width: float = 0
+    ) -> None: ...
+    def box(self, corners: Corners, radius: float, paint: str) -> None: ...
+    def frame(self, corners: Corners, radius: float, width: float, paint: str) -> None: ...
+    def circle(self, center: Point, radius: float, paint: str) -> None: ...
+    def ring(self, center: Point, radius: float, width: float, paint: str) -> None: ...
+    def line(self, start: Point, end: Point, width: float, paint: str) -> None: ...
+    def shine(self, center: Point, radius: float) -> None: ...
+    def shadow(self, center: Point, radius: float) -> None: ...
 
 
 # ---- the empty board -----------------------------------------------------------------------------
