@@ -454,7 +454,7 @@ class Boards:
             self.idle[which] = True  # an opponent has failed
             raise
         former = self._former
-        if former and self._chosen.min() >= former:  # no episode has one of them
+        if former and self._chosen.min() >= former:  # all episodes have new opponents
             self._opponents = self._pool.copy()
             self._chosen -= former
             if not any(opponent.needs_moves for opponent in self._opponents):
