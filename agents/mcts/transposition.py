@@ -33,7 +33,7 @@ class TranspositionMCTS(TreeSearchAgent):
         seconds: Seconds a move.
         c: Weight of exploration.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`; `transpositions` is on.
+        **options: Those of `TreeSearchAgent`; `transpositions` is on.
     """
 
     name = "transposition"

@@ -32,7 +32,7 @@ class UCT(TreeSearchAgent):
         c: Weight of exploration, for rewards in [0, 1].
         fpu: First-play urgency: the score of an action before its first visit.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`.
+        **options: Those of `TreeSearchAgent`.
     """
 
     name = "uct"
