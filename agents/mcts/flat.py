@@ -48,7 +48,8 @@ class FlatMonteCarlo(TreeSearchAgent):
         simulations: Simulations a move.
         seconds: Seconds a move.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`; by default ``final_move="value"`` and ``solver="off"``.
+        **options: Those of `TreeSearchAgent`; by default ``final_move="value"``,
+            ``solver="off"``.
     """
 
     name = "flat"
