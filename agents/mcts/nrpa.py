@@ -40,7 +40,7 @@ from agents.core.agent import OnSlice, SeededAgent, Statistics, check_in_play
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.foreign import View, check_route, new_state_of, planner_view
-from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.games.contract import Actions, Game, State
 
 T = TypeVar("T")
@@ -191,29 +191,29 @@ def new_bench(game: Game, root: State, state: State, ahead: State) -> Bench:
 
 
 @kernel
-def code_of(bench: Bench, action: int, by_position: bool) -> int:
-    """The number under which a move in `bench.state` has its weights."""
-    game = bench.game
+def code_of(game: Game, state: State, ahead: State, action: int, by_position: bool) -> int:
+    """The number under which a move has its weights; `ahead` is overwritten."""
     if not by_position:
-        return game.cell_of(bench.state, action)
-    game.copy(bench.state, bench.ahead)
-    game.step(bench.ahead, action)
-    return int(game.position_hash(bench.ahead)) & (POSITION_CODES - 1)
+        return game.cell_of(state, action)
+    game.copy(state, ahead)
+    game.step(ahead, action)
+    return int(game.position_hash(ahead)) & (POSITION_CODES - 1)
 
 
-@kernel
+@inlined_kernel
 def weigh(bench: Bench, odds: NDArray[np.float64], by_position: bool) -> int:
     """Write the legal actions of `bench.state`, their codes and their probabilities.
 
     Returns:
         How many there are.
     """
+    game, state, ahead = bench.game, bench.state, bench.ahead
     actions, codes, shares = bench.actions, bench.codes, bench.shares
-    count = bench.game.legal_actions(bench.state, actions)
-    player = bench.game.to_play(bench.state)
+    count = game.legal_actions(state, actions)
+    player = game.to_play(state)
     total = 0.0
     for i in range(count):
-        codes[i] = code_of(bench, int(actions[i]), by_position)
+        codes[i] = code_of(game, state, ahead, int(actions[i]), by_position)
         shares[i] = odds[player, codes[i]]
         total += shares[i]
     for i in range(count):
@@ -221,7 +221,7 @@ def weigh(bench: Bench, odds: NDArray[np.float64], by_position: bool) -> int:
     return count
 
 
-@kernel
+@inlined_kernel
 def draw(shares: NDArray[np.float64], count: int, rng: Generator) -> int:
     """One of `count` at random, each with its share as probability."""
     rest = rng.random()
@@ -242,7 +242,7 @@ def rate_of(form: Form, result: int) -> float:
     return form.alpha
 
 
-@kernel
+@inlined_kernel
 def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
     """Move the weights of a level towards its line, or away from moves that lost.
 
@@ -250,7 +250,13 @@ def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
     its probability: this is the gradient of the log-probability of the line. All probabilities are
     those of the old weights, so the changes are collected first and made at the end of the line.
     """
-    game, state = bench.game, bench.state
+    game, state, ahead, codes, shares = (
+        bench.game,
+        bench.state,
+        bench.ahead,
+        bench.codes,
+        bench.shares,
+    )
     result = nest.results[level]
     rates = (rate_of(form, result), rate_of(form, -result))
     game.copy(bench.root, state)
@@ -261,11 +267,11 @@ def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
         rate = fade * rates[player]
         changes = nest.changes[player]
         if rate != 0.0:
-            changes[code_of(bench, action, form.by_position)] += rate
+            changes[code_of(game, state, ahead, action, form.by_position)] += rate
         if rate != 0.0 and form.is_softmax:
             count = weigh(bench, nest.odds[level], form.by_position)
             for i in range(count):
-                changes[bench.codes[i]] -= rate * bench.shares[i]
+                changes[codes[i]] -= rate * shares[i]
         fade *= form.line_decay
         game.step(state, action)
     for player in range(2):
@@ -307,7 +313,7 @@ def score_of(bench: Bench, form: Form, player: int) -> float:
     return float(game.outcome(end, player if form.scores_for_root else game.to_play(end)))
 
 
-@kernel
+@inlined_kernel
 def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, score: float) -> None:
     """Give the playout to the lowest level, and the line of each finished level to the next.
 
@@ -354,7 +360,7 @@ def begin_anew(nest: Nest, form: Form) -> None:
 # ---- the search ----------------------------------------------------------------------------------
 
 
-@kernel
+@inlined_kernel
 def select(tree: Rows, row: int, bench: Bench, count: int, exploration: float) -> int:
     """Which of the first `count` actions the tree selects: PUCT, with the policy as the prior.
 
@@ -377,13 +383,14 @@ def select(tree: Rows, row: int, bench: Bench, count: int, exploration: float) -
     return best
 
 
-@kernel
+@inlined_kernel
 def play(bench: Bench, nest: Nest, tree: Rows, form: Form, rng: Generator) -> int:
     """One playout, by the tree and then by the weights of the lowest level; returns its length.
 
     It is written to `bench.line` and `bench.players`, and ends in `bench.state`.
     """
-    game, state, actions = bench.game, bench.state, bench.actions
+    game, state, actions, shares = bench.game, bench.state, bench.actions, bench.shares
+    line, players = bench.line, bench.players
     game.copy(bench.root, state)
     is_in_tree = form.has_tree
     row = ROOT
@@ -395,15 +402,15 @@ def play(bench: Bench, nest: Nest, tree: Rows, form: Form, rng: Generator) -> in
             row = tree.below[row, actions[pick]]
             is_in_tree = row != NO_ROW
         else:
-            pick = draw(bench.shares, count, rng)
-        bench.line[ply] = actions[pick]
-        bench.players[ply] = game.to_play(state)
+            pick = draw(shares, count, rng)
+        line[ply] = actions[pick]
+        players[ply] = game.to_play(state)
         ply += 1
         game.step(state, int(actions[pick]))
     return ply
 
 
-@kernel
+@inlined_kernel
 def back_up(tree: Rows, bench: Bench, length: int, result: int) -> None:
     """Count a playout in every row on its way; a position reached again gets a row of its own."""
     line, players = bench.line, bench.players
