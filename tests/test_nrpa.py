@@ -13,10 +13,8 @@ import pytest
 from environments import make, random_game
 
 from agents import RandomAgent
-from agents.mcts.nrpa import (
-    ADAPTS, FINAL_MOVES, MODES, NRPA, ROOT, adapt, adapt_policies, begin_anew, draw,
-    fitting_iterations, new_bench, new_nest, new_rows, select,
-)  # fmt: skip
+from agents.mcts import nrpa
+from agents.mcts.nrpa import NRPA, ROOT, adapt_policies, new_bench, new_nest, new_rows
 from agents.registry import make_agent
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
@@ -124,7 +122,7 @@ def adapted(actions, weights=0.0, **options):
     nest.lines[0, : len(actions)] = actions
     nest.lengths[0] = len(actions)
     nest.results[0] = game.outcome(end, 0)
-    adapt(bench_of(game), nest, form, 0)
+    nrpa.adapt(bench_of(game), nest, form, 0)
     assert not nest.changes.any()
     return nest.weights[0], nest.odds[0]
 
@@ -168,10 +166,10 @@ def test_additive_adaptation_by_hand():
 
 
 @pytest.mark.parametrize(("line", "winner"), [(X_WINS, 0), (O_WINS, 1), (DRAWN, None)])
-@pytest.mark.parametrize("form", ADAPTS)
+@pytest.mark.parametrize("form", nrpa.ADAPTS)
 def test_who_learns_from_a_line(line, winner, form):
     untaught = 0.0 if form == "softmax" else 1.0
-    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in MODES}
+    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in nrpa.MODES}
     for player in (0, 1):
         first = line[player]
         gains = {mode: weights[player, first] - untaught for mode, weights in by_mode.items()}
@@ -192,7 +190,7 @@ def test_weights_of_any_size_give_probabilities():
 def test_draws_follow_the_shares():
     rng = np.random.default_rng(0)
     shares = np.array([0.5, 0.2, 0.3])
-    counts = np.bincount([draw(shares, 3, rng) for _ in range(4000)], minlength=3)
+    counts = np.bincount([nrpa.draw(shares, 3, rng) for _ in range(4000)], minlength=3)
     np.testing.assert_allclose(counts / 4000, shares, atol=0.03)
 
 
@@ -229,7 +227,7 @@ def test_a_nest_that_is_through_begins_anew():
     assert nest_after(10, iterations=4, keep_policy=True)[0].rounds.tolist() == [10]
     nest, _, form = nest_after(3, iterations=4)
     assert nest.weights.any()
-    begin_anew(nest, form)
+    nrpa.begin_anew(nest, form)
     assert not nest.weights.any()
     assert (nest.odds == 1).all()
 
@@ -258,9 +256,9 @@ def test_the_text_scores_every_won_game_as_lost():
 
 
 def test_how_many_iterations_fit():
-    assert [fitting_iterations(1000, level) for level in (1, 2, 3)] == [1000, 32, 10]
-    assert fitting_iterations(None, 2) == 100
-    assert fitting_iterations(None, 1) > 2**60
+    assert [nrpa.fitting_iterations(1000, level) for level in (1, 2, 3)] == [1000, 32, 10]
+    assert nrpa.fitting_iterations(None, 2) == 100
+    assert nrpa.fitting_iterations(None, 1) > 2**60
 
 
 def test_the_tree_counts_what_went_through_it():
@@ -279,12 +277,12 @@ def test_the_tree_counts_what_went_through_it():
 def test_the_tree_prefers_what_is_likely_then_what_has_won():
     tree, bench = new_rows(1, 9), bench_of(tictactoe.new())
     bench.actions[:3], bench.shares[:3] = (0, 1, 2), (0.2, 0.5, 0.3)
-    assert select(tree, ROOT, bench, 3, 1.0) == 1
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 1
     tree.plays[ROOT, :3] = 50
     tree.gains[ROOT, :3] = 10, 20, 30
-    assert select(tree, ROOT, bench, 3, 1.0) == 2
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 2
     tree.plays[ROOT, :3] = 50_000, 50_000, 10
-    assert select(tree, ROOT, bench, 3, 1.0) == 2
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 2
 
 
 # ---- the agent -----------------------------------------------------------------------------------
@@ -306,7 +304,7 @@ def test_statistics_are_those_of_the_budget(form):
         env.step(reply)
 
 
-@pytest.mark.parametrize("final_move", FINAL_MOVES)
+@pytest.mark.parametrize("final_move", nrpa.FINAL_MOVES)
 def test_final_moves(final_move):
     env = played(make("hex-5"))
     agent = NRPA(200, seed=1, final_move=final_move, tree=False, alpha=0.3)

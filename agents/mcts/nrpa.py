@@ -250,13 +250,8 @@ def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
     its probability: this is the gradient of the log-probability of the line. All probabilities are
     those of the old weights, so the changes are collected first and made at the end of the line.
     """
-    game, state, ahead, codes, shares = (
-        bench.game,
-        bench.state,
-        bench.ahead,
-        bench.codes,
-        bench.shares,
-    )
+    game, state, ahead = bench.game, bench.state, bench.ahead
+    codes, shares = bench.codes, bench.shares
     result = nest.results[level]
     rates = (rate_of(form, result), rate_of(form, -result))
     game.copy(bench.root, state)
