@@ -36,10 +36,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, SeededAgent, Statistics, check_in_play
+from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.search.foreign import View, check_route, new_state_of, planner_view
+from agents.search.environment import View, check_in_play, check_route, planner_view
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.games.contract import Actions, Game, State
 
@@ -504,7 +504,7 @@ class NRPA(SeededAgent):
         keep_policy: Whether a search starts with the weights of the last one: False (text, defect
             7: True, whoever was to move then).
         faithful: Whether the options left None are the text's.
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for a random one.
         assume: What to assume of an environment that does not say it; see `route`.
 
@@ -636,7 +636,7 @@ class NRPA(SeededAgent):
 
     def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], int]:
         """The search as a function of the number of simulations, which it returns."""
-        bench = new_bench(view.game, view.root, new_state_of(view), new_state_of(view))
+        bench = new_bench(view.game, view.root, view.new_state(), view.new_state())
         arguments = (bench, nest, tree, self.form)
         run: Callable[..., None] = adapt_policies
         if view.compiles:

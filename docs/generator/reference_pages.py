@@ -32,8 +32,7 @@ MODULES = {
         "agents.mcts.mast.NST", "agents.mcts.lgr.LastGoodReply", "agents.mcts.ppa.PolicyAdaptation",
         "agents.mcts.quality.RelativeBonus", "agents.mcts.quality.Discounted",
         "agents.mcts.distance.DistanceScore", "agents.mcts.distance.DistanceUCB",
-        "agents.knowledge.hex.bridges", "agents.search.puct",
-        "agents.search.gumbel",
+        "agents.knowledge.hex.bridges", "agents.mcts.puct", "agents.mcts.gumbel",
     ],
     "Learning": [
         "agents.policies.policy", "agents.policies.models", "agents.learning.configuration",
