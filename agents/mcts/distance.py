@@ -78,8 +78,6 @@ class DistanceMCTS(TreeSearchAgent):
         at the next ply it is `decisive`.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         decisive: Score of a win at the next ply.
         power: A later win scores 1 / plies ** power.
@@ -88,7 +86,7 @@ class DistanceMCTS(TreeSearchAgent):
         faithful: The tutorial's own form: its formula of selection literally, the action with the
             best mean at the end, and no proofs.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "distance"

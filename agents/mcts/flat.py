@@ -45,8 +45,6 @@ class FlatMonteCarlo(TreeSearchAgent):
         Brügmann, "Monte Carlo Go", 1993.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         playout: A policy of `agents.mcts.playouts`.
         **options: Those of `TreeSearchAgent`; by default ``final_move="value"``,
             ``solver="off"``.

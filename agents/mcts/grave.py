@@ -96,14 +96,12 @@ class GRAVE(TreeSearchAgent):
         Cazenave, "Generalized rapid action value estimation", IJCAI 2015.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         ref: An ancestor with more visits than this has enough of them.
         bias: How fast the weight of these statistics shrinks.
         c: Weight of exploration.
         plain_every: As in `RAVE`.
         playout: A policy of `agents.mcts.playouts`; for Hex, ``"bridges"``.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "grave"

@@ -83,12 +83,10 @@ class HistoryMCTS(TreeSearchAgent):
         Games 2010 (published 2011).
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         weight: Weight of the history.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "history"

@@ -114,13 +114,11 @@ class LGR(TreeSearchAgent):
         Carlo Go", IEEE TCIAIG 2(4), 2010.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         order: 1: replies to the move before; 2: to the two moves before, else to one.
         forgetting: Whether replies that lose are forgotten (LGRF).
         playout: What is played where there is no reply, a policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "lgr"

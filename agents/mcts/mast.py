@@ -102,13 +102,11 @@ class MAST(TreeSearchAgent):
         playing", IEEE TCIAIG 4(2), 2012: with probability `epsilon`.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration in the tree.
         epsilon: Share of random moves in the playouts.
         temperature: From 0.01: moves in proportion to exp(mean / temperature), in the place of
             `epsilon`; 0: not.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "mast"

@@ -93,8 +93,6 @@ class QualityMCTS(TreeSearchAgent):
         simulations", ECAI 2014.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         quality: ``"bonus"``: by the winner's average length; ``"discount"``: by the plies to the
             end.
@@ -102,7 +100,7 @@ class QualityMCTS(TreeSearchAgent):
         k: How steeply the bonus grows.
         gamma: The discount of a ply.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "quality"

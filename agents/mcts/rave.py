@@ -169,8 +169,6 @@ class RAVE(TreeSearchAgent):
         Brügmann, "Monte Carlo Go", 1993: all moves as first.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         k: After about this many visits, the child's own mean is as good as AMAF.
         c: Weight of exploration.
         schedule: How $\beta$ shrinks: ``"mse"``, ``"hand"`` or ``"text"``, that of hexgamemctc;
@@ -179,7 +177,7 @@ class RAVE(TreeSearchAgent):
         plain_every: At every visit of a node whose number this divides, UCB1 selects, in case AMAF
             misses a good move; 0: never.
         playout: A policy of `agents.mcts.playouts`; for Hex, ``"bridges"``.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "rave"

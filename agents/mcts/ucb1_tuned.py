@@ -84,12 +84,10 @@ class UCB1TunedMCTS(TreeSearchAgent):
         RR-6062, 2006.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         variance_cap: Bound on the variance of a reward.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "ucb1-tuned"
