@@ -154,7 +154,7 @@ def test_every_agent_plays_legally_over_pettingzoo(name):
         env.step(action)
 
 
-WITHOUT_BUDGET = ("alphabeta", "greedy", "nrpa", "random", "solver")
+WITHOUT_BUDGET = ("alphabeta", "greedy", "random", "solver")
 
 
 def shown(env):
@@ -400,8 +400,10 @@ def test_now_and_then_ucb1_selects_in_rave():
         assert score == pytest.approx(bound)
 
 
-@pytest.mark.parametrize("ref", [0, 3, 20, 10_000])
-@over_boards
+@pytest.mark.parametrize(
+    ("board", "ref"),
+    [*((board, 3) for board in RECOUNTED), *(("hex-3-swap", ref) for ref in (0, 20, 10_000))],
+)
 def test_grave_asks_the_nearest_ancestor_that_knows_enough(board, ref):
     found = searched(board, Grave(ref, 1e-3, 0.2, 0.6, 0), simulations=200)
     tree, cells, parents = found.tree, cells_of(found), parents_of(found.tree)
@@ -673,7 +675,7 @@ def test_nst_averages_over_the_sequences_that_a_move_ends():
 
 
 @over_boards
-def test_nst_chooses_the_best_worth(board):
+def test_nst_chooses_the_best_mean(board):
     found = searched(board, playout=NST(epsilon=0.0, least=1), simulations=30)
     policy, game, state = found.variant.playout, found.game, found.root
     now = new_simulation(game, True)
@@ -738,10 +740,16 @@ def wins(game, state, player):
     return found
 
 
-@pytest.mark.parametrize("playout", ["decisive", "decisive+lgrf2+mast"])
-@pytest.mark.parametrize("board", ["tictactoe", "connect4-4x5", "hex-3", "gomoku-4", "gomoku-7x9"])
-def test_playouts_win_at_once_or_else_block(board, playout):
-    found = searched(board, playout=make_playout(playout), simulations=12, plies=1)
+@pytest.mark.parametrize(
+    ("board", "playout", "simulations"),
+    [
+        *((board, "decisive", 12) for board in ("tictactoe", "connect4-4x5", "hex-3", "gomoku-4")),
+        ("tictactoe", "decisive+lgrf2+mast", 12),
+        ("gomoku-7x9", "decisive+lgrf2+mast", 2),
+    ],
+)
+def test_playouts_win_at_once_or_else_block(board, playout, simulations):
+    found = searched(board, playout=make_playout(playout), simulations=simulations, plies=1)
     seen = Counter()
     for simulation in found.log:
         for ply, state, action in in_play(board, found, simulation):
