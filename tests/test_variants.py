@@ -74,18 +74,18 @@ ROUTES += [
 
 def nodes_in_use(agent):
     """All that the search has written for the nodes of its tree, or of its graph."""
-    searcher = agent._workers[0]
-    count = int(searcher.tree.node_count[0])
+    worker = agent._workers[0]
+    count = int(worker.tree.node_count[0])
     # No rule keeps anything of the root itself.
     nodes = {
         name: array[1 if name.startswith("extras") else 0 : count].copy()
-        for name, array in node_arrays(searcher.tree).items()
+        for name, array in node_arrays(worker.tree).items()
     }
-    if searcher.graph is not None:
-        positions = np.flatnonzero(searcher.tree.action[:count] == -1)
-        nodes["target"] = searcher.graph.target[:count].copy()
+    if (graph := getattr(worker, "graph", None)) is not None:
+        positions = np.flatnonzero(worker.tree.action[:count] == -1)
+        nodes["target"] = graph.target[:count].copy()
         for name in ("mover", "own", "mean"):
-            nodes[name] = getattr(searcher.graph, name)[positions]
+            nodes[name] = getattr(graph, name)[positions]
     return nodes
 
 
