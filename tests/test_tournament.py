@@ -29,10 +29,9 @@ from agents.arena import (
     read_results,
     run_tournament,
 )
-from agents.arena.games import FailedGame, PlayedGame
-from agents.arena.report import interval_text
-from agents.arena.schedule import Game, Schedule, new_environment
-from agents.arena.standings import SprtMonitor, repeated_games
+from agents.arena.results import FailedGame, PlayedGame
+from agents.arena.schedule import Schedule, ScheduledGame, new_environment
+from agents.arena.standings import SprtMonitor, interval_text, repeated_games
 from agents.cli import INTERRUPTED, main
 from hexenv import tictactoe_v0
 
@@ -490,7 +489,7 @@ def test_different_openings_are_different_games():
 def test_what_agents_of_chance_repeat_counts_each_time():
     def game(number, first, *actions):
         return PlayedGame(
-            Game(number, 0, number // 2, (0, 1), first, ()), 1, actions, None, (0, 0), (1, 1)
+            ScheduledGame(number, 0, number // 2, (0, 1), first, ()), 1, actions, None, (0, 0), (1, 1)
         )
 
     assert repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 3)]) == {
@@ -532,7 +531,7 @@ def test_a_decided_match_stays_decided(tmp_path):
 def test_the_test_waits_for_the_pairs_before():
     def game(number):
         return PlayedGame(
-            Game(number, 0, number // 2, (0, 1), number % 2, (number // 2,)),
+            ScheduledGame(number, 0, number // 2, (0, 1), number % 2, (number // 2,)),
             1,
             (number,),
             None,
@@ -543,7 +542,7 @@ def test_the_test_waits_for_the_pairs_before():
     records = {number: game(number) for number in range(2, 80)}
     monitor = SprtMonitor(Sprt(), 40)
     assert monitor.follow(records).pairs == 0
-    records |= {0: game(0), 1: FailedGame(Game(1, 0, 0, (0, 1), 1, (0,)), "gone")}
+    records |= {0: game(0), 1: FailedGame(ScheduledGame(1, 0, 0, (0, 1), 1, (0,)), "gone")}
     state = monitor.follow(records)
     assert (state.accepted, state.pairs) == ("elo1", 23)
     assert monitor.pairs == 24  # the failed one was passed over
@@ -556,7 +555,7 @@ def test_the_monitor_counts_as_the_table_does():
         for number in range(60):
             opening = (number // 2 % 7,)
             actions = (opening[0], number if chance and number > 40 else 9)
-            about = Game(number, 0, number // 2, (0, 1), number % 2, opening)
+            about = ScheduledGame(number, 0, number // 2, (0, 1), number % 2, opening)
             records[number] = PlayedGame(about, number % 3 - 1, actions, None, (0, 0), (1, 1))
         monitor = SprtMonitor(Sprt(0, 1), 30)
         repeated = repeated_games(records.values())

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import Trap, hearing_interrupts, make, random_action
-from training_runs import Killer, begin, differences, end_of, log_of, tiny, train
+from training_runs import Killer, begin, differences, end_of, impatient, log_of, tiny, train
 
 from agents.arena import play_match, run_tournament
 from agents.cli import INTERRUPTED, main
@@ -27,10 +27,9 @@ from hexenv.games import base
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
-from agents.learning import run_directory, training  # noqa: E402
+from agents.learning import run_directory, self_play, training  # noqa: E402
 from agents.learning.configuration import as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
-from agents.learning.duel import duel, elo  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
 from agents.learning.files import (  # noqa: E402
     load_checkpoint,
@@ -43,7 +42,7 @@ from agents.learning.networks import new_network  # noqa: E402
 from agents.learning.replay import Batch, load_games  # noqa: E402
 from agents.learning.self_play import SelfPlay, rule_of  # noqa: E402
 from agents.learning.topp import new_topp, ratings  # noqa: E402
-from agents.learning.training import Run, StoppedError  # noqa: E402
+from agents.learning.training import Run, StoppedError, duel, elo  # noqa: E402
 
 GAME = tictactoe_v0.raw_env().game
 
@@ -313,22 +312,12 @@ def test_the_processes_of_a_killed_run_end_with_it(tmp_path, unbroken):
     assert differences(unbroken(workers=2), end_of(tmp_path)) == []
 
 
-@pytest.fixture
-def rays(monkeypatch):
-    """A Ray of two processors, and the engines that use it."""
+@pytest.fixture(scope="module")
+def ray():
+    """A Ray of two processors."""
     ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
-    from agents.learning import engines
-
-    known = []
-
-    class Watched(engines.RayEngine):
-        def __init__(self, configuration):
-            super().__init__(configuration)
-            known.append(self)
-
-    monkeypatch.setitem(engines.ENGINES, "ray", Watched)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield known
+    yield ray
     ray.shutdown()
 
 
@@ -341,94 +330,29 @@ WITH_RAY = pytest.mark.filterwarnings(
 
 
 @WITH_RAY
-@pytest.mark.parametrize("claim", [1.0, 99.0])
-def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, rays, claim):
-    """Where there is no machine for its replacement, the other actor plays its tasks."""
-    import ray
+def test_ray_plays_the_same_games_though_an_actor_is_killed(tmp_path, unbroken, ray, monkeypatch):
+    pools = []
+
+    def watched(configuration):
+        pools.append(new_pool(configuration))
+        return pools[-1]
 
     def report(figures):
         if figures["iteration"] == 2:
-            (engine,) = rays
-            engine._claims["num_cpus"] = claim
-            killed.append(engine.actors()[0])
-            ray.kill(killed[0])
+            ray.kill(pools[0].actors()[0])
 
-    killed = []
+    new_pool = training.new_pool
+    monkeypatch.setattr(training, "new_pool", watched)
     Run(tmp_path, tiny(engine="ray", workers=2)).run(report)
     assert ray.is_initialized()
-    assert len(rays[0].actors()) == 2
-    assert killed[0] not in rays[0].actors()
-    assert claim == 1.0 or len(rays[0]._idle) == 1
     assert differences(unbroken(workers=2), end_of(tmp_path)) == []
 
 
 @WITH_RAY
-def test_ray_plays_the_same_games_though_an_actor_dies_in_its_task(
-    tmp_path, unbroken, rays, monkeypatch
-):
-    from agents.learning import engines
-
-    marker = tmp_path / "died"
-
-    class Mortal(engines.RayWorker):
-        def play(self, task, weights):
-            if task.number == 1 and not marker.exists():
-                marker.touch()
-                os._exit(1)
-            return super().play(task, weights)
-
-    monkeypatch.setattr(engines, "RayWorker", Mortal)
-    train(tmp_path / "run", tiny(engine="ray", workers=2))
-    assert marker.exists()
-    assert differences(unbroken(workers=2), end_of(tmp_path / "run")) == []
-
-
-@WITH_RAY
-def test_what_actors_cannot_do_is_said(tmp_path, rays, monkeypatch):
-    from agents.learning import engines
-
-    worker = engines.RayWorker
-    for settings, message in (
-        (tiny(workers=3), "expected workers up to 2, the processors that Ray has, got 3"),
-        (tiny(self_play={"gpus": 0.5}), "Ray's 0 GPUs can give to 1 workers, got 0.5"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            train(tmp_path / "much", settings | {"engine": "ray"})
-
-    class Refusing(worker):
-        def start(self):
-            raise ValueError("expected another device")
-
-    monkeypatch.setattr(engines, "RayWorker", Refusing)
-    with pytest.raises(ValueError, match=r"^expected another device$"):
-        train(tmp_path / "refusing", tiny(engine="ray"))
-
-    class Doomed(worker):
-        def play(self, task, weights):
-            os._exit(1)
-
-    monkeypatch.setattr(engines, "RayWorker", Doomed)
-    with pytest.raises(ChildProcessError, match="actors that play have died 10 times, the last"):
-        train(tmp_path / "doomed", tiny(engine="ray", workers=2))
-
-
-@WITH_RAY
-def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, rays, monkeypatch):
-    from agents.learning import engines
-
-    learner = os.getpid()
-
-    class Impatient(engines.RayWorker):
-        def play(self, task, weights):
-            self.plays = getattr(self, "plays", 0) + 1
-            if self.plays == 4:
-                os.kill(learner, signal.SIGINT)
-                time.sleep(5)
-            return super().play(task, weights)
-
+def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, ray, monkeypatch):
     settings = tiny(engine="ray", checkpoint_interval=100)
     with monkeypatch.context() as patched, hearing_interrupts():
-        patched.setattr(engines, "RayWorker", Impatient)
+        patched.setattr(self_play, "new_worker", functools.partial(impatient, os.getpid()))
         with pytest.raises(StoppedError):
             train(tmp_path, settings)
     assert names(tmp_path, "checkpoints") == ["000000.pt", "000003.pt"]
@@ -447,7 +371,7 @@ def test_ctrl_c_saves_while_actors_play(tmp_path, unbroken, rays, monkeypatch):
     ],
 )
 def test_actors_for_which_ray_has_no_room_are_refused(workers, gpus, there, message):
-    from agents.learning.engines import check_claims
+    from agents.learning.self_play import check_claims
 
     configuration = configured(tiny(workers=workers, self_play={"gpus": gpus}))
     if message is None:
@@ -459,40 +383,11 @@ def test_actors_for_which_ray_has_no_room_are_refused(workers, gpus, there, mess
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")
 def test_what_a_process_cannot_do_is_said():
-    from agents.learning import engines
-
-    engine = engines.ProcessEngine(configured(tiny(self_play={"device": "cuda"})))
-    engine.submit(["task"])
-    with pytest.raises(ValueError, match=r"expected self_play\.device as auto or cpu: there"):
-        engine.collect()
-    engine.close()
-
-
-def test_tasks_that_always_kill_their_process_are_given_up(monkeypatch):
-    from agents.learning import engines
-
-    monkeypatch.setattr(engines, "_play", os._exit)
-    engine = engines.ProcessEngine(configured(tiny()))
-    engine._pool = Doomed()
-    monkeypatch.setattr(engine, "_new_pool", Doomed)
-    engine.submit(["task"])
-    with pytest.raises(ChildProcessError, match="a process that plays has died 5 times: out"):
-        engine.collect()
-
-
-class Doomed:
-    """A pool whose processes die."""
-
-    def submit(self, function, task):
-        from concurrent.futures import Future
-        from concurrent.futures.process import BrokenProcessPool
-
-        future = Future()
-        future.set_exception(BrokenProcessPool())
-        return future
-
-    def shutdown(self, wait, cancel_futures):
-        pass
+    pool = self_play.new_pool(configured(tiny(engine="processes", self_play={"device": "cuda"})))
+    pool.submit(["task"])
+    with pytest.raises(ValueError, match=r"self_play\.device"):
+        pool.collect()
+    pool.close()
 
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------
@@ -512,7 +407,7 @@ def interrupting(method, at, times=1):
     return called
 
 
-@pytest.mark.parametrize(("owner", "name", "at"), [(SelfPlay, "play", 3), (Learner, "step", 10)])
+@pytest.mark.parametrize(("owner", "name", "at"), [(SelfPlay, "do", 3), (Learner, "step", 10)])
 def test_ctrl_c_saves(tmp_path, unbroken, monkeypatch, owner, name, at):
     """At once while games are played; while it learns, after the iteration."""
     with monkeypatch.context() as patched:
@@ -543,7 +438,7 @@ def test_ctrl_c_twice_ends_at_once_and_spoils_nothing(tmp_path, unbroken, monkey
 def test_a_run_that_was_stopped_can_be_called_again(tmp_path, unbroken, monkeypatch):
     run = Run(tmp_path, tiny())
     with monkeypatch.context() as patched:
-        patched.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 3))
+        patched.setattr(SelfPlay, "do", interrupting(SelfPlay.do, 3))
         with pytest.raises(StoppedError):
             run.run()
     run.run()
@@ -619,7 +514,7 @@ def test_a_mistake_is_one_line(tmp_path):
 
 
 def test_ctrl_c_is_told_how_far_it_came(tmp_path, monkeypatch):
-    monkeypatch.setattr(SelfPlay, "play", interrupting(SelfPlay.play, 2))
+    monkeypatch.setattr(SelfPlay, "do", interrupting(SelfPlay.do, 2))
     words = arguments_of(tiny())
     result = call("tictactoe", "--run", tmp_path, *words, status=INTERRUPTED)
     assert "saved after iteration 1 of 5" in result.stderr

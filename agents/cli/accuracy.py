@@ -19,11 +19,11 @@ from agents.arena.accuracy import (
     own_sets,
     with_simulations,
 )
-from agents.arena.processes import available_cpus
 from agents.cli.shared import clear_errors, option_of_game, plot_option, wide_console
 from agents.core.files import expect_writable, write_csv
 from agents.pictures.plots import accuracy_plot, check_plot, write_plot
 from agents.registry import make_agent
+from hexenv.cpus import usable_cpus
 
 
 @click.command()
@@ -132,7 +132,7 @@ def _spread(members: list[SolvedPosition], limit: int | None) -> list[SolvedPosi
 
 
 def _workers(workers: int | None) -> int:
-    return available_cpus() if workers is None else workers
+    return usable_cpus() if workers is None else workers
 
 
 def _measure_all(

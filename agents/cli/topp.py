@@ -12,7 +12,7 @@ from rich.table import Table
 
 from agents.arena import Standings, TournamentRun
 from agents.arena.game_records import plain_record
-from agents.arena.report import interval_text
+from agents.arena.standings import interval_text
 from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.cli.tournament import play_missing
 from agents.learning.topp import (

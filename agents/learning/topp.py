@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from agents.arena import Entrant, Standings, Tournament
-from agents.arena.games import PlayedGame, Result
+from agents.arena.results import PlayedGame, Result
 from agents.arena.standings import end_or_none
 from agents.core.reading import MOST_BYTES, parse_json, read_object
 from agents.learning.configuration import Configuration, GuidedSearchOptions, make

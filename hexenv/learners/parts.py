@@ -1,6 +1,5 @@
 """The boards of a vector environment in parts, each stepped by a thread of its own."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final, NamedTuple, TypeVar
@@ -8,6 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.cpus import usable_cpus
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.base import whole_number
 from hexenv.learners.boards import Boards, Opponent
@@ -18,13 +18,6 @@ CELLS_PER_THREAD: Final = 200_000
 to another thread and back takes about a fifth of a millisecond."""
 
 T = TypeVar("T")
-
-
-def usable_cpus() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Part(NamedTuple):
