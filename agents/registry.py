@@ -58,6 +58,14 @@ AGENTS: Final = {
 }
 """Where the agents are; a class is imported when it is asked for."""
 
+KNOWLEDGE: Final = {
+    "connect4": "agents.knowledge.connect4.game_knowledge:Connect4Knowledge",
+    "gomoku": "agents.knowledge.gomoku.game_knowledge:GomokuKnowledge",
+    "hex": "agents.knowledge.hex.game_knowledge:HexKnowledge",
+    "tictactoe": "agents.knowledge.gomoku.game_knowledge:GomokuKnowledge",
+}
+"""What is known of games, by a game's `name`; see `agents.core.knowledge`."""
+
 MOVED: Final = {
     "agents.agent": "agents.core.agent",
     "agents.films": "agents.pictures.films",
