@@ -28,8 +28,7 @@ from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.core.ray_workers import RayPool
 from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
 from agents.registry import make_agent
-from agents.search.environment import action_mask
-from agents.search.foreign import planner_view
+from agents.search.environment import action_mask, planner_view
 from hexenv.cpus import usable_cpus
 from hexenv.extras import library
 

@@ -25,12 +25,12 @@ from agents.pictures.plots import check_plot, tournament_plot, write_plot
 
 @dataclass(frozen=True)
 class Settings:
-    """How a tournament is played and where its results go: what changes no game.
+    """How a tournament is played and where its results go: settings that change no game.
 
     Attributes:
-        engine: See `TournamentRun`, as the next three.
+        engine: Of `TournamentRun`.
         workers: Games at a time.
-        timeout: `game_seconds` there; 0 for no limit.
+        timeout: The `game_seconds` of `TournamentRun`; 0 for no limit.
         results: The JSON-lines file.
         records: Directory for the records of the games.
         csv: File for the table.
@@ -62,15 +62,13 @@ class Settings:
                     f"expected records to be a directory, in one that exists, got {self.records}"
                 )
         self.check_distinct(self.results, self.csv, self.plot)
-        if self.plot is not None:
-            check_plot(self.plot)
 
     @staticmethod
     def check_distinct(*paths: str | None) -> None:
-        """Refuse a file that would take the place of another one of the tournament.
+        """Check that the files of a tournament are different ones.
 
         Raises:
-            ValueError: Naming it.
+            ValueError: Naming one that is not.
         """
         seen: set[Path] = set()
         for path in (Path(path) for path in paths if path is not None):
@@ -80,10 +78,10 @@ class Settings:
 
 
 def check_name(key: str, path: Any) -> None:
-    """Refuse what is no name of a file or a directory.
+    """Check the name of a file or a directory.
 
     Raises:
-        ValueError: Naming it.
+        ValueError: If it is wrong.
     """
     if not isinstance(path, str) or not path:
         raise ValueError(f"expected {key} as the name of a file, got {path!r}")
@@ -144,6 +142,8 @@ def tournament(
         found, settings = new_tournament({**described, **given})
         settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
     with clear_errors():
+        if settings.plot is not None:
+            check_plot(settings.plot)
         run = TournamentRun(
             found,
             settings.results,
@@ -167,7 +167,7 @@ def play_missing(run: TournamentRun, show_progress: bool) -> bool:
     try:
         with (
             clear_errors(),
-            redirect_stdout(sys.stderr),  # what agents, or Ray, print is no part of the table
+            redirect_stdout(sys.stderr),  # agents and Ray print; standard output is for the table
             Progress(console=Console(stderr=True), disable=not show_progress) as bar,
         ):
             task = bar.add_task("games", total=run.count_missing())
@@ -201,7 +201,7 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
 
 
 def print_standings(standings: Standings) -> None:
-    """Print ratings, cross table, and what is to be known about the games."""
+    """Print ratings, cross table, and remarks about the games."""
     names = short_names(standings)
     console = wide_console()
     console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
