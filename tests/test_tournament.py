@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import competitors
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import hearing_interrupts
+from processes import is_alive, wait_for
 
 from agents import RandomAgent
 from agents.arena import (
@@ -450,20 +450,6 @@ def test_illegal_moves_lose_and_are_counted():
     assert by_label["random"].wins == 4
 
 
-def test_processes_that_cannot_start_are_explained(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from agents.arena import Tournament, run_tournament\n"
-        "run_tournament(Tournament('tictactoe', ['random', 'random'], pairs=1), workers=1)\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 1
-    assert 'needs its own code under if __name__ == "__main__"' in done.stderr
-
-
 # ---- repeated games ------------------------------------------------------------------------------
 
 
@@ -489,7 +475,12 @@ def test_different_openings_are_different_games():
 def test_what_agents_of_chance_repeat_counts_each_time():
     def game(number, first, *actions):
         return PlayedGame(
-            ScheduledGame(number, 0, number // 2, (0, 1), first, ()), 1, actions, None, (0, 0), (1, 1)
+            ScheduledGame(number, 0, number // 2, (0, 1), first, ()),
+            1,
+            actions,
+            None,
+            (0, 0),
+            (1, 1),
         )
 
     assert repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 3)]) == {
@@ -789,21 +780,6 @@ def start(*arguments, **environment):
         )
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_alive(process):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").split()[2] != "Z"
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
 def test_a_killed_tournament_goes_on_where_it_stopped(tmp_path):
     path, folder = tmp_path / "games.jsonl", tmp_path / "processes"
@@ -1041,27 +1017,25 @@ def test_the_extras_are_not_imported_without_need():
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
 )
 def test_ray_plays_the_same_games():
-    """Starts and stops its own Ray, on two processors."""
+    """Connects to a Ray of two processors."""
     ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
     agents = [UCT, "random", {"bad": "competitors.Unreliable:way=crash"}]
-    tournament = Tournament("tictactoe", agents, pairs=2)
+    tournament = Tournament("tictactoe", agents, pairs=1)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         with_ray = table(tournament, engine="ray", workers=None, game_seconds=60)
-        hung = Tournament("tictactoe", ["random", "competitors.Unreliable:way=hang"], pairs=1)
-        failed = run_tournament(hung, engine="ray", game_seconds=0.5).failed
     finally:
         ray.shutdown()
     here = table(tournament, workers=1)
-    assert len(here["failed"]) == len(with_ray["failed"]) == 4
-    for found in (here, with_ray):  # the engines say in their own words what became of a process
+    assert len(here["failed"]) == len(with_ray["failed"]) == 2
+    for found in (here, with_ray):  # the reasons are in the pools' own words
         for failure in found["failed"]:
             del failure["reason"]
     assert with_ray == here
-    (failure,) = failed
-    assert "took longer than 0.5 s" in failure["reason"]

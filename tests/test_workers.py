@@ -4,11 +4,11 @@ import functools
 import os
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from processes import is_alive, wait_for
 from workers_for_tests import Adder, Slow, exits, refused
 
 from agents.core.workers import ATTEMPTS, Limits, LocalPool, Lost, ProcessPool
@@ -150,6 +150,7 @@ def test_a_live_actor_does_the_tasks_of_one_that_finds_no_machine(ray_of_two):
 SCRIPT = """
 import sys, time
 from agents.core.workers import ProcessPool
+from processes import is_alive, wait_for
 from workers_for_tests import Adder
 
 if __name__ == "__main__" or "unguarded" in sys.argv:
@@ -181,18 +182,7 @@ def test_workers_end_with_a_killed_parent_and_print_to_standard_error(tmp_path):
     printed, errors = process.communicate(timeout=60)
     assert printed == ""
     assert "from a worker" in errors
-    end = time.monotonic() + 20
-    while is_alive(worker):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_alive(process):
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    wait_for(lambda: not is_alive(worker), 20)
 
 
 def test_processes_that_cannot_start_are_explained(tmp_path):

@@ -1,7 +1,7 @@
 """The networks.
 
 A network is a PyTorch module. Its input is planes ``(N, rows, columns, K)`` as an environment shows
-them. Its outputs are logits over the actions, ``(N, num_actions)``, and values in [-1, 1], ``(N,)``,
+them. Its outputs are logits over the actions ``(N, num_actions)`` and values ``(N,)`` in [-1, 1],
 both for the player to move.
 """
 
