@@ -336,7 +336,7 @@ def test_the_integers_of_numpy_and_truth_values_are_actions(tmp_path):
 
 def test_what_cannot_be_sent_to_a_process_is_named():
     tournament = Tournament("tictactoe", ["random", Entrant("mine", lambda env: 0)], pairs=1)
-    with pytest.raises(ValueError, match="the agent 'mine': .*pickled"):
+    with pytest.raises(ValueError, match=r"the agent 'mine': .*pickled"):
         TournamentRun(tournament)
     assert run_tournament(tournament, workers=0).played == 2
 
