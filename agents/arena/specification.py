@@ -72,7 +72,7 @@ class Entrant:
         label: What the tables call it; unique in a tournament.
         agent: A text as the command line writes it (a checkpoint is a parameter of it, as in
             ``module.Class:path=file``), an object with `act` and `reset`, or a function (see
-            `agents.arena.players.CallableAgent`).
+            `agents.arena.running.CallableAgent`).
     """
 
     label: str

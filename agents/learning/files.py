@@ -1,8 +1,7 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header says for which game it is and how it is made. A
-*checkpoint* is all that a training run needs to go on; it is written by `torch.save` and read with
-``weights_only``.
+A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* is all
+that a training run needs to go on; it is written by `torch.save` and read with ``weights_only``.
 """
 
 import json
@@ -31,11 +30,11 @@ NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
 MOST_OPERATIONS: Final = 500_000
-"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+"""In the pickle of a checkpoint, where a tensor takes fifty."""
 PLAIN: Final = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
 )
-"""What the pickle in a checkpoint names, for tensors and collections of them."""
+"""The names in the pickle of a checkpoint, which has only tensors and collections of them."""
 MOST_HEADER: Final = 1 << 20
 """Bytes of a network's header: a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
@@ -47,9 +46,9 @@ class SavedNetwork(NamedTuple):
     network: nn.Module
     options: NetworkOptions
     game: Game
-    """That it was trained for."""
+    """It was trained for this one."""
     about: dict[str, Any]
-    """How it came about: the run's configuration, iteration, positions."""
+    """Its origin: the run's configuration, iteration, positions."""
     path: str
 
     def why_not(self, game: Game) -> str | None:
@@ -92,17 +91,17 @@ def save_network(
     game: tuple[str, Mapping[str, Any]],
     about: Mapping[str, Any],
 ) -> None:
-    """Write a network to a safetensors file, under a temporary name until it is whole.
+    """Write a network to a safetensors file.
 
     Args:
-        path: Where to.
+        path: Of the file.
         network: The network.
-        options: What it was made of.
+        options: Its options.
         game: The name and the options of the environment, for `game_of`.
-        about: How it came about: numbers, texts and the like.
+        about: Its origin: numbers, texts and the like.
 
     Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        OSError: If the file cannot be written; an earlier one is unchanged.
     """
     header = {
         "format": NETWORK_FORMAT,
@@ -139,12 +138,12 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
     Args:
         path: The file.
-        game: The game that it is for, if that is one of your own: what a file names is looked up
-            among the games of `hexenv`, and nothing else is imported for it.
+        game: Its game, if that is one of your own: a name in the file is looked up among the games
+            of `hexenv`, and nothing else is imported for it.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is damaged, or no network of this version.
+        ValueError: If it is damaged, or not a network of this version.
     """
     safe_open: Any = library("safetensors", "train").safe_open
     expect_regular(path)
@@ -185,7 +184,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network, not copied; without counters of batches, which nobody needs."""
+    """The weights of a network, not copied, without the counters of batches."""
     found = network.state_dict()
     return {
         name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")
@@ -195,12 +194,12 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
 def load_weights(
     network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
 ) -> None:
-    """Put weights into a network, all of them.
+    """Set all weights of a network.
 
     Args:
         network: The network.
         tensors: Its weights by name.
-        assign: Whether it is to have these tensors, and not copies.
+        assign: Whether to use these tensors and not copies.
 
     Raises:
         RuntimeError: If one is missing, unknown, or of another shape.
@@ -211,20 +210,16 @@ def load_weights(
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
-    """Write a checkpoint, under a temporary name until it is whole.
-
-    Args:
-        path: Where to.
-        contents: Tensors, numbers, texts, and lists and dictionaries of these.
+    """Write a checkpoint of tensors, numbers, texts, and lists and dictionaries of these.
 
     Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        OSError: If the file cannot be written; an earlier one is unchanged.
     """
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
         try:
             torch.save(everything, temporary)
-        except RuntimeError as error:  # PyTorch's word for a full disk
+        except RuntimeError as error:  # raised by PyTorch when the disk is full
             raise OSError(f"cannot write {path}: {error}") from error
 
 
@@ -233,12 +228,12 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is damaged, or no checkpoint of this version.
+        ValueError: If it is damaged, or not a checkpoint of this version.
     """
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:
-            damaged = archive.testzip()  # PyTorch does not compare the sums in it
+            damaged = archive.testzip()  # PyTorch does not compare checksums
             if damaged is not None:
                 raise ValueError(f"another checksum of {damaged}")
             _expect_plain(archive)
@@ -252,16 +247,16 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _expect_plain(archive: zipfile.ZipFile) -> None:
-    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+    """Check that an archive is stored as PyTorch stores it, and is made of tensors and the like.
 
-    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
+    PyTorch has a list of names that are safe to call, but calls may take any time and memory.
 
     Raises:
-        ValueError: If it is no such archive.
+        ValueError: If it is not.
     """
     members = archive.infolist()
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise ValueError("expected members that are stored, got others")
+        raise ValueError("expected members without compression, got others")
     root = members[0].filename.partition("/")[0]
     pickled = archive.read(f"{root}/data.pkl")
     for number, (operation, argument, _) in enumerate(pickletools.genops(pickled)):
