@@ -47,12 +47,6 @@ def state_of(game):
     return {key: value for key, value in state.items() if key not in ("turn", "seconds")}
 
 
-def any_action(game):
-    """An action that the person may choose."""
-    choices = game.greeting()[-1]["choices"]
-    return next(iter(choices["cells"].values()))["action"]
-
-
 @contextmanager
 def serving(extra=(), port=0, **options):
     """A server on a thread of its own: its port, and its games."""
