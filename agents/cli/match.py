@@ -13,7 +13,6 @@ from rich.table import Table
 from agents.arena.match import (
     GameResult,
     MatchSummary,
-    OnMove,
     check_playable,
     close,
     play_match,
@@ -78,12 +77,18 @@ def match(
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
-    show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
-    hooks = [hook for hook in (show, kept and kept.on_move) if hook is not None]
+
+    def on_move(env: Any, number: int, action: int) -> None:
+        if render == "ansi":
+            _show_move(env, agents[number], action, to_stderr=as_json)
+        if kept is not None:
+            kept.on_move(env, number, action)
+
+    is_shown = as_json or render == "ansi"
     try:
-        with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
+        with Progress(console=Console(stderr=True), disable=is_shown) as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
-            for result in play_match(env, players, games, seed, _all_of(hooks)):
+            for result in play_match(env, players, games, seed, on_move):
                 results.append(result)
                 if kept is not None:
                     kept.add(result)
@@ -113,25 +118,11 @@ def match(
         sys.exit(INTERRUPTED)
 
 
-def _all_of(hooks: list[OnMove]) -> OnMove:
-    """One function that calls several after each move."""
-
-    def call(env: Any, number: int, action: int) -> None:
-        for hook in hooks:
-            hook(env, number, action)
-
-    return call
-
-
-def _shower(names: tuple[str, str], to_stderr: bool) -> OnMove:
-    """A function that prints every move and the board after it."""
-
-    def show(env: Any, number: int, action: int) -> None:
-        raw = env.unwrapped
-        move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
-        click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
-
-    return show
+def _show_move(env: Any, agent: str, action: int, to_stderr: bool) -> None:
+    """Print a move and the board after it."""
+    raw = env.unwrapped
+    move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
+    click.echo(f"\n{agent} plays {move}\n{env.render()}", err=to_stderr)
 
 
 def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:

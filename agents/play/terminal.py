@@ -55,16 +55,7 @@ UPDATE_SECONDS: Final = 0.05
 
 
 def run(session: Session, input: Input | None = None, output: Output | None = None) -> None:
-    """Play until the person leaves.
-
-    Args:
-        session: The session.
-        input: Where keys come from; the terminal by default.
-        output: Where to draw; the terminal by default.
-
-    Raises:
-        Exception: Whatever the agent has raised, other than a forfeit.
-    """
+    """Play on the terminal (or other input and output) until the person leaves."""
     Screen(LiveSession(session, HELP), input, output).run()
 
 

@@ -112,11 +112,7 @@ def needs(agent_class: type[Any]) -> set[str]:
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
-    """The environment, before `reset`, and the agent.
-
-    Args:
-        setup: From a page.
-        extra: Agents that are allowed besides, as exactly these texts.
+    """The environment, before `reset`, and the agent. The texts in `extra` are allowed besides.
 
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.

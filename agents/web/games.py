@@ -45,14 +45,7 @@ class PageQueue:
 
 
 class GameRoom:
-    """A game, with the pages that show it.
-
-    Args:
-        game: The game.
-        agent: Its agent.
-        threads: Limits the searches that run at the same time, over all rooms.
-        clock: A clock in seconds.
-    """
+    """A game with its agent and its pages; all rooms share the threads for searches."""
 
     def __init__(
         self,
@@ -85,11 +78,7 @@ class GameRoom:
         self.last_used = self._clock()
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Do what a page asks for.
-
-        Raises:
-            MessageError: If it is not possible now.
-        """
+        """Do what a page asks for, or raise `MessageError`."""
         self.last_used = self._clock()
         self._send(self.game.handle(message))
         self._go_on()
@@ -161,11 +150,11 @@ class Games:
         return len(self._rooms)
 
     async def create(self, setup: Setup) -> str:
-        """A new game; returns its id.
+        """Begin a game; returns its id.
 
         Raises:
             MessageError: If there is no such game or agent, or it is not for pages.
-            FullError: If there is no room for another game.
+            FullError: If there is no space for another game.
         """
         async with self._starting:  # loading a network needs time and memory
             self._expect_space()
@@ -184,11 +173,7 @@ class Games:
             return name
 
     def room(self, name: str) -> GameRoom:
-        """The room of a game, by its id.
-
-        Raises:
-            UnknownGameError: If there is none.
-        """
+        """The room of a game, by its id, or else `UnknownGameError`."""
         self._forget_idle()
         if name not in self._rooms:
             raise UnknownGameError(GONE)
