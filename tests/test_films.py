@@ -251,7 +251,7 @@ def test_the_command_writes_one_position(saved, tmp_path):
 def test_nothing_is_overwritten_unasked(saved, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("mine")
-    assert "a.txt: is there already" in run(saved, "--to", path, code=1)
+    assert "a.txt: exists already" in run(saved, "--to", path, code=1)
     assert path.read_text() == "mine"
     run(saved, "--to", path, "--force")
     assert path.read_text().startswith(" . . .")

@@ -271,18 +271,18 @@ def test_a_column_is_chosen_by_any_of_its_cells():
     assert cells[3]["cell"] == 3 * 7 + 3  # on top of two stones
 
 
-# ---- thoughts ------------------------------------------------------------------------------------
+# ---- searches ------------------------------------------------------------------------------------
 
 
 def test_a_search_is_shown_while_it_runs(monkeypatch):
     monkeypatch.setattr(session_module, "REPORT_SECONDS", 0.0)
     game = served(agent="uct:simulations=3000", side=1)
     messages = settle(game)
-    thoughts = [message for message in messages if message["type"] == "thoughts"]
-    counts = [message["search"]["simulations"] for message in thoughts]
+    shown = [message for message in messages if message["type"] == "search"]
+    counts = [message["search"]["simulations"] for message in shown]
     assert counts == sorted(counts)
     assert counts[-1] <= 3000
-    first = thoughts[0]["search"]
+    first = shown[0]["search"]
     assert sum(action["visits"] for action in first["actions"]) > 0
     assert {action["cell"] for action in first["actions"]} <= set(range(9))
     assert first["line"][0]["player"] == 0
@@ -300,7 +300,7 @@ def test_a_search_that_nobody_waits_for_ends():
         task.run(lambda search: None)
 
 
-def test_an_opening_is_shown_without_thoughts():
+def test_an_opening_is_shown_without_searches():
     options = ["board_size=6", "opening=swap2"]
     game = served("gomoku", options, agent="greedy", side=1)
     settle(game)
@@ -446,7 +446,7 @@ def setup_of(**changes):
 def test_games_are_forgotten_when_nobody_looks():
     async def run():
         now = [0.0]
-        games = Games(most=2, idle_seconds=100.0, clock=lambda: now[0])
+        games = Games(max_games=2, idle_seconds=100.0, clock=lambda: now[0])
         first = await games.create(setup_of())
         page = games.room(first).join()
         now[0] = 10.0
@@ -474,7 +474,7 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
     closed = []
 
     async def run():
-        games = Games(most=1)
+        games = Games(max_games=1)
         table = games.room(await games.create(setup_of()))
 
         def start_slowly(setup, extra):

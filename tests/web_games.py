@@ -19,7 +19,7 @@ def settle(game):
     messages = []
 
     def report(search):
-        messages.extend(game.show_thoughts(task, search))
+        messages.extend(game.show_search(task, search))
 
     while (task := game.session.next_task()) is not None:
         try:

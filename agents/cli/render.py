@@ -61,7 +61,7 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     show_default=True,
     help="How long each position is shown.",
 )
-@click.option("--ply", type=click.IntRange(0), help="One position, after so many plies.")
+@click.option("--ply", type=click.IntRange(0), help="Only the position after this number of plies.")
 @click.option("--game", help="Allow to import the record's game, module:function.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def render(
@@ -119,7 +119,7 @@ def check_target(target: str, ply: int | None, force: bool) -> None:
     if ply is not None and suffix not in ONE_POSITION:
         raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
     if Path(target).exists() and not force:
-        raise FileExistsError(errno.EEXIST, "is there already (--force replaces it)", target)
+        raise FileExistsError(errno.EEXIST, "exists already (--force replaces it)", target)
 
 
 def environment_of(record: GameRecord, allowed: str | None) -> Any:

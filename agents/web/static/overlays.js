@@ -24,10 +24,10 @@ function signed(value) {
 function shares(actions, key) {
   const positive = actions.filter((action) => action[key] > 0);
   const sum = positive.reduce((total, action) => total + action[key], 0);
-  const most = Math.max(...positive.map((action) => action[key]));
+  const greatest = Math.max(...positive.map((action) => action[key]));
   return positive.map((action) => {
     const share = action[key] / sum;
     const label = share >= 0.005 ? String(Math.round(100 * share)) : "";
-    return { ...action, strength: action[key] / most, label };
+    return { ...action, strength: action[key] / greatest, label };
   });
 }

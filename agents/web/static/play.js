@@ -67,7 +67,7 @@ class Play {
     const { type } = message;
     if (type === "board") this.setBoard(message);
     if (type === "state") this.setState(message);
-    if (type === "thoughts") this.setThoughts(message);
+    if (type === "search") this.setSearch(message);
     if (type === "error" || type === "gone") this.setNote(message.error);
   }
 
@@ -104,10 +104,10 @@ class Play {
     this.show();
   }
 
-  setThoughts({ ply, search }) {
+  setSearch({ ply, search }) {
     if (ply !== this.viewer.lastPly()) return;
     this.viewer.frames[ply].search = search;
-    if (this.viewer.isLast()) this.viewer.showThoughts();
+    if (this.viewer.isLast()) this.viewer.showSearch();
   }
 
   setNote(note) {

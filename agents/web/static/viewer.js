@@ -116,7 +116,7 @@ class Viewer {
     byId("where").textContent = `${this.ply} / ${this.lastPly()}`;
     this.markMove();
     this.showTurn();
-    this.showThoughts();
+    this.showSearch();
     this.board.svg.setAttribute("aria-label", `the board after ${this.moveText()}`);
   }
 
@@ -138,7 +138,7 @@ class Viewer {
   }
 
   /** The search of the player to move; without one, the texts are of the search before. */
-  showThoughts() {
+  showSearch() {
     const { search } = this.frame;
     const { actions, line } = search ?? { actions: [], line: [] };
     this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
@@ -230,7 +230,7 @@ class Viewer {
   setLine(isOn) {
     this.hasLine = isOn;
     byId("line-toggle").setAttribute("aria-pressed", String(isOn));
-    if (this.frame) this.showThoughts();
+    if (this.frame) this.showSearch();
   }
 
   listen() {
@@ -247,7 +247,7 @@ class Viewer {
     line.addEventListener("pointerenter", () => {
       this.board.showGhosts(this.frame.search?.line ?? []);
     });
-    line.addEventListener("pointerleave", () => this.showThoughts());
+    line.addEventListener("pointerleave", () => this.showSearch());
     byId("help-open").addEventListener("click", () => byId("help").showModal());
     document.addEventListener("keydown", (event) => this.press(event));
   }
