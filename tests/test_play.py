@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from persons import GAMES, Broken, Cheat, Lowest, Quitter, session_of, settle
+from pettingzoo.utils import BaseWrapper
 
 from agents.cli import main
 from agents.play.commands import (
@@ -102,6 +103,26 @@ def test_an_illegal_action_changes_nothing():
     assert (session.moves, session.can_undo) == ("51", False)
 
 
+def test_a_wrapper_may_allow_less_than_the_rules():
+    class WithoutCenter(BaseWrapper):
+        def last(self, observe=True):
+            observation, *others = super().last(observe)
+            if observe:
+                observation["action_mask"][4] = 0
+            return observation, *others
+
+        def observe(self, agent):
+            observation = super().observe(agent)
+            observation["action_mask"][4] = 0
+            return observation
+
+    session = session_of()
+    session.env = WithoutCenter(session.env)
+    with pytest.raises(ValueError, match="illegal action 4"):
+        session.play(4)
+    assert session.moves == ""
+
+
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [(Quitter(), "forfeit: its engine crashed"), (Cheat(), "illegal action 99")],
@@ -121,15 +142,16 @@ def test_an_agent_that_forfeits(agent, reason):
 
 
 def test_a_search_is_recorded_once():
-    """An agent that moves without a new search leaves the old one where it was made."""
+    """An agent that moves without a new search has none, even if its last one fits here too."""
     agent = Lowest()
     session = session_of(agent=agent)
-    for action in (4, 8):
-        session.play(action)
-        session.run_agent()
-        agent.act = lambda env: 1
-    searches = [turn.search is not None for turn in session.turns]
-    assert searches == [False, True, False, False]
+    session.ask_hint()
+    session.run_agent()
+    assert session.hint.search.visits == {0: 7}
+    agent.act = lambda env: 1
+    session.play(4)
+    session.run_agent()
+    assert [turn.search for turn in session.turns] == [None, None]
 
 
 @pytest.mark.parametrize("name", GAMES)

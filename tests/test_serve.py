@@ -176,6 +176,17 @@ def test_a_hint_is_what_the_agent_would_play():
     assert game.record_maker()().searches == ()  # the person chose
 
 
+def test_a_move_while_the_agent_looks_for_a_hint():
+    game = ready(player=Scripted(3))
+    send(game, "hint")
+    task = game.session.next_task()
+    send(game, "play", action=0)
+    assert game.finish(task, Answer(8)) == []
+    settle(game)
+    state = state_of(game)
+    assert (state["frames"][-1]["owners"], state["hint"]) == ("X..O.....", None)
+
+
 def test_a_hint_to_swap_marks_no_cell():
     swap = 9
     options = ["board_size=3", "swap=true"]
