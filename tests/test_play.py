@@ -10,6 +10,7 @@ from persons import GAMES, Broken, Cheat, Lowest, Quitter, session_of, settle
 from pettingzoo.utils import BaseWrapper
 
 from agents.cli import main
+from agents.core.agent import Statistics
 from agents.play.commands import (
     COMMANDS,
     SHORT,
@@ -96,6 +97,18 @@ def test_undo_and_the_record_through_the_whole_game(name, side):
         assert (session.moves, session.status) == (moves, "yours")
     with pytest.raises(SessionError, match="no move of yours"):
         session.undo()
+
+
+def test_a_search_of_another_position_is_left_out():
+    class Elsewhere(Lowest):
+        def act(self, env):
+            self.statistics = Statistics(np.full(9, 1), np.zeros(9), [4], 9, 0.0)
+            return 0
+
+    session = session_of(agent=Elsewhere())
+    session.play(4)
+    session.run_agent()
+    assert (session.moves, session.turns[1].search) == ("51", None)
 
 
 def test_an_illegal_action_changes_nothing():
