@@ -13,6 +13,7 @@ from rich.table import Table
 from agents.arena.match import (
     GameResult,
     MatchSummary,
+    OnMove,
     check_playable,
     close,
     play_match,
@@ -77,13 +78,7 @@ def match(
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
-
-    def on_move(env: Any, number: int, action: int) -> None:
-        if render == "ansi":
-            _show_move(env, agents[number], action, to_stderr=as_json)
-        if kept is not None:
-            kept.on_move(env, number, action)
-
+    on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     is_shown = as_json or render == "ansi"
     try:
         with Progress(console=Console(stderr=True), disable=is_shown) as bar:
@@ -118,11 +113,18 @@ def match(
         sys.exit(INTERRUPTED)
 
 
-def _show_move(env: Any, agent: str, action: int, to_stderr: bool) -> None:
-    """Print a move and the board after it."""
-    raw = env.unwrapped
-    move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
-    click.echo(f"\n{agent} plays {move}\n{env.render()}", err=to_stderr)
+def _on_move(names: tuple[str, str] | None, to_stderr: bool, kept: MatchRecords | None) -> OnMove:
+    """A function that prints each move, if it gets names, and records it."""
+
+    def on_move(env: Any, number: int, action: int) -> None:
+        if names is not None:
+            raw = env.unwrapped
+            move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
+            click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
+        if kept is not None:
+            kept.on_move(env, number, action)
+
+    return on_move
 
 
 def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
