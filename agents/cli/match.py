@@ -69,18 +69,16 @@ def match(
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
         env.reset(seed=seed)
-        kept = None
-        if records is not None:
-            recorder = Recorder(game, options, agents, players)
-            kept = MatchRecords(records, recorder, games, seed)
+        recorder = Recorder(game, options, agents, players)
+        kept = None if records is None else MatchRecords(records, recorder, games, seed)
         prepare(env, players)
         check_playable(env)
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
     on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
-    is_shown = as_json or render == "ansi"
     try:
+        is_shown = as_json or render == "ansi"
         with Progress(console=Console(stderr=True), disable=is_shown) as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
             for result in play_match(env, players, games, seed, on_move):
