@@ -19,7 +19,7 @@ def settle(game):
     messages = []
 
     def report(search):
-        messages.extend(game.show_thoughts(task, search))
+        messages.extend(game.show_search(task, search))
 
     while (task := game.session.next_task()) is not None:
         try:
@@ -45,12 +45,6 @@ def state_of(game):
     """All that a page sees but the clocks."""
     state = game.greeting()[-1]
     return {key: value for key, value in state.items() if key not in ("turn", "seconds")}
-
-
-def any_action(game):
-    """An action that the person may choose."""
-    choices = game.greeting()[-1]["choices"]
-    return next(iter(choices["cells"].values()))["action"]
 
 
 @contextmanager

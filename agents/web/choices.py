@@ -112,11 +112,7 @@ def needs(agent_class: type[Any]) -> set[str]:
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
-    """The environment, before `reset`, and the agent.
-
-    Args:
-        setup: From a page.
-        extra: Agents that are allowed besides, as exactly these texts.
+    """The environment, before `reset`, and the agent. The texts in `extra` are allowed besides.
 
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
@@ -155,13 +151,13 @@ def _check_parameter(name: str, key: str, value: str) -> None:
     if key not in LIMITS:
         known = ", ".join((*LIMITS, *WORDS))
         raise ValueError(f"{name}: expected a parameter of {known} on a page, got {key!r}")
-    least, most = LIMITS[key]
+    low, high = LIMITS[key]
     try:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not least <= number <= most:
-        raise ValueError(f"{name}: expected {key} from {least} to {most}, got {value!r}")
+    if not low <= number <= high:
+        raise ValueError(f"{name}: expected {key} from {low} to {high}, got {value!r}")
 
 
 def _with_bounds(name: str, given: dict[str, str]) -> dict[str, str]:

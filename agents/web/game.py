@@ -143,12 +143,12 @@ class ServedGame:
             raise MessageError(str(error)) from None
         return self._changed(ply)
 
-    def show_thoughts(self, task: Task, search: Search) -> Messages:
+    def show_search(self, task: Task, search: Search) -> Messages:
         """Show what the agent has found so far."""
         if not self.session.is_current(task):
             return []
         found = self._show(search, self.session.env)
-        return [{"type": "thoughts", "ply": self.ply, "search": found}]
+        return [{"type": "search", "ply": self.ply, "search": found}]
 
     def finish(self, task: Task, result: Answer | Exception) -> Messages:
         """Go on with what `Task.run` returned or raised."""
