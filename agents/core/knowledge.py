@@ -86,8 +86,7 @@ class GameKnowledge:
             ValueError: If nothing is known that helps a search of this game.
         """
         raise ValueError(
-            f"expected a game of {games_with('search_view')}, to look for threats and patterns, "
-            f"got {view.game}"
+            f"expected a game of {games_with('search_view')}, to look for patterns, got {view.game}"
         )
 
     def extend_variant(self, variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
