@@ -5,7 +5,6 @@ import math
 import zlib
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from environments import legal_actions, make, random_action
@@ -33,8 +32,7 @@ from agents.search.tree import ROOT, add_node, child_by_action, children, new_tr
 from hexenv import tictactoe_v0
 from hexenv.games import base, notation
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 GAMES = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
 over_games = pytest.mark.parametrize("board", GAMES)

@@ -6,10 +6,9 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, MODULES, make, shown, view
+from environments import BOARDS, JIT, KINDS, MODULES, make, shown, view
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import BaseWrapper
@@ -29,8 +28,6 @@ from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
 from hexenv.games import tictactoe
-
-JIT = not numba.config.DISABLE_JIT
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 

@@ -3,10 +3,9 @@ import json
 import pickle
 import time
 
-import numba
 import numpy as np
 import pytest
-from environments import make
+from environments import JIT, make
 from test_variants import assert_routes_agree, needs_compiler
 
 from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
@@ -28,7 +27,6 @@ from hexenv import gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku.openings import Phase, phase_of
 
-JIT = not numba.config.DISABLE_JIT
 FAITHFUL = pytest.param("rhmcts:faithful=on", marks=pytest.mark.slow)  # a minute to compile
 
 
@@ -95,6 +93,7 @@ def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
     )
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
 @pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
@@ -151,6 +150,7 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_it_proves_is_what_the_solver_says(size, connect, n):
@@ -204,6 +204,7 @@ def test_what_its_tree_proves_is_what_the_solver_says():
     assert checked[-1] > 2
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
 def test_moves_that_urgency_leaves_out_lose(rule):
@@ -569,6 +570,7 @@ def test_trees_that_know_patterns_are_not_saved(tmp_path):
 OPENERS = ["rhmcts", "rhmcts:threats=off", FAITHFUL, "alphabeta:patterns=on,depth=1"]
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("opening", ["swap", "swap2", "pro", "long_pro"])
 @pytest.mark.parametrize("spec", OPENERS)
@@ -713,7 +715,8 @@ def test_forced_positions_cover_what_matters_only_where_that_is_sure():
     assert not covers_all(game, position, ALL)
 
 
-@pytest.mark.skipif(not JIT, reason="takes long without machine code")
+@pytest.mark.slow
+@pytest.mark.compiled(only=True)
 def test_it_beats_plain_search_with_ten_times_the_simulations():
     env = gomoku_v0.env(board_size=15)
     agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]

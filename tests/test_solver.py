@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
@@ -34,9 +33,8 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import compiled
 from hexenv.games import base, connect4, gomoku, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
 DATA = Path(__file__).parents[1] / "agents" / "positions"
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 
 
 def played(env, moves=None):
@@ -126,6 +124,7 @@ def test_values_and_best_actions_of_connect4():
         assert best_actions(env) == keeping
 
 
+@pytest.mark.compiled
 def test_the_solver_compiled_and_interpreted():
     compiled_tool = Connect4Solver(connect4.new(), 1 << 14)
     plain_tool = Connect4Solver(connect4.new(), 1 << 14, compiles=False)

@@ -5,7 +5,6 @@ import math
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from environments import legal_actions as legal_in
@@ -30,8 +29,7 @@ from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tr
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, hex, notation, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 RECOUNTED = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
 over_boards = pytest.mark.parametrize("board", RECOUNTED)

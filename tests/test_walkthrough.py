@@ -162,6 +162,7 @@ def test_it_is_drawn():
 ROUTES = ["interpreted", "environment"] + ([] if numba.config.DISABLE_JIT else ["compiled"])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_search_plans_through_it(route):
     env = before_a_win()
