@@ -21,9 +21,8 @@ from pettingzoo.utils.wrappers import (
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
 from agents.mcts.tree_search import wilson_interval
-from agents.search.cloning import clone
 from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
-from agents.search.foreign import ForeignGame
+from agents.search.foreign import ForeignGame, clone
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.policies.policy import PolicyAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
+    Evaluator,
     mean_reward,
     new_evaluated_extras,
     proven_sign,
@@ -235,7 +235,7 @@ class GumbelAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: PolicyAgent | str,
+        policy: Evaluator | str,
         simulations: int = 16,
         considered: int = 16,
         c_visit: float = 50.0,

@@ -1,7 +1,8 @@
 """What agents ask of a PettingZoo environment: its legal actions, and a game to plan in.
 
 Nothing is imported from PettingZoo: only what an environment offers is used. An environment that is
-not one of hexenv's is the matter of `agents.search.foreign`, which is imported when one comes.
+not one of hexenv's is the matter of `agents.search.foreign` and `agents.search.requirements`, which
+are imported when one comes.
 """
 
 from typing import Any, Final, NamedTuple, cast
@@ -180,7 +181,7 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
     check_agents(env)
     is_ours = is_transparent(env)
     if route == "environment" or (route == "auto" and not is_ours):
-        from agents.search.foreign import foreign_view  # most programs never meet one
+        from agents.search.requirements import foreign_view  # most programs never meet one
 
         return foreign_view(env, assume)
     if not is_ours:

@@ -30,22 +30,25 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.cloning import (
-    digest_of,
-    independent_copy,
-    same,
-    silent_clone,
-    snapshot,
-)
 from agents.search.environment import (
     PERFECT_INFORMATION,
     TRANSPARENT,
     UnfitEnvironmentError,
+    View,
     class_name,
     is_over,
     layers_of,
     legal_actions,
     names_of,
+)
+from agents.search.foreign import (
+    ForeignGame,
+    ForeignState,
+    digest_of,
+    independent_copy,
+    same,
+    silent_clone,
+    snapshot,
 )
 
 
@@ -135,6 +138,19 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 
 
 # ---- refusing ------------------------------------------------------------------------------------
+
+
+def foreign_view(env: Any, assume: str | None) -> View:
+    """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`.
+
+    Raises:
+        UnfitEnvironmentError: If it cannot be planned over.
+    """
+    game = ForeignGame(env)
+    assumed = check_planning(env, assume)
+    root = env if is_over(env) else silent_clone(env)
+    return View(game, ForeignState(root), compiles=False, actions=None, assumed=assumed)
+
 
 _tried: Final[dict[int, tuple[str, ...]]] = {}
 """What trials found, by `id`: an environment may have no hash, or be equal to another."""
