@@ -109,7 +109,7 @@ class GameKnowledge:
         return evaluator
 
     def candidates(self) -> Knowledge:
-        """Lists the actions that are worth a look, the best last."""
+        """Lists the actions of a position that a search should try, the best last."""
         raise NotImplementedError
 
     def evaluation(self) -> Any:
@@ -133,7 +133,7 @@ class GameKnowledge:
         return None
 
     def tactics(self, game: Any) -> Any:
-        """Tells wins at once: an `agents.solvers.exhaustive.Tactics`; None if nothing is told."""
+        """Finds wins in one move: an `agents.solvers.exhaustive.Tactics`; None without it."""
         return None
 
 

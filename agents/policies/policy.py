@@ -208,8 +208,8 @@ class PolicyAgent(SeededAgent):
 
         Args:
             observations: As a vector environment gives them, for those who are to move: planes
-                ``(N, rows, columns, K)``, or as `see_as` has told, or a dictionary with these under
-                ``"observation"``.
+                ``(N, rows, columns, K)``, or as the environment of `see_as` shows them, or a
+                dictionary with these under ``"observation"``.
             masks: ``(N, num_actions)``.
 
         Returns:

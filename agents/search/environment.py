@@ -15,7 +15,7 @@ from hexenv.games.base import new_state, new_states
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
 PERFECT_INFORMATION: Final = "perfect information"
-"""What an agent may be told to assume."""
+"""What an agent may assume, if the user says so."""
 
 TRANSPARENT: Final = {
     "hexenv.envs.aec.BoardEnv",
@@ -144,7 +144,7 @@ class View(NamedTuple):
     compiles: bool
     """Whether game and position may be used by machine code."""
     actions: tuple[int, ...] | None
-    """All actions since the environment was reset; None over a foreign one, which does not tell."""
+    """All actions since the environment was reset; None over a foreign one, which does not know."""
     assumed: str | None = None
     """What the search takes as given although it is not so; then it proves nothing."""
 

@@ -41,14 +41,14 @@ def clone(env: Any) -> Any:
 
 def own_clone_of(env: Any) -> Callable[[Any], Any] | None:
     """The method `clone` of an environment's class, if it has one."""
-    # A wrapper hands attributes on, so only the class tells whether `clone` copies the wrapper too.
+    # A wrapper forwards attributes: only a `clone` of its own class copies the wrapper too.
     return getattr(cast("type[Any]", type(env)), "clone", None)
 
 
 def independent_copy(env: Any) -> Any:
-    """A copy that may be reset; None where there might be none.
+    """A copy that may be reset; None if there is no safe one.
 
-    A `clone` of somebody's own may share what a step replaces, and a reset writes on.
+    A class's own `clone` may share arrays that a step replaces but a reset overwrites.
     """
     methods = map(own_clone_of, layers_of(env))
     if all(method is None or method.__module__.startswith("hexenv.") for method in methods):
@@ -95,12 +95,12 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def silent_clone(env: Any) -> Any:
-    """A clone that draws nothing: nobody wants to see, or wait for, what is only thought."""
+    """A clone that draws nothing: a search must not open windows or wait for them."""
     return silenced(clone(env))
 
 
 def silenced(env: Any) -> Any:
-    """The environment, which draws nothing any more."""
+    """The environment, with its rendering switched off."""
     if hasattr(env.unwrapped, "render_mode"):
         env.unwrapped.render_mode = None
     return env
@@ -113,7 +113,7 @@ def snapshot(env: Any) -> list[Any]:
 
 
 def digest_of(shown: Any) -> bytes:
-    """A short name for what is shown: the same for what looks the same."""
+    """A hash of what is shown: equal for what looks the same."""
     digest = hashlib.blake2b(digest_size=8)
     for leaf in leaves(shown):
         digest.update(leaf)
@@ -131,7 +131,7 @@ def leaves(shown: Any) -> Iterator[bytes]:
             yield from leaves(value)
     elif isinstance(shown, np.ndarray):
         array = cast("NDArray[Any]", shown)
-        if array.dtype.hasobject:  # whose bytes are addresses
+        if array.dtype.hasobject:  # its bytes are addresses
             yield from leaves(array.tolist())
         else:
             yield array.tobytes()
@@ -159,7 +159,7 @@ class ForeignState:
     Attributes:
         env: The environment.
         rewards: What each of the two agents has got since the root.
-        legal: The legal actions, once somebody has asked for them.
+        legal: The legal actions; None until they are asked for.
     """
 
     def __init__(self, env: Any, rewards: tuple[float, float] = (0.0, 0.0)) -> None:

@@ -14,13 +14,13 @@ from hexenv.games import base
 
 
 class RolloutEvaluator:
-    """Judges positions by the end of a game in which a policy plays both sides.
+    """Evaluates positions by the end of a game in which a policy plays both sides.
 
     Args:
         policy: Whose priors say what is played: the most likely action.
         epsilon: Probability of a random move instead.
         rng: The stream of those.
-        mix: Share of the policy's own value in the judgement.
+        mix: Share of the policy's own value in the value.
     """
 
     def __init__(
