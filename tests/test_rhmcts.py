@@ -485,7 +485,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
     agent.act(env)
     tree = agent._workers[0].tree
-    game = pattern_board.new(env.unwrapped.game, agent._scores)
+    game = pattern_board.new(env.unwrapped.game, agent._given_knowledge.scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
     points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])

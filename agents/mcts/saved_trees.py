@@ -69,7 +69,7 @@ class SavedTrees(NamedTuple):
                     array[:] = node_arrays(tree)[name]
             node = check(game, root, base.new_state(game), fresh, selection)
             if node == -1:  # what a rule keeps of a node in whole numbers does not change any more
-                node = _first_difference(tree, fresh, count)
+                node = _changed_node(tree, fresh, count)
             if node != -1:
                 raise ValueError(
                     f"{self.path}: expected what the rules of {game.name} allow, got something "
@@ -78,7 +78,7 @@ class SavedTrees(NamedTuple):
         return root
 
 
-def _first_difference(tree: Tree, fresh: Tree, count: int) -> int:
+def _changed_node(tree: Tree, fresh: Tree, count: int) -> int:
     """The first node with other whole numbers in the extras; -1 if there is none."""
     node = -1
     for name, array in node_arrays(tree).items():

@@ -12,6 +12,7 @@ from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStub
 
 from hexenv.envs.aec import BoardEnv, Observation
 from hexenv.games.base import State
+from hexenv.games.notation import IllegalActionError
 
 P = ParamSpec("P")
 
@@ -60,9 +61,9 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
         assert (action is None and dead) or env.all_actions.contains(action), (
             "action is not in action space"
         )
-        if dead or env.is_legal(action):
+        try:
             env.step(action)
-        else:
+        except IllegalActionError:
             EnvLogger.warn_on_illegal_move()
             env.forfeit(self._illegal_reward)
 
