@@ -3,7 +3,7 @@
 import copy
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -15,10 +15,11 @@ from hexenv.envs.position import Code, Position
 from hexenv.envs.starts import Start, opening_starts, told_start
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
-from hexenv.render.display import Display, check_render_mode
 from hexenv.render.look import Look, Theme
-from hexenv.render.picture import PICTURE_MODES
-from hexenv.render.svg import svg_image
+from hexenv.render.modes import PICTURE_MODES, check_render_mode
+
+if TYPE_CHECKING:
+    from hexenv.render.display import Display
 
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
@@ -361,8 +362,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     # ---- pictures ------------------------------------------------------------------------------
 
-    def _shown(self) -> Display:
+    def _shown(self) -> "Display":
         if self._display is None:
+            from hexenv.render.display import Display  # as most environments draw nothing
+
             name, fps = self.metadata["name"], self.metadata["render_fps"]
             self._display = Display(self.game, self.look, name, fps)
         return self._display
@@ -386,6 +389,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def _repr_html_(self) -> str:
         """The board as an image of its own: documents in one page would share their names."""
+        from hexenv.render.svg import svg_image
+
         return svg_image(self._repr_svg_())
 
     def close(self) -> None:

@@ -20,9 +20,7 @@ from hexenv.games.base import State
 from hexenv.learners.boards import Boards
 from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import entry, resolve_opponents, with_mask
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES
-from hexenv.render.svg import svg_image
+from hexenv.render.modes import PICTURE_MODES, check_render_mode
 
 
 class SingleEnv(gymnasium.Env[Observation, Any]):
@@ -166,6 +164,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     def _repr_html_(self) -> str:
         """The board as an image of its own; see `hexenv.envs.aec.BoardEnv`."""
+        from hexenv.render.svg import svg_image  # as most environments draw nothing
+
         return svg_image(self._repr_svg_())
 
     def close(self) -> None:

@@ -24,8 +24,7 @@ from hexenv.learners.boards import Outcome
 from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import resolve_opponents, with_mask
 from hexenv.learners.parts import Part, Parts
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES, render_picture
+from hexenv.render.modes import PICTURE_MODES, check_render_mode
 
 Infos = dict[str, Any]
 Masks = NDArray[np.int8]
@@ -366,6 +365,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         """The picture of each board, as `render_mode` says: strings, RGB frames or documents."""
         if self.render_mode is None:
             return None
+        from hexenv.render.picture import render_picture  # as most environments draw nothing
+
         game, mode, look = self.raw_env.game, self.render_mode, self.raw_env.look
         return tuple(render_picture(game, state, mode, look) for state in self.states)
 

@@ -1,14 +1,11 @@
 """What an environment shows while it is played, as its render mode says."""
 
-from collections.abc import Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.extras import how_to_install
 from hexenv.games.base import Game, State
 from hexenv.render.look import Look
 from hexenv.render.picture import render_picture
@@ -78,18 +75,3 @@ class Display:
         if self._window is not None:
             self._window.close()
             self._window = None
-
-
-def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
-    """Refuse a render mode that is not among the known ones, or cannot be had.
-
-    Raises:
-        ValueError: If it is not known.
-        ImportError: If it needs a library that is not installed.
-    """
-    if render_mode is not None and render_mode not in known:
-        raise ValueError(
-            f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"
-        )
-    if render_mode == "human" and find_spec("pygame") is None:
-        raise ImportError(f'render_mode "human" needs pygame: {how_to_install("human")}')

@@ -1,14 +1,12 @@
 """A position in the form that a render mode names."""
 
-from typing import Any, Final
+from typing import Any
 
 from hexenv.games.base import Game, State
 from hexenv.render.ansi import render_text
 from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import render_svg
-
-PICTURE_MODES: Final = ("ansi", "rgb_array", "svg")
 
 
 def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOOK) -> Any:
@@ -17,7 +15,7 @@ def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOO
     Args:
         game: The game.
         state: The position.
-        mode: One of `PICTURE_MODES`.
+        mode: One of `hexenv.render.modes.PICTURE_MODES`.
         look: Of arrays and documents.
     """
     match mode:
