@@ -94,8 +94,10 @@ def describe(part: Any) -> Any:
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
         known = {name: value for name, value in fields.items() if value is not None}
-        if hasattr(part, "evaluation"):  # as version 1 of the format describes such rules
-            known = {"assessor": {"part": "Indifferent", "value": 0.0}, **known}
+        if hasattr(part, "evaluation"):  # version 1 of the format has a field more for such rules
+            is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
+            extra = part.c if is_ucb1 else {"part": "Indifferent", "value": 0.0}
+            known = {"assessor": extra, **known}
         return {"part": type(part).__name__, **known}
     return part if isinstance(part, (bool, int, float, str)) else None
 
