@@ -333,7 +333,7 @@ def test_mistakes_are_explained_in_a_line(arguments, message):
 
 
 def test_a_window_without_pygame_is_a_mistake(monkeypatch):
-    monkeypatch.setattr("hexenv.render.modes.find_spec", lambda name: None)
+    monkeypatch.setattr("hexenv.render.display.find_spec", lambda name: None)
     result = run(*MATCH, "--render", "human", status=2)
     assert 'render_mode "human" needs pygame' in result.stderr
 
