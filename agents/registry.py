@@ -87,6 +87,8 @@ MOVED: Final = {
     "agents.solver": "agents.solvers.solver",
     "agents.threats": "agents.knowledge.gomoku.threats",
     "agents.tree_search": "agents.mcts.tree_search",
+    "agents.search.gumbel": "agents.mcts.gumbel",
+    "agents.search.puct": "agents.mcts.puct",
     "agents.alphahex": "agents.learning",
     "agents.alphahex.configuration": "agents.learning.configuration",
     "agents.alphahex.networks": "agents.learning.networks",

@@ -119,7 +119,7 @@ def test_it_refuses_what_has_no_stones_in_a_row():
     env = hex_v0.env(board_size=3)
     env.reset()
     for agent in (RHMCTS(simulations=5), UCT(5, threats=True), AlphaBeta(2, patterns=True)):
-        with pytest.raises(ValueError, match="to look for"):
+        with pytest.raises(ValueError, match="to look for patterns, got Hex"):
             agent.act(env)
 
 
@@ -132,9 +132,9 @@ def test_an_environment_of_others_is_named():
 
 def test_what_compiles_before_the_first_search_is_not_on_its_clock():
     class Compiling(RHMCTS):
-        def _study(self, view):
+        def _search_view(self, view):
             time.sleep(0.3)
-            return super()._study(view)
+            return super()._search_view(view)
 
     agent = Compiling(seconds=0.2, seed=1)
     agent.act(played("h8 i9 i8"))
@@ -492,7 +492,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
     agent.act(env)
     tree = agent._workers[0].tree
-    game = pattern_board.new(env.unwrapped.game, agent._scores)
+    game = pattern_board.new(env.unwrapped.game, agent._given_knowledge.scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
     points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
