@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from msgspec.structs import replace
 
 import numpy as np
 import pytest

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from agents.core.files import replacing
 from agents.core.reading import expect_regular, opened_archive, parse_json
-from agents.learning.configuration import NetworkOptions, as_dict, parsed
+from agents.core.structured import to_structure
+from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
 from agents.registry import environment_makers, make_environment
 from hexenv.envs.aec import BoardEnv
@@ -168,7 +169,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
         )
     try:
-        options = parsed(NetworkOptions, header["network"], "network.")
+        options = to_structure(header["network"], NetworkOptions, "network")
         if game is None:
             if header["game"] not in environment_makers():
                 raise ValueError(f"expected a game of hexenv, got {header['game']!r}")

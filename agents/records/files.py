@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any, Final, cast
 
 from agents.core.files import write_text
-from agents.core.reading import as_object, error_in, parse_json, read_text, shortened
+from agents.core.messages import error_in, shortened
+from agents.core.reading import as_object, parse_json, read_text
 from agents.records.record import GameRecord, Search
 
 FORMAT: Final = "hexenv-game"

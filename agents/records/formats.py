@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from agents.core.files import adding, write_text
-from agents.core.reading import error_in, read_text
+from agents.core.messages import error_in
+from agents.core.reading import read_text
 from agents.records.columns import read_columns, write_columns
 from agents.records.directory import RecordDirectory, record_files
 from agents.records.files import as_text, load_record
