@@ -3,7 +3,9 @@
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
+
+from msgspec import Meta
 
 from agents.arena.game_records import TournamentRecords
 from agents.arena.games import FailedGame, PlayedGame, Result
@@ -12,8 +14,9 @@ from agents.arena.processes import available_cpus, play_here, play_in_processes
 from agents.arena.ray_engine import play_with_ray
 from agents.arena.results import ResultsFile
 from agents.arena.schedule import Game, Schedule
-from agents.arena.specification import Tournament, is_number, is_whole_number
+from agents.arena.specification import Tournament
 from agents.arena.standings import SprtMonitor, Standings, standings
+from agents.core.structured import convert
 from hexenv.extras import library
 
 EngineName = Literal["processes", "ray"]
@@ -167,13 +170,11 @@ def check_running(engine: str, workers: int | None, game_seconds: float | None) 
     Raises:
         ValueError: Naming the wrong value.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"expected an engine of {', '.join(ENGINES)}, got {engine!r}")
-    least = 1 if engine == "ray" else 0
-    if workers is not None and not is_whole_number(workers, least):
-        raise ValueError(f"expected workers as a whole number from {least}, got {workers!r}")
-    if game_seconds is not None and not is_number(game_seconds, 1e-3, 1e9):
-        raise ValueError(f"expected a timeout from 0.001 s, got {game_seconds!r}")
+    convert(engine, EngineName, "engine")
+    if workers is not None:
+        convert(workers, Annotated[int, Meta(ge=1 if engine == "ray" else 0)], "workers")
+    if game_seconds is not None:
+        convert(game_seconds, Annotated[float, Meta(ge=1e-3, le=1e9)], "timeout")
 
 
 def run_tournament(

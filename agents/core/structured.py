@@ -8,7 +8,7 @@ expected and what came. The size of a text is bounded before it is parsed, by `a
 import dataclasses
 import functools
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -73,23 +73,35 @@ def to_structure(value: Any, kind: type[T], where: str = "") -> T:
     if not isinstance(value, Mapping):
         raise ValueError(f"expected {_place(where)}an object, got {shortened(value)}")
     values = cast("Mapping[str, Any]", value)
-    _expect_known(values, kind, where)
+    expect_keys(values, fields_of(kind), where)
     return cast("T", convert(dict(values), kind, where))
 
 
-def check_fields(structure: Any, where: str = "") -> None:
-    """Convert each field of a dataclass to its declared type, in place.
-
-    For the constructor of a structure that users make in Python. Fields of type `Any` are not
-    looked at.
+def check_fields(structure: Any, *names: str, where: str = "") -> None:
+    """Convert fields of a dataclass to their declared types, in place, in its constructor.
 
     Raises:
         ValueError: If a value does not fit.
     """
-    for name, kind in fields_of(cast("Any", type(structure))).items():
-        if kind is not Any and hasattr(structure, name):
-            value = convert(getattr(structure, name), kind, _join(where, name))
-            object.__setattr__(structure, name, value)
+    kinds = fields_of(cast("Any", type(structure)))
+    for name in names:
+        value = convert(getattr(structure, name), kinds[name], _join(where, name))
+        object.__setattr__(structure, name, value)
+
+
+def expect_keys(values: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:
+    """Refuse an unknown key.
+
+    Raises:
+        ValueError: With the known keys.
+    """
+    names = list(known)
+    for key in values:
+        if key not in names:
+            got = shortened(_join(where, str(key)))
+            raise ValueError(
+                f"expected a key of {', '.join(names)}, got {got}{suggestion(key, names)}"
+            )
 
 
 @functools.cache
@@ -120,15 +132,6 @@ def _place(where: str) -> str:
     return f"{where} as " if where else ""
 
 
-def _expect_known(values: Mapping[str, Any], kind: Any, where: str) -> None:
-    known = fields_of(kind)
-    for key in values:
-        if key not in known:
-            got = _join(where, str(key))
-            hint = suggestion(key, known)
-            raise ValueError(f"expected a key of {', '.join(known)}, got {shortened(got)}{hint}")
-
-
 def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError) -> str:
     """What is wrong, of the innermost part that does not fit."""
     present = _present(kind)
@@ -142,7 +145,7 @@ def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError
     if fields_of(present) and isinstance(value, Mapping):
         values = cast("Mapping[str, Any]", value)
         try:
-            _expect_known(values, present, where)
+            expect_keys(values, fields_of(present), where)
         except ValueError as unknown:
             return str(unknown)
         missing = [name for name in fields_of(present) if name not in values]
@@ -207,7 +210,7 @@ def _in_words(kind: Any) -> str:
     if origin is tuple and arguments[-1] is not Ellipsis:
         return f"a list of {len(arguments)}"
     if isinstance(origin, type) and issubclass(origin, Sequence):
-        return "a list"
+        return "a list" if meta.max_length is None else f"a list of at most {meta.max_length}"
     words = _NAMES.get(bare, "an object" if fields_of(bare) else "another value")
     if meta.ge is not None:
         words += f" from {_number(meta.ge)}"

@@ -5,7 +5,6 @@ What goes beyond, whoever starts the server offers by name.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from agents.registry import (
     make_environment,
     parameters,
 )
+from agents.web.protocol import Setup
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
 
@@ -43,25 +43,6 @@ OPTION_WORDS: Final = {
     "opening": ("none", *OPENINGS),
 }
 """The words that are options of games."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What is to be played.
-
-    Attributes:
-        game: A game of `hexenv`.
-        options: ``key=value`` texts for it.
-        agent: The opponent.
-        side: The player that the person is, 0 or 1.
-        seed: Of the agent's chance, where it takes one.
-    """
-
-    game: str
-    options: tuple[str, ...]
-    agent: str
-    side: int
-    seed: int | None = None
 
 
 def choices(extra: Sequence[str] = ()) -> dict[str, Any]:

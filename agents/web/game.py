@@ -18,9 +18,8 @@ from agents.records import GameRecord, Search
 from agents.records.record import fits
 from agents.records.recorder import search_of
 from agents.search.environment import legal_actions
-from agents.web.choices import Setup
 from agents.web.page import board_data, title_of
-from agents.web.protocol import MessageError
+from agents.web.protocol import Message, MessageError, Setup
 from agents.web.view import Values, choices_view, frame_view, move_view, result_text, search_view
 from hexenv.games import base, notation
 from hexenv.games.gomoku.openings import is_opening
@@ -208,29 +207,26 @@ class ServedGame:
 
     # ---- what a page sends -----------------------------------------------------------------------
 
-    def handle(self, message: Values) -> Messages:
+    def handle(self, message: Message) -> Messages:
         """Do what a page asks for.
-
-        Args:
-            message: See `agents.web.protocol.parse_message`.
 
         Raises:
             MessageError: If it cannot be done now; the game is as it was.
         """
-        if message["ply"] != self.ply:
+        if message.ply != self.ply:
             raise MessageError(
                 f"the game has gone on: expected a message about ply {self.ply}, "
-                f"got one about {message['ply']}"
+                f"got one about {message.ply}"
             )
-        if message["type"] == "play":
-            return self._play_own(message["action"])
+        if message.action is not None:
+            return self._play_own(message.action)
         others = {
             "undo": self._undo,
             "hint": self._ask,
             "resign": self._resign,
             "retry": self._retry,
         }
-        return others[message["type"]]()
+        return others[message.type]()
 
     def _play_own(self, action: int) -> Messages:
         self._expect_turn()

@@ -10,9 +10,9 @@ from typing import Any, Final
 from agents.arena.match import close
 from agents.core.background import in_background
 from agents.records import Search
-from agents.web.choices import Setup, start
+from agents.web.choices import start
 from agents.web.game import Messages, ServedGame, Task
-from agents.web.protocol import MessageError
+from agents.web.protocol import Message, MessageError, Setup
 
 MOST_WAITING: Final = 256
 """Messages that wait for a page that does not take them; then it has to come again."""
@@ -83,7 +83,7 @@ class Table:
         self.pages.discard(page)
         self.last_used = self._clock()
 
-    def receive(self, message: dict[str, Any]) -> None:
+    def receive(self, message: Message) -> None:
         """Do what a page asks for.
 
         Raises:
