@@ -726,8 +726,8 @@ def test_worths_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "worth.json: expected JSON, got Expecting value"),
-        ("{'four': 1}", "worth.json: expected JSON, got Expecting property name"),
+        ("", "worth.json:1:1: expected JSON"),
+        ("{'four': 1}", "worth.json:1:2: expected JSON"),
         ("[1, 2]", r"worth.json: expected a JSON object, got \[1, 2\]"),
         ("7", "worth.json: expected a JSON object, got 7"),
         ("null", "worth.json: expected a JSON object, got None"),

@@ -4,12 +4,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agents.arena.match import GameResult
 from agents.records.files import save_record
 from agents.records.record import GameRecord
 from agents.records.recorder import Recorder
+
+if TYPE_CHECKING:
+    from agents.arena.match import GameResult
 
 MOST_FILES: Final = 999_999
 """Of a directory; their names have six digits."""
@@ -90,7 +92,7 @@ class MatchRecords:
         self._recorder, self._seed, self._count = recorder, seed, 0
         self.on_move = recorder.on_move
 
-    def add(self, result: GameResult) -> None:
+    def add(self, result: "GameResult") -> None:
         """Write the record of the game that has just been played.
 
         Raises:

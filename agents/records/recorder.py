@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arena.match import GameResult
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
 from hexenv.games import base
+
+if TYPE_CHECKING:  # a match imports records, never the reverse
+    from agents.arena.match import GameResult
 
 
 def rounded(number: float) -> float:
@@ -110,7 +112,7 @@ class Recorder:
         del self._searches[kept:], self._seconds[kept:]
 
     def record(
-        self, result: GameResult, *, seed: int | None = None, opening: Sequence[int] = ()
+        self, result: "GameResult", *, seed: int | None = None, opening: Sequence[int] = ()
     ) -> GameRecord:
         """The record of a game that `play_game` has played; the next one begins afresh.
 
@@ -177,7 +179,7 @@ class Recorder:
         return tuple(found)
 
 
-def assumed_of(result: GameResult | Any, first: int) -> tuple[str | None, str | None]:
+def assumed_of(result: Any, first: int) -> tuple[str | None, str | None]:
     """What was assumed although it is not so, in the order of the players.
 
     Args:
@@ -187,7 +189,7 @@ def assumed_of(result: GameResult | Any, first: int) -> tuple[str | None, str | 
     return result.assumed[first], result.assumed[1 - first]
 
 
-def reason_of(result: GameResult | Any) -> str | None:
+def reason_of(result: Any) -> str | None:
     """Why a game ended otherwise than by its rules, if it did.
 
     Args:
