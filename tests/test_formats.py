@@ -19,8 +19,7 @@ from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.columns import read_columns
 from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq
-from agents.records.sgf import read_sgf, write_sgf
-from agents.records.sgf_syntax import main_lines
+from agents.records.sgf import main_lines, read_sgf, write_sgf
 from hexenv.games.base import cell_owners
 
 CASES = [
@@ -520,7 +519,7 @@ def test_convert_replaces_nothing_unasked(tmp_path):
     target.write_text("mine")
     result = convert(source, target)
     assert result.exit_code == 1
-    assert "is there already" in result.output
+    assert "exists already" in result.output
     assert target.read_text() == "mine"
     source.write_text("{")
     assert convert(source, target, "--force").exit_code == 2

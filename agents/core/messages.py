@@ -25,6 +25,11 @@ def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
     return ValueError(f"{path}: {text}")
 
 
+def error_at(line: int, message: object) -> ValueError:
+    """An error with the line of a file."""
+    return ValueError(f"line {line}: {message}")
+
+
 def not_one_of(what: str, known: Iterable[str], got: Any) -> str:
     """``expected a game of hex, connect4, got 'hx' (did you mean hex?)``."""
     names = list(known)

@@ -64,8 +64,14 @@ def convert(value: Any, kind: Any, where: str = "") -> Any:
         raise ValueError(_explained(value, kind, where, error)) from None
 
 
-def to_structure(value: Any, kind: type[T], where: str = "") -> T:
+def to_structure(value: Any, kind: type[T], where: str = "", *, complete: bool = False) -> T:
     """A structure, made of an object whose keys are the names of its fields.
+
+    Args:
+        value: The object.
+        kind: The type of the structure.
+        where: Its place, for messages.
+        complete: Whether fields with a default are required too.
 
     Raises:
         ValueError: If a key is unknown or missing, or a value does not fit.
@@ -74,6 +80,9 @@ def to_structure(value: Any, kind: type[T], where: str = "") -> T:
         raise ValueError(f"expected {_place(where)}an object, got {shortened(value)}")
     values = cast("Mapping[str, Any]", value)
     expect_keys(values, fields_of(kind), where)
+    for name in fields_of(kind):
+        if complete and name not in values:
+            raise ValueError(f"expected {_join(where, name)}, got none")
     return cast("T", convert(dict(values), kind, where))
 
 
