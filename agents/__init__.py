@@ -9,10 +9,10 @@ Examples:
     2
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agents.registry import AGENTS, MOVED, attribute_at
-from hexenv.moved import keep_old_names
+from agents.registry import AGENTS, MOVED
+from hexenv.importing import import_on_demand, keep_old_names
 
 if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
@@ -81,13 +81,8 @@ PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
     "TreeSearchAgent": "agents.mcts.tree_search:TreeSearchAgent",
 }
 
+__getattr__ = import_on_demand(__name__, PUBLIC)
 keep_old_names(MOVED)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return attribute_at(PUBLIC[name])
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,8 @@ from typing import (
     get_type_hints,
 )
 
+from hexenv.importing import attribute_at
+
 if TYPE_CHECKING:
     from agents.core.agent import Agent
 
@@ -76,12 +78,6 @@ MOVED: Final = {
     "agents.alphahex.training": "agents.learning.training",
 }
 """New names of modules by old ones, which users may still import."""
-
-
-def attribute_at(path: str) -> Any:
-    """What ``module:name`` names."""
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def agent_classes() -> dict[str, type[Any]]:

@@ -12,13 +12,12 @@ one learner against an opponent: ``gymnasium.make("hexenv/Hex-v0", board_size=5)
 ``gymnasium.make_vec("hexenv/Hex-v0", num_envs=1024)`` for many boards at once.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.moved import keep_old_names
+from hexenv.importing import import_on_demand, keep_old_names
 
 if TYPE_CHECKING:  # imported when they are asked for; see `__getattr__`
     from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -46,12 +45,11 @@ MOVED: Final = {
 """New names of modules by old ones, which users may still import."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "IllegalActionError":
-        return importlib.import_module("hexenv.games.notation").IllegalActionError
-    if name in __all__:
-        return importlib.import_module(f"hexenv.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_on_demand(
+    __name__,
+    {"IllegalActionError": "hexenv.games.notation:IllegalActionError"}
+    | {f"{name}_v0": f"hexenv.{name}_v0:" for name in GAMES},
+)
 
 
 def _register() -> None:

@@ -8,24 +8,29 @@ Examples:
     ['uct:simulations=100', 'greedy', 'random']
 """
 
-from agents.arena.match import (
-    GameResult,
-    MatchSummary,
-    OnMove,
-    close,
-    is_legal,
-    play_game,
-    play_match,
-    prepare,
-    summarise,
-)
-from agents.arena.players import CallableAgent
-from agents.arena.ratings import bradley_terry
-from agents.arena.results import ResultsError, read_results
-from agents.arena.running import TournamentRun, run_tournament
-from agents.arena.specification import Entrant, Sprt, Tournament
-from agents.arena.standings import AgentStanding, PairingStanding, Standings
-from agents.core.agent import ForfeitError
+from typing import TYPE_CHECKING
+
+from hexenv.importing import import_on_demand
+
+if TYPE_CHECKING:  # imported when they are asked for
+    from agents.arena.match import (
+        GameResult,
+        MatchSummary,
+        OnMove,
+        close,
+        is_legal,
+        play_game,
+        play_match,
+        prepare,
+        summarise,
+    )
+    from agents.arena.players import CallableAgent
+    from agents.arena.ratings import bradley_terry
+    from agents.arena.results import ResultsError, read_results
+    from agents.arena.running import TournamentRun, run_tournament
+    from agents.arena.specification import Entrant, Sprt, Tournament
+    from agents.arena.standings import AgentStanding, PairingStanding, Standings
+    from agents.core.agent import ForfeitError
 
 __all__ = [
     "AgentStanding",
@@ -51,3 +56,31 @@ __all__ = [
     "run_tournament",
     "summarise",
 ]
+
+__getattr__ = import_on_demand(
+    __name__,
+    {
+        "AgentStanding": "agents.arena.standings:AgentStanding",
+        "CallableAgent": "agents.arena.players:CallableAgent",
+        "Entrant": "agents.arena.specification:Entrant",
+        "ForfeitError": "agents.core.agent:ForfeitError",
+        "GameResult": "agents.arena.match:GameResult",
+        "MatchSummary": "agents.arena.match:MatchSummary",
+        "OnMove": "agents.arena.match:OnMove",
+        "PairingStanding": "agents.arena.standings:PairingStanding",
+        "ResultsError": "agents.arena.results:ResultsError",
+        "Sprt": "agents.arena.specification:Sprt",
+        "Standings": "agents.arena.standings:Standings",
+        "Tournament": "agents.arena.specification:Tournament",
+        "TournamentRun": "agents.arena.running:TournamentRun",
+        "bradley_terry": "agents.arena.ratings:bradley_terry",
+        "close": "agents.arena.match:close",
+        "is_legal": "agents.arena.match:is_legal",
+        "play_game": "agents.arena.match:play_game",
+        "play_match": "agents.arena.match:play_match",
+        "prepare": "agents.arena.match:prepare",
+        "read_results": "agents.arena.results:read_results",
+        "run_tournament": "agents.arena.running:run_tournament",
+        "summarise": "agents.arena.match:summarise",
+    },
+)

@@ -5,9 +5,10 @@ from agents.registry import agent_classes, environment_makers
 
 MODULES = {
     "Environments": [
-        "hexenv", "hexenv.envs.aec", "hexenv.envs.standard_wrapper", "hexenv.learners.single", "hexenv.learners.vector",
-        "hexenv.wrappers", "hexenv.learners.learner", "hexenv.learners.boards", "hexenv.adapters.sb3",
-        "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
+        "hexenv", "hexenv.envs.aec", "hexenv.envs.standard_wrapper", "hexenv.learners.single",
+        "hexenv.learners.vector", "hexenv.wrappers", "hexenv.learners.learner",
+        "hexenv.learners.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
+        "hexenv.adapters.torchrl",
     ],
     "Rules": [
         "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
@@ -15,7 +16,8 @@ MODULES = {
     ],
     "Agents": ["agents", "agents.mcts.playouts", "agents.registry"],
     "Matches, solvers, plots": [
-        "agents.arena", "agents.solvers.solver", "agents.knowledge.gomoku.threats", "agents.pictures.plots",
+        "agents.arena", "agents.solvers.solver", "agents.knowledge.gomoku.threats",
+        "agents.pictures.plots",
     ],
     "Records and films": [
         "agents.records", "agents.pictures.films", "hexenv.render.look", "hexenv.render.overlay",

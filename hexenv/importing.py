@@ -1,11 +1,12 @@
-"""Old names of modules: ``import agents.solver`` goes on working after the module has moved."""
+"""Imports on demand: names of a package that are imported when used, and old names of modules."""
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 
 class MovedModules(MetaPathFinder, Loader):
@@ -39,3 +40,26 @@ class MovedModules(MetaPathFinder, Loader):
 def keep_old_names(table: Mapping[str, str]) -> None:
     """Let the old names of a table be imported."""
     sys.meta_path.append(MovedModules(table))
+
+
+def attribute_at(path: str) -> Any:
+    """What ``module:name`` names; of ``module:`` the module itself."""
+    module, _, name = path.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found
+
+
+def import_on_demand(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__`` for a package: its names are imported when they are asked for.
+
+    Args:
+        package: The name of the package.
+        where: What each of its public names stands for, as ``module:name``.
+    """
+
+    def get(name: str) -> Any:
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return attribute_at(where[name])
+
+    return get
