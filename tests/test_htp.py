@@ -30,7 +30,7 @@ from agents import HTPEngine, RandomAgent
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
 from agents.core.agent import ForfeitError, Statistics
-from agents.core.time_limits import HTPTime
+from agents.protocols.time_limits import HTPTime
 from agents.protocols.exchange import mirrored
 from agents.protocols.htp_server import HTPServer
 from agents.registry import make_agent

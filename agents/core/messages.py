@@ -1,6 +1,5 @@
 """Error messages: what was expected, what came, and what the user may have meant."""
 
-import difflib
 import os
 from collections.abc import Iterable
 from typing import Any, Final
@@ -40,5 +39,7 @@ def suggestion(got: Any, known: Iterable[str]) -> str:
     """`` (did you mean hex?)``, or nothing if no known name is close."""
     if not isinstance(got, str) or len(got) > LONGEST_VALUE:
         return ""
+    import difflib  # only errors need it
+
     close = difflib.get_close_matches(got.lower(), list(known), 1, 0.7)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -1,17 +1,18 @@
-"""The parameters of agents, checked as they are given."""
+"""Checks of agents' parameters, for their constructors."""
 
 import math
 from collections.abc import Collection
 from numbers import Real
 from typing import Any, Final
 
+from agents.core.messages import not_one_of
 from hexenv.games.base import whole_number
 
 DEFAULT_SIMULATIONS: Final = 1_000
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
-    """The budget of a move, checked; 1,000 simulations where there is none.
+    """The budget of a move; `DEFAULT_SIMULATIONS` if there is none.
 
     Raises:
         ValueError: If one of them is not positive.
@@ -28,21 +29,21 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
-    """A parameter that is one of the known names.
+    """A parameter that must be one of the known names.
 
     Raises:
-        ValueError: If it is none of them.
+        ValueError: If it is not.
     """
     if value not in known:
-        raise ValueError(f"expected {name} of {', '.join(known)}, got {value!r}")
+        raise ValueError(not_one_of(name, known, value))
     return value
 
 
 def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """A parameter that is a whole number.
+    """A whole number from `least` to `most`.
 
     Raises:
-        ValueError: If it is none, or not from `least` to `most`.
+        ValueError: If it is not.
     """
     number = whole_number(name, value)
     if not least <= number <= most:
@@ -51,10 +52,10 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
 
 
 def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
-    """A parameter that is a number.
+    """A number from `least` to `most`.
 
     Raises:
-        ValueError: If it is none, or not from `least` to `most`.
+        ValueError: If it is not.
     """
     try:
         number = float(value)

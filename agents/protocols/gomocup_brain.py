@@ -15,7 +15,7 @@ import numpy as np
 
 import hexenv
 from agents.core.agent import Agent
-from agents.core.time_limits import GomocupTime
+from agents.protocols.time_limits import GomocupTime
 from agents.knowledge.gomoku.opening_play import answer_to_stones, first_stones
 from agents.protocols.conversation import (
     Stopwatch,

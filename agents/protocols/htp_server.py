@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import hexenv
 from agents.core.agent import Agent
-from agents.core.time_limits import HTPTime
+from agents.protocols.time_limits import HTPTime
 from agents.protocols.conversation import (
     Stopwatch,
     Thinker,
