@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,6 @@ from agents import UCT, ForfeitError, RandomAgent
 from agents.arena import Tournament, TournamentRun
 from agents.arena.match import play_match
 from agents.cli import main
-from agents.core.reading import MOST_BYTES
 from agents.learning.replay import Games, save_games
 from agents.mcts.puct import PUCTAgent
 from agents.records import GameRecord, Recorder, Search, load_record, save_record
@@ -37,43 +35,25 @@ GAMES = [
 NAMES = [game for game, _ in GAMES]
 
 
-def check_round_trips(game, options, count, path):
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
+def test_a_record_plays_again_as_it_was(game, options, count, tmp_path):
     """Record -> file -> record -> replay in an environment -> record."""
-    env = make_environment(game, options)
+    env, path = make_environment(game, options), tmp_path / "game.json"
     for seed in range(count):
         record = random_record(game, options, seed, agents=("a", "b"), seed=seed)
+        if seed % 10 == 0:
+            record = with_searches(record, seed)
         save_record(record, path)
         loaded = load_record(path)
         assert loaded == record
+        assert as_text(loaded) == path.read_text(encoding="utf-8")
         positions = [env.unwrapped.state.tobytes() for _ in loaded.replay(env)]
         assert positions == [state.tobytes() for state in loaded.states()]
         raw = env.unwrapped
         over = raw.game.is_terminal(raw.state)
         outcome = int(raw.game.outcome(raw.state, 0)) if over else None
         assert (outcome, tuple(raw.actions)) == (record.outcome, record.actions)
-        about = {"outcome": outcome, "agents": loaded.agents, "seed": loaded.seed}
-        assert GameRecord.of(game, options, raw.actions, **about) == record
-
-
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_a_record_plays_again_as_it_was(game, options, tmp_path):
-    check_round_trips(game, options, 50, tmp_path / "game.json")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_a_thousand_records_play_again_as_they_were(game, options, tmp_path):
-    check_round_trips(game, options, 1000, tmp_path / "game.json")
-
-
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_searches_are_kept(game, options, tmp_path):
-    path = tmp_path / "game.json"
-    for seed in range(5):
-        record = with_searches(random_record(game, options, seed), seed)
-        save_record(record, path)
-        assert load_record(path) == record
-        assert as_text(load_record(path)) == path.read_text(encoding="utf-8")
 
 
 def test_a_record_tells_what_was_played():
@@ -181,17 +161,13 @@ def test_a_finished_game_has_its_own_outcome(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1:1: expected JSON: Expecting value"),
+        ("", ":1:1: expected JSON"),
+        ('{\n"a": 1,\n}', ":3:1: expected JSON"),
         ("[]", "expected a JSON object, got []"),
-        ('{\n"a": 1,\n}', ":3:1: expected JSON: "),
-        ('{"a": 1, "a": 2}', "expected every key once, got 'a' twice"),
         ('{"a": NaN}', "expected numbers, got NaN"),
-        ('{"a": ' + "9" * 5000 + "}", "expected numbers of at most 40 digits, got 5000"),
-        ("[" * 100_000, "expected at most 64 levels, got JSON nested too deeply"),
-        ('{"a":' * 100_000, "expected at most 64 levels, got JSON nested too deeply"),
     ],
 )
-def test_what_is_no_record_is_refused_with_its_line(tmp_path, text, message):
+def test_a_text_that_is_not_a_record_is_refused_with_its_line(tmp_path, text, message):
     assert refused(tmp_path / "bad.json", text).startswith(message)
 
 
@@ -203,14 +179,6 @@ def test_other_encodings_are_refused_or_read(document, tmp_path):
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"game.json:\d+: expected text in UTF-8"):
             load_record(path)
-
-
-def test_a_file_without_end_is_refused(tmp_path):
-    path = tmp_path / "huge.json"
-    with path.open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
-    with pytest.raises(ValueError, match=f"expected at most {MOST_BYTES} bytes, got more"):
-        load_record(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -229,7 +197,7 @@ def test_what_a_file_says_is_told_in_short(document, tmp_path):
     assert told.endswith(r", got 'two\nlines \ud800'")
 
 
-def test_damaged_records_are_refused(tmp_path):
+def test_records_that_were_cut_off_are_refused(tmp_path):
     path = tmp_path / "game.json"
     record = with_searches(random_record("hex", ("board_size=5", "swap=true"), 0), 0)
     data = as_text(record).encode()
@@ -239,13 +207,6 @@ def test_damaged_records_are_refused(tmp_path):
         path.write_bytes(data[:size])
         with pytest.raises(ValueError, match=r"game\.json"):
             load_record(path)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        damaged = np.frombuffer(data, np.uint8).copy()
-        damaged[rng.integers(len(data), size=3)] = rng.integers(256, size=3)
-        path.write_bytes(damaged.tobytes())
-        with suppress(ValueError):
-            load_record(path).check()
 
 
 def test_a_record_that_is_wrong_is_not_written(tmp_path):

@@ -1,8 +1,7 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header says for which game it is and how it is made. A
-*checkpoint* is all that a training run needs to go on; it is written by `torch.save` and read with
-``weights_only``.
+A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* has all
+that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
 """
 
 import json
@@ -32,13 +31,13 @@ NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
 MOST_OPERATIONS: Final = 500_000
-"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+"""Of the pickle in a checkpoint; a tensor takes about fifty."""
 PLAIN: Final = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
 )
-"""What the pickle in a checkpoint names, for tensors and collections of them."""
+"""Names in the pickle of a checkpoint: tensors and collections of them."""
 MOST_HEADER: Final = 1 << 20
-"""Bytes of a network's header: a thousand blocks."""
+"""Bytes of a network's header, enough for a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
 
 
@@ -48,15 +47,15 @@ class SavedNetwork(NamedTuple):
     network: nn.Module
     options: NetworkOptions
     game: Game
-    """That it was trained for."""
+    """The game that it was trained for."""
     about: dict[str, Any]
-    """How it came about: the run's configuration, iteration, positions."""
+    """Its origin: the run's configuration, iteration, positions."""
     path: str
 
     def why_not(self, game: Game) -> str | None:
         """Why it cannot play a game; None if it can.
 
-        A convolutional network plays on any board of its game with the same actions.
+        A convolutional network plays on boards of any size.
         """
         if game.name != self.game.name:
             return f"expected the game of {self.game.name}, got {game.name}"
@@ -71,10 +70,10 @@ class SavedNetwork(NamedTuple):
 
 
 def game_of(name: str, options: Mapping[str, Any]) -> Game:
-    """The game behind an environment of this name with these options.
+    """The game of an environment with this name and these options.
 
     Raises:
-        ValueError: If there is no such environment, it refuses an option, or is not one of ours.
+        ValueError: If there is no such environment of `hexenv`, or it refuses an option.
     """
     given = {
         key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
@@ -93,17 +92,17 @@ def save_network(
     game: tuple[str, Mapping[str, Any]],
     about: Mapping[str, Any],
 ) -> None:
-    """Write a network to a safetensors file, under a temporary name until it is whole.
+    """Write a network to a safetensors file.
 
     Args:
-        path: Where to.
+        path: The file.
         network: The network.
-        options: What it was made of.
-        game: The name and the options of the environment, for `game_of`.
-        about: How it came about: numbers, texts and the like.
+        options: Of the network.
+        game: Name and options of the environment, for `game_of`.
+        about: Its origin, as values of JSON.
 
     Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     header = {
         "format": NETWORK_FORMAT,
@@ -123,10 +122,10 @@ def save_network(
 
 
 def find_network(net: str) -> Path:
-    """The file of a network: a path, or the name of one that is shipped.
+    """The file of a network, by its path or the name of a shipped one.
 
     Raises:
-        FileNotFoundError: If there is none, naming those that are shipped.
+        FileNotFoundError: If there is none; with the names of shipped networks.
     """
     for path in (Path(net), SHIPPED / f"{net}.safetensors"):
         if path.is_file():
@@ -140,12 +139,12 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
     Args:
         path: The file.
-        game: The game that it is for, if that is one of your own: what a file names is looked up
-            among the games of `hexenv`, and nothing else is imported for it.
+        game: The game of the network. By default it is the game of `hexenv` that the file names;
+            no other is imported.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is damaged, or no network of this version.
+        ValueError: If it is damaged, or not a network of this version.
     """
     safe_open: Any = library("safetensors", "train").safe_open
     expect_regular(path)
@@ -158,7 +157,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             texts = cast("dict[str, str]", file.metadata() or {})
             header: Any = parse_json(texts.get("hexenv", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except Exception as error:  # damaged data raise whatever they meet first
+    except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
     try:
         found = header.get("format"), header.get("version")
@@ -186,7 +185,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network, not copied; without counters of batches, which nobody needs."""
+    """The weights of a network, not copied, without the counters of batches."""
     found = network.state_dict()
     return {
         name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")
@@ -196,12 +195,12 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
 def load_weights(
     network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
 ) -> None:
-    """Put weights into a network, all of them.
+    """Set all weights of a network.
 
     Args:
         network: The network.
         tensors: Its weights by name.
-        assign: Whether it is to have these tensors, and not copies.
+        assign: Whether it uses these tensors instead of copies.
 
     Raises:
         RuntimeError: If one is missing, unknown, or of another shape.
@@ -212,20 +211,20 @@ def load_weights(
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
-    """Write a checkpoint, under a temporary name until it is whole.
+    """Write a checkpoint.
 
     Args:
-        path: Where to.
+        path: The file.
         contents: Tensors, numbers, texts, and lists and dictionaries of these.
 
     Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
         try:
             torch.save(everything, temporary)
-        except RuntimeError as error:  # PyTorch's word for a full disk
+        except RuntimeError as error:  # PyTorch's error for a full disk
             raise OSError(f"cannot write {path}: {error}") from error
 
 
@@ -234,17 +233,17 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is damaged, or no checkpoint of this version.
+        ValueError: If it is damaged, or not a checkpoint of this version.
     """
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:
-            damaged = archive.testzip()  # PyTorch does not compare the sums in it
+            damaged = archive.testzip()  # PyTorch does not compare checksums
             if damaged is not None:
                 raise ValueError(f"another checksum of {damaged}")
             _expect_plain(archive)
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged data raise whatever they meet first
+    except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
     contents = cast("dict[str, Any]", found if isinstance(found, dict) else {})
     if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
@@ -253,12 +252,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _expect_plain(archive: zipfile.ZipFile) -> None:
-    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+    """Refuse members that are compressed, and a pickle of anything but tensors.
 
-    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
-
-    Raises:
-        ValueError: If it is no such archive.
+    PyTorch has a list of functions that are safe to call, but some of them can take any time and
+    memory.
     """
     members = archive.infolist()
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
