@@ -59,6 +59,14 @@ AGENTS: Final = {
 }
 """Class of each agent by name, imported on demand."""
 
+KNOWLEDGE: Final = {
+    "connect4": "agents.knowledge.connect4.game_knowledge:Connect4Knowledge",
+    "gomoku": "agents.knowledge.gomoku.game_knowledge:GomokuKnowledge",
+    "hex": "agents.knowledge.hex.game_knowledge:HexKnowledge",
+    "tictactoe": "agents.knowledge.gomoku.game_knowledge:GomokuKnowledge",
+}
+"""What is known of games, by a game's `name`; see `agents.core.knowledge`."""
+
 MOVED: Final = {
     "agents.agent": "agents.core.agent",
     "agents.films": "agents.pictures.films",

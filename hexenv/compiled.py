@@ -6,7 +6,8 @@
   is specialised for the game and the variant it gets and no branch is left at run time.
 * `CompiledFunction(search)` is a search (or any kernel) as machine code, kept on disk.
 
-The interpreted form is always there: the function itself. `NUMBA_DISABLE_JIT=1` uses it everywhere.
+The interpreted form is always there: the function itself. `with interpreted():` uses it for a part
+of a program, and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
 """
 
 # Numba's types are partly missing and partly wrong; this module is where that stays (and its
@@ -36,7 +37,15 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 
 from hexenv.compiled_cache import cache_directory
 
-__all__ = ["CompiledFunction", "compiled", "copy_record", "inlined_kernel", "is_compiled", "kernel"]
+__all__ = [
+    "CompiledFunction",
+    "compiled",
+    "copy_record",
+    "inlined_kernel",
+    "interpreted",
+    "is_compiled",
+    "kernel",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -179,7 +188,7 @@ class CompiledFunction:
 
         Call it only with arguments of exactly these types: no type is looked at again.
         """
-        if numba.config.DISABLE_JIT:
+        if numba.config.DISABLE_JIT or _is_interpreted:
             return self.function
         classes = frozenset(_named_tuple_classes(arguments))
         signature = tuple(numba.typeof(argument) for argument in arguments)
@@ -194,6 +203,23 @@ class CompiledFunction:
 
 
 _lock: Final = threading.RLock()
+_is_interpreted = False
+
+
+@contextmanager
+def interpreted() -> Generator[None, None, None]:
+    """Use plain Python instead of machine code in the body of the `with` statement.
+
+    A debugger can then step through the rules and the searches; results are the same, slowly. This
+    holds for all threads of the process. An environment or agent that was used before may keep
+    the machine code that it found then, so make new ones in the body.
+    """
+    global _is_interpreted
+    before, _is_interpreted = _is_interpreted, True
+    try:
+        yield
+    finally:
+        _is_interpreted = before
 
 
 def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:

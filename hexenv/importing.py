@@ -23,11 +23,13 @@ class MovedModules(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A specification for a name of the table, None for any other."""
-        return ModuleSpec(fullname, self) if fullname in self._table else None
+        return ModuleSpec(fullname, self) if self._new_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module at its new place."""
-        module = importlib.import_module(self._table[spec.name])
+        new_name = self._new_name(spec.name)
+        assert new_name is not None
+        module = importlib.import_module(new_name)
         spec.loader_state = module.__spec__  # which the import system is about to replace
         return module
 
@@ -36,10 +38,17 @@ class MovedModules(MetaPathFinder, Loader):
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 
+    def _new_name(self, old: str) -> str | None:
+        package, _, name = old.rpartition(".")
+        if package in self._table:  # all modules of a package move with it
+            return f"{self._table[package]}.{name}"
+        return self._table.get(old)
+
 
 def keep_old_names(table: Mapping[str, str]) -> None:
     """Let the old names of a table be imported."""
-    sys.meta_path.append(MovedModules(table))
+    # First, as Python finds the files of a package that has moved under its old name too.
+    sys.meta_path.insert(0, MovedModules(table))
 
 
 def attribute_at(path: str) -> Any:

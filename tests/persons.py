@@ -1,4 +1,4 @@
-"""Sessions for the tests of a person's games, and agents that are easily foreseen."""
+"""Sessions for the tests of games with a person, and agents that are easy to predict."""
 
 import threading
 import time
@@ -7,7 +7,6 @@ import numpy as np
 
 from agents.core.agent import ForfeitError, Statistics
 from agents.play.session import Session
-from agents.records import Recorder
 from agents.registry import make_environment
 
 GAMES = {
@@ -20,7 +19,7 @@ GAMES = {
 
 
 class Lowest:
-    """Plays the lowest legal action, and finds it worth a half."""
+    """Plays the lowest legal action, with the value 0.5."""
 
     def __init__(self):
         self.statistics = None
@@ -55,13 +54,11 @@ class Broken(Lowest):
         raise RuntimeError("no idea")
 
 
-def session_of(name="tictactoe", moves="", player=0, agent=None, recorded=False):
+def session_of(name="tictactoe", moves="", side=0, agent=None):
     game, options = GAMES[name]
     env = make_environment(game, options)
     env.reset(options={"moves": moves} if moves else None)
-    agent = agent or Lowest()
-    recorder = Recorder(game, options, ("person", "lowest"), (None, agent)) if recorded else None
-    return Session(env, agent, player, recorder)
+    return Session(env, agent or Lowest(), side)
 
 
 def settle(live):

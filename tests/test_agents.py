@@ -9,10 +9,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, SMALL, legal_actions, make, random_action, shown, view
+from environments import BOARDS, JIT, KINDS, SMALL, legal_actions, make, random_action, shown, view
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
@@ -21,7 +20,6 @@ from agents.core.options import DEFAULT_SIMULATIONS
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
-JIT = not numba.config.DISABLE_JIT
 DATA = Path(__file__).parents[1] / "agents" / "positions"
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
@@ -289,6 +287,7 @@ def test_greedy_is_uniform_where_nothing_threatens(kind):
     assert_uniform([agent.act(env) for _ in range(2_000)], range(7))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("plies", [0, 3, 6, 9])
 @over_small_boards
 def test_greedy_is_the_same_by_all_routes(board, plies):
@@ -402,8 +401,10 @@ def test_one_agent_plays_different_games_in_turn():
 # ---- strength ------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not JIT, reason="22,600 searches, too slow in plain Python")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.compiled(only=True)
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
+)
 def test_uct_keeps_the_value_of_every_position_of_tictactoe(seed):
     # About one choice in 90,000 goes wrong with 2,000 simulations, as in ".....X...", where one
     # reply draws by a single line of play; with these seeds, which settle everything, none does.
@@ -435,6 +436,7 @@ def test_the_bound_on_wins():
     assert fewest_wins(40) == 31
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("module", "options"),
     [
@@ -459,6 +461,7 @@ def test_greedy_beats_random():
     assert summarise(results).score * games >= fewest_wins(games)
 
 
+@pytest.mark.compiled
 def test_more_simulations_play_better():
     games = 40
     agents = [UCT(400), UCT(20)] if JIT else [UCT(100), UCT(5)]

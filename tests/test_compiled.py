@@ -8,6 +8,8 @@ import inspect
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from shutil import copytree, ignore_patterns, rmtree
 from typing import NamedTuple
@@ -17,12 +19,11 @@ import numpy as np
 import pytest
 
 from hexenv import compiled as compiled_module
-from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled
+from hexenv.compiled import CompiledFunction, compiled, copy_record, interpreted, is_compiled
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
-needs_compiler = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT is set: there is no machine code"
-)
+pytestmark = pytest.mark.compiled
+needs_compiler = pytest.mark.compiled(only=True)
 
 
 # ---- processes -----------------------------------------------------------------------------------
@@ -226,6 +227,7 @@ def test_an_install_that_is_not_writable_keeps_it_in_the_cache_of_the_user(sums)
     assert sums.cache() == kept
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_where_nothing_is_writable_it_is_compiled_in_every_process(sums):
     sums.beside.parent.mkdir()
@@ -237,6 +239,7 @@ def test_where_nothing_is_writable_it_is_compiled_in_every_process(sums):
     assert not sums.cache()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_code_is_not_kept_where_an_edit_would_not_change_its_place(sums):
     sums.run(ADD_UP)
@@ -258,6 +261,7 @@ def test_the_place_that_the_user_sets_is_respected(sums):
     assert sums.run(ADD_UP, NUMBA_CACHE_DIR="here") == ("60", [])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):
     sums.write("own/theirs.py", "import numba\n@numba.njit(cache=True)\ndef two(): return 2\n")
@@ -271,6 +275,7 @@ def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):
     assert sums.cache() == kept
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_damaged_file_is_removed(sums):
     for kind in ("nbi", "nbc"):
@@ -281,6 +286,7 @@ def test_a_damaged_file_is_removed(sums):
         assert not sums.cache()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_full_disk_is_no_error(sums):
     program = """
@@ -348,6 +354,7 @@ def test_an_edit_of_a_game_from_elsewhere_is_seen(place):
     assert len(place.cache()) == len(kept)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_game_whose_module_is_gone_breaks_nothing(place):
     place.write("mygame.py", CORNERS)
@@ -359,6 +366,7 @@ def test_a_game_whose_module_is_gone_breaks_nothing(place):
     assert place.run(both) == ("6\n54720", [])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_modules_of_one_name_in_two_places(sums):
     sums.write("one/rules.py", RULE)
@@ -411,6 +419,7 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
     assert sums.run(program).text == f"60\n{followed}"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_an_edit_of_the_installed_package_is_seen_by_a_game_from_elsewhere(tmp_path):
     place = Place(tmp_path / "site-packages")
@@ -422,6 +431,7 @@ def test_an_edit_of_the_installed_package_is_seen_by_a_game_from_elsewhere(tmp_p
     assert place.run(ADD_UP).text == "108"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_module_that_only_some_programs_load_does_not_matter(sums):
     names = ("typed", "drawn", "painted", "carved")
@@ -439,6 +449,7 @@ def test_a_module_that_only_some_programs_load_does_not_matter(sums):
     assert sums.run(f"import {', '.join(names)}\n{ADD_UP}") == ("60", [])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_rules_within_tuples_and_within_rules(sums):
     sums.write("weights.py", RULE.replace("Rule", "Weight"))
@@ -452,6 +463,7 @@ def test_rules_within_tuples_and_within_rules(sums):
     assert sums.run(program) == ("120", [line])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_class_of_a_script_is_not_kept(sums):
     sums.write("run.py", RULE + ADD_UP.replace("from rules import Rule\n", ""))
@@ -461,6 +473,7 @@ def test_a_class_of_a_script_is_not_kept(sums):
         assert not sums.cache()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_class_within_a_function_is_not_kept(sums):
     body = RULE.replace("\n", "\n    ")
@@ -470,6 +483,7 @@ def test_a_class_within_a_function_is_not_kept(sums):
     assert not sums.cache()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_function_within_a_function_is_not_kept(sums):
     sums.write(
@@ -522,6 +536,7 @@ def test_a_body_that_does_not_compile_is_the_users_error(sums):
 def test_two_threads_compile_once(sums):
     program = """
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Barrier
 from rules import Rule
 from sums import compiled_add_up
@@ -637,15 +652,36 @@ def test_fields_of_other_named_tuples_stay_fields():
     assert multiply(Settings(0.5, 3)) == 1.5
 
 
+def name_of(value):
+    return type(value).__name__
+
+
 @needs_compiler
 def test_without_the_compiler_the_function_itself_runs(monkeypatch):
-    def name_of(value):
-        return type(value).__name__
-
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     function = CompiledFunction(name_of)
     assert function({}) == "dict"
     assert function.specialise({}) is name_of
+
+
+def test_within_interpreted_the_function_itself_runs():
+    function = CompiledFunction(name_of)
+    with interpreted():
+        with interpreted():
+            pass
+        assert function({}) == "dict"
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(function.specialise, {}).result() is name_of
+
+
+@needs_compiler
+def test_after_interpreted_there_is_machine_code_again():
+    function = CompiledFunction(copy_the_second)
+    records = np.zeros(3, RECORD).view(np.recarray)
+    with suppress(ZeroDivisionError), interpreted():
+        assert function.specialise(records) is copy_the_second
+        raise ZeroDivisionError
+    assert function.specialise(records) is not copy_the_second
 
 
 # ---- copying records -----------------------------------------------------------------------------
@@ -762,5 +798,5 @@ def test_everything_of_the_contract_compiles(game, plies):
         said = run(game, plies, *states, legal, mask, planes, buffer, rng, cells, owners)
         positions = states[0].tobytes(), states[2].tobytes()
         answers.append([*said, legal, mask, planes, cells, owners, *positions])
-    for interpreted, machine_code in zip(*answers, strict=True):
-        assert np.array_equal(interpreted, machine_code)
+    for plain, machine_code in zip(*answers, strict=True):
+        assert np.array_equal(plain, machine_code)

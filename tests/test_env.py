@@ -662,6 +662,7 @@ def test_games_in_the_documented_loop(board, kind):
             assert total[f"player_{raw.state.winner}"] == 1
 
 
+@pytest.mark.compiled
 @over_boards
 def test_a_game_may_be_in_plain_python(board):
     """Rules that are not compiled show the same."""

@@ -5,31 +5,34 @@ import math
 import zlib
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from environments import legal_actions, make, random_action
 from pettingzoo.utils import BaseWrapper
 
 from agents import ANETRolloutMCTS, GumbelAgent, PolicyAgent, PUCTAgent
-from agents.mcts.puct import draw_action
+from agents.mcts.anet import EvaluatedUCB1
+from agents.mcts.gumbel import Gumbel, considered_visits
+from agents.mcts.puct import PUCT, draw_action
 from agents.registry import make_agent
-from agents.search.evaluated import EvaluatedSearch, given_by
-from agents.search.foreign import planner_view
-from agents.search.gumbel import Gumbel, considered_visits
-from agents.search.leaves import new_cache, new_trees, tree_of
-from agents.search.mcts import Variant
+from agents.search.environment import planner_view
+from agents.search.evaluated import (
+    EvaluatedSearch,
+    new_cache,
+    new_evaluated_extras,
+    new_trees,
+    tree_of,
+)
+from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
-from agents.search.puct import PUCT, EvaluatedUCB1, new_evaluated_extras
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, add_node, child_by_action, children, new_tree, node_arrays
 from hexenv import tictactoe_v0
 from hexenv.games import base, notation
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 GAMES = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
 over_games = pytest.mark.parametrize("board", GAMES)
@@ -110,7 +113,7 @@ def prepared(
         game,
         new_trees(count, nodes),
         base.new_states(game, count * width),
-        given_by(Variant(selection, Uniform(), WinLoss(), SOLVERS[solver]), game),
+        with_memory(Variant(selection, Uniform(), WinLoss(), SOLVERS[solver]), game),
         evaluator,
         np.random.default_rng(seed),
         width,
@@ -125,7 +128,7 @@ def searched(game, roots, selection, evaluator, simulations, noise=None, **optio
     search, roots = prepared(game, roots, selection, evaluator, simulations, **options)
     if noise is not None:
         search.run(roots, 0)
-        search.stir(noise)
+        search.add_root_noise(noise)
     search.ran = search.run(roots, simulations)
     return search
 
@@ -311,7 +314,7 @@ def test_gumbel_is_that_of_the_paper(board, plies, c_visit, c_scale, considered,
     policy = improved(logits, visits, values, c_visit, c_scale)
     merits = noise[list(expected.below)] + logits + (c_visit + visits.max()) * c_scale * values
     best = np.argmax(np.where(visits == visits.max(), merits, -np.inf))
-    policies, _, chosen = found.judge()
+    policies, _, chosen = found.results()
     np.testing.assert_allclose(policies[0, list(expected.below)], policy, atol=1e-6)
     assert policies.sum() == pytest.approx(1, abs=1e-6)
     assert chosen[0] == list(expected.below)[best]
@@ -354,8 +357,8 @@ def bandit(rng, actions, visited):
     priors, values = rng.dirichlet(np.ones(actions)), rng.random(actions)
     for action in range(actions):
         add_node(tree, action, 0)
-    tree.extras.prior[1:], tree.extras.noise[:], tree.extras.pending[:] = priors, 0.0, 0
-    tree.extras.worth[ROOT] = priors @ values  # what the policy is worth
+    tree.extras.prior[1:], tree.extras.root_noise[:], tree.extras.pending[:] = priors, 0.0, 0
+    tree.extras.raw_value[ROOT] = priors @ values  # what the policy is worth
     for child in 1 + rng.permutation(actions)[:visited]:
         tree.visits[child], tree.value[child] = rng.integers(1, 9), values[child - 1]
     return tree, priors, values
@@ -364,7 +367,7 @@ def bandit(rng, actions, visited):
 def improvement(rng, actions, visited, rule):
     tree, priors, values = bandit(rng, actions, visited)
     policy = np.zeros(actions, np.float32)
-    rule.judge_root(tree, policy)
+    rule.read_policy(tree, policy)
     return policy @ values - priors @ values
 
 
@@ -403,7 +406,7 @@ def test_what_gumbel_plays_is_worth_more_than_what_the_priors_play():
         rule = Gumbel(considered=2, simulations=2)
         noise = np.random.default_rng(seed).gumbel(size=(150, game.num_actions()))
         found = searched(game, [root] * 150, rule, oracle, 2, noise=noise, cache=64)
-        chosen = found.judge()[2]
+        chosen = found.results()[2]
         gains.append(np.mean([values[action] for action in chosen.tolist()]) - expected)
     assert min(gains) > -0.05  # a standard error is 0.04 at most
     assert np.mean(gains) > 0.1
@@ -426,7 +429,7 @@ def nodes_in_use(tree):
         name: array[1 if name.startswith("extras") else 0 : count].copy()
         for name, array in node_arrays(tree).items()
     }
-    return nodes | {"worth of the root": tree.extras.worth[:1].copy()}
+    return nodes | {"worth of the root": tree.extras.raw_value[:1].copy()}
 
 
 def assert_same_nodes(one, other):
@@ -452,7 +455,7 @@ def test_compiled_and_interpreted_searches_of_many_trees_are_the_same(rule, widt
     ]  # fmt: skip
     for row in range(3):
         assert_same_nodes(*(nodes_in_use(tree_of(search.trees, row)) for search in found))
-    for one, other in zip(*(search.judge() for search in found), strict=True):
+    for one, other in zip(*(search.results() for search in found), strict=True):
         np.testing.assert_array_equal(one, other, strict=True)
     assert found[0].ran == found[1].ran
     assert found[0].evaluations == found[1].evaluations
@@ -470,7 +473,7 @@ def test_trees_together_are_the_trees_alone(board, rule):
     for row, root in enumerate(roots):
         alone = searched(game, [root], rule, Oracle(), 60, seed=row + 1)
         assert by_path(tree_of(together.trees, row)) == by_path(tree_of(alone.trees, 0))
-        for one, other in zip(together.judge(), alone.judge(), strict=True):
+        for one, other in zip(together.results(), alone.results(), strict=True):
             np.testing.assert_array_equal(one[row], other[0])
     assert max(together.evaluator.batches) == len(roots)
 
@@ -513,7 +516,7 @@ class Watched(Oracle):
     search = None
 
     def evaluate(self, game, states):
-        flights, count = self.search._flights, len(states)
+        flights, count = self.search._pending, len(states)
         leaves = list(
             zip(flights.tree[:count].tolist(), flights.leaf[:count].tolist(), strict=True)
         )
@@ -577,7 +580,7 @@ def test_a_full_tree_goes_on_without_growing(rule, spare, width):
     assert tree.visits[ROOT] == 61
     assert sum(root_visits(found).values()) == found.ran == 60
     assert not tree.extras.pending[: tree.node_count[0]].any()
-    policies, values, best = found.judge()
+    policies, values, best = found.results()
     assert policies.sum() == pytest.approx(1, abs=1e-6)
     assert -1 <= values[0] <= 1
     assert 0 <= best[0] < 9
@@ -639,9 +642,9 @@ def test_gumbel_plays_a_proven_win_that_was_visited_less():
     rule = Gumbel().with_memory(position("tictactoe")[0])
     tree.visits[1:] = 2, 9, 9, 1
     tree.proof[3], tree.proof[4] = -1, 1
-    assert rule.judge_root(tree, np.zeros(4, np.float32)) == 4
+    assert rule.read_policy(tree, np.zeros(4, np.float32)) == 4
     tree.proof[4] = 0
-    assert rule.judge_root(tree, np.zeros(4, np.float32)) == 2
+    assert rule.read_policy(tree, np.zeros(4, np.float32)) == 2
 
 
 def test_the_shares_of_visits_play_a_proven_win_too():
@@ -649,10 +652,10 @@ def test_the_shares_of_visits_play_a_proven_win_too():
     tree.visits[1:] = 2, 9, 9, 1
     tree.proof[2], tree.proof[3] = -1, -1
     policy = np.zeros(4, np.float32)
-    assert PUCT().judge_root(tree, policy) == 1
+    assert PUCT().read_policy(tree, policy) == 1
     np.testing.assert_allclose(policy, np.array([2, 9, 9, 1]) / 21)
     tree.proof[4] = 1
-    assert PUCT().judge_root(tree, policy) == 4
+    assert PUCT().read_policy(tree, policy) == 4
 
 
 # ---- noise ---------------------------------------------------------------------------------------
@@ -670,7 +673,7 @@ def test_dirichlet_noise_has_its_share_of_the_priors_of_legal_actions():
     assert sorted(actions) == [0, 1, 3, 4]
     for seed in (0, 1):  # the second noise takes the place of the first
         noise = np.random.default_rng(seed).gamma(0.5, size=(1, 5))
-        search.stir(noise)
+        search.add_root_noise(noise)
         drawn = noise[0, actions] / noise[0, actions].sum()
         np.testing.assert_allclose(tree.extras.prior[below], 0.7 * priors + 0.3 * drawn)
         assert tree.extras.prior[below].sum() == pytest.approx(1)
@@ -728,7 +731,7 @@ def three_moves(env, agent):
     rng = np.random.default_rng(1)
     for _ in range(3):
         action = agent.act(env)
-        yield action, nodes_in_use(agent._searchers[0].tree)
+        yield action, nodes_in_use(agent._workers[0].tree)
         for played in (action, None):
             env.step(random_action(env, rng) if played is None else played)
             if any(env.terminations.values()):
@@ -883,9 +886,9 @@ def test_epsilon_decays_from_move_to_move_of_a_game():
     found = []
     for moves in ("", "12", "1236"):
         agent.act(started(moves))
-        found.append(agent._evaluator(agent._searchers[0]).epsilon)
+        found.append(agent._evaluator_of(agent._workers[0]).epsilon)
     agent.reset()
-    found.append(agent._evaluator(agent._searchers[0]).epsilon)
+    found.append(agent._evaluator_of(agent._workers[0]).epsilon)
     assert found == [0.2, 0.1, 0.05, 0.4]
 
 
@@ -942,7 +945,7 @@ def test_they_are_known_by_name_with_the_options_of_searches(name):
 
 def visits_below(agent, *actions):
     """The visits of the children of the node that some actions lead to."""
-    tree, node = agent._searchers[0].tree, ROOT
+    tree, node = agent._workers[0].tree, ROOT
     for action in actions:
         node = child_by_action(tree, node, action)
     below = children(tree, node)
@@ -971,13 +974,13 @@ def test_the_next_move_goes_on_with_the_subtree_that_was_played(noise, route):
     assert sum(visits_below(agent).values()) == sum(before.values()) + 30
     assert all(visits >= before[action] for action, visits in visits_below(agent).items())
 
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     below = children(tree, ROOT)
     view = planner_view(env, route)
     priors = policy.evaluate(view.game, [view.root])[0][0].astype(np.float32)
     shares = priors / priors[tree.action[below]].sum()
     for _ in range(2):  # however often the position is searched, the noise is mixed in once
-        mixed, added = tree.extras.prior[below], tree.extras.noise[below]
+        mixed, added = tree.extras.prior[below], tree.extras.root_noise[below]
         np.testing.assert_allclose(mixed - added, shares[tree.action[below]], rtol=1e-5)
         assert mixed.sum() == pytest.approx(1)
         assert added.any() == (noise > 0)
@@ -1024,7 +1027,7 @@ def test_a_failure_leaves_an_agent_that_searches_on():
     with pytest.raises(ValueError, match="gone"):
         agent.act(started("5"))
     agent.act(started("5"))
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     assert agent.statistics.visits.sum() == 60
     assert not tree.extras.pending[: tree.node_count[0]].any()
 
@@ -1034,11 +1037,11 @@ def test_a_tree_comes_back_from_its_file(tmp_path):
     agent = PUCTAgent(PolicyAgent(learned), 60, noise=0.25, seed=0)
     agent.act(env)
     agent.save(tmp_path / "tree.npz")
-    before = by_path(agent._searchers[0].tree)
+    before = by_path(agent._workers[0].tree)
     other = PUCTAgent(PolicyAgent(learned), 20, noise=0.25, seed=1)
     other.load(tmp_path / "tree.npz")
     other.act(env)
-    after = by_path(other._searchers[0].tree)
+    after = by_path(other._workers[0].tree)
     assert sum(other.statistics.visits) == 80
     assert all(after[path].visits >= node.visits for path, node in before.items())
     assert all(after[path].prior == node.prior for path, node in before.items() if len(path) > 1)
@@ -1181,6 +1184,6 @@ def test_a_temperature_draws_from_the_visits_of_all_workers():
     for _ in range(30):
         action = agent.act(env)
         assert agent.statistics.visits[action] > 0
-        of_first = agent._searchers[0].tree
+        of_first = agent._workers[0].tree
         found.add(bool(of_first.visits[child_by_action(of_first, ROOT, action)]))
     assert found == {True, False}

@@ -6,10 +6,9 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, KINDS, MODULES, make, shown, view
+from environments import BOARDS, JIT, KINDS, MODULES, make, shown, view
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import BaseWrapper
@@ -21,15 +20,14 @@ from pettingzoo.utils.wrappers import (
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import play_game
-from agents.mcts.root import wilson_interval
-from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
-from agents.search.foreign import ForeignGame, planner_view
+from agents.mcts.tree_search import wilson_interval
+from agents.search.cloning import clone
+from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
+from agents.search.foreign import ForeignGame
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
 from hexenv.games import tictactoe
-
-JIT = not numba.config.DISABLE_JIT
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -53,7 +51,7 @@ def played(env, actions=()):
 
 def actions_in(agent):
     """All actions in the tree that an agent's last search left."""
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     return set(tree.action[1 : tree.node_count[0]].tolist())
 
 

@@ -5,17 +5,16 @@ import itertools
 import json
 import struct
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY
 from hexenv.testing import check_game, perft
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 
 SMALL = [
     tictactoe.new(),
@@ -80,17 +79,20 @@ def random_game(game, rng):
 # ---- the contract --------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("game", SMALL, ids=str)
 def test_contract_on_small_boards(game):
     check_game(game, games=20 if JIT else 6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("game", MIDDLING, ids=str)
 def test_contract_on_middling_boards(game):
     check_game(game, games=6 if JIT else 2)
 
 
 # In plain Python a game on a large board takes seconds, times its symmetries: fewer of them there.
+@pytest.mark.compiled
 @pytest.mark.parametrize("game", LARGE, ids=str)
 def test_contract_on_large_boards(game):
     check_game(game, games=2 if JIT else 1)
@@ -155,6 +157,7 @@ def test_a_board_size_is_a_side_or_rows_and_columns():
 # ---- published counts ----------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("depth", "count"),
     list(enumerate([7, 49, 343, 2401, 16807, 117649, 823536, 5673234], 1)),
@@ -165,6 +168,7 @@ def test_perft_of_connect4(depth, count):
     assert perft(connect4.new(), depth) == count
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("depth", "count"),
     list(enumerate([9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872, 0], 1)),
@@ -388,6 +392,7 @@ def test_fast_playouts_have_the_distribution_of_random_moves(game, moves):
     assert (np.abs(fast - generic) <= 4 * deviation).all()
 
 
+@pytest.mark.compiled
 def test_playouts_of_tictactoe_have_the_known_distribution():
     playouts = 40_000 if JIT else 1_000
     game = tictactoe.new()

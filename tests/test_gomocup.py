@@ -350,7 +350,7 @@ def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
 def test_memory_bounds_the_tree():
     def nodes(transcript):
         agent = talk(transcript, UCT(seconds=9))._thinker.agent
-        return agent.max_nodes, len(agent._searchers[0].tree.action)
+        return agent.max_nodes, len(agent._workers[0].tree.action)
 
     most = UCT().max_nodes
     for said in ("> START 6\n< OK\n> INFO max_memory {}", "> INFO max_memory {}\n> START 6\n< OK"):

@@ -33,10 +33,16 @@ from agents.arena.running import TournamentRun
 from agents.arena.specification import Tournament
 from agents.cli import main
 from agents.records import GameRecord, Recorder, load_record, save_record
-from agents.search import chance, trial
-from agents.search.environment import UnfitEnvironmentError, action_mask, clone, is_over
-from agents.search.foreign import planner_view
-from agents.search.requirements import PERFECT_INFORMATION, check_planning, known_traits
+from agents.search import requirements
+from agents.search.cloning import clone
+from agents.search.environment import (
+    PERFECT_INFORMATION,
+    UnfitEnvironmentError,
+    action_mask,
+    is_over,
+    planner_view,
+)
+from agents.search.requirements import check_planning, known_traits
 from agents.solvers import solver as exact
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
@@ -218,7 +224,7 @@ class DiceInSlots(Bets):
     def __init__(self):
         super().__init__()
         self.cup = self.Cup()
-        self.table = list(range(1000, 1000 + 2 * chance.MOST_OBJECTS))
+        self.table = list(range(1000, 1000 + 2 * requirements.MOST_OBJECTS))
 
     def after_step(self):
         self.numbers[0] += self.cup.rng.randint(-3, 3)
@@ -685,7 +691,7 @@ def test_a_trial_touches_neither_the_environment_nor_the_generators(make):
     random.seed(5)
     np.random.seed(5)  # noqa: NPY002
     before = repr(all_there_is())
-    trial.tried_faults(env)
+    requirements.tried_faults(env)
     check_planning(env, PERFECT_INFORMATION)
     assert repr(all_there_is()) == before
 

@@ -20,7 +20,7 @@ safetensors = pytest.importorskip("safetensors.torch", reason="the extra train i
 from agents.learning import files  # noqa: E402
 from agents.learning.configuration import Configuration, NetworkOptions  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
-from agents.learning.evaluator import NetworkEvaluator, NetworkPolicy, traced  # noqa: E402
+from agents.learning.evaluator import NetworkEvaluator, traced  # noqa: E402
 from agents.learning.files import (  # noqa: E402
     find_network,
     game_of,
@@ -31,6 +31,7 @@ from agents.learning.files import (  # noqa: E402
 from agents.learning.learner import Learner  # noqa: E402
 from agents.learning.networks import folded, new_network, parameter_table  # noqa: E402
 from agents.learning.replay import Batch  # noqa: E402
+from agents.policies.network import NetworkAgent  # noqa: E402
 
 SMALL = {"channels": 6, "blocks": 2, "head_channels": 3, "value_units": 5}
 LAYERS = [
@@ -385,7 +386,7 @@ def test_a_network_by_name_plays_its_likeliest_legal_action(tmp_path, board, ext
     path = tmp_path / "net.safetensors"
     network = save(path, board, with_(KINDS["dense"], planes=list(extra)))
     agent = make_agent(f"network:net={path}")
-    assert isinstance(agent, NetworkPolicy)
+    assert type(agent) is NetworkAgent
     shown, env, rng = make(board, planes=extra), make(board), np.random.default_rng(5)
     for _ in range(3):
         shown.reset(), env.reset()

@@ -7,7 +7,6 @@ import math
 import pickle
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from environments import make, random_game
@@ -20,8 +19,7 @@ from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 FORMS = {
     "default": {},
@@ -62,7 +60,13 @@ def learnt(agent, env):
 
 @needs_compiler
 @over_forms
-@pytest.mark.parametrize("board", FOUR_GAMES)
+@pytest.mark.parametrize(
+    "board",
+    [
+        "tictactoe",
+        *(pytest.param(b, marks=pytest.mark.slow) for b in FOUR_GAMES if b != "tictactoe"),
+    ],
+)
 def test_compiled_and_interpreted_search_are_the_same(board, form):
     env = played(make(board), [0])
     simulations = 20 if "faithful" in form else 60  # a position for every move takes its time
@@ -315,7 +319,6 @@ def test_final_moves(final_move):
         assert action == agent._nest.lines[0, 0]
 
 
-@pytest.mark.skipif(not JIT, reason="plain Python is slow")
 @pytest.mark.parametrize("options", [{}, {"level": 2}])
 def test_seconds_are_kept_to(options):
     env = played(make("hex-5"))
@@ -363,7 +366,7 @@ def wins_against_random(games, board_size=4, **options):
     return won
 
 
-@pytest.mark.skipif(not JIT, reason="plain Python is slow")
+@pytest.mark.compiled(only=True)
 def test_the_default_beats_random_and_the_text_does_not():
     assert wins_against_random(40, simulations=300) >= 38
     # Of 100 even games, 35 to 65 are won in 998 of 1,000 cases.
@@ -375,7 +378,7 @@ POSITIONS = json.loads(
 )
 
 
-@pytest.mark.skipif(not JIT, reason="plain Python is slow")
+@pytest.mark.compiled(only=True)
 def test_perfect_tictactoe_is_drawn():
     rng = np.random.default_rng(3)
     agent = NRPA(5_000, seed=3)

@@ -3,11 +3,10 @@
 import json
 
 import gymnasium
-import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from environments import plain, view
+from environments import JIT, plain, view
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
@@ -25,8 +24,7 @@ from hexenv.render.ansi import render_text
 from hexenv.render.rgb import render_rgb
 from hexenv.testing import check_game, perft
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 
 SWAP2 = openings.new("swap2", 6)
 OPENED = {
@@ -52,11 +50,13 @@ def legal_texts(game, state):
 # ---- the contract, and counts --------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @over_openings
 def test_contract(name):
     check_game(OPENED[name], games=6 if JIT and "pro" not in name else 2)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("opening", openings.OPENINGS)
 def test_contract_on_15_by_15(opening):
@@ -67,6 +67,7 @@ THREE = 25 * 24 * 23
 """Ways to put down three stones on 5 x 5."""
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("game", "counts"),
     [
@@ -608,10 +609,11 @@ AFTER = ["", "c3 d4", THREE_STONES, f"{THREE_STONES} place_two", f"{THREE_STONES
 
 def tree_of(agent, env):
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("moves", AFTER)
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
 def test_uct_grows_one_tree_by_all_routes(moves, kind):

@@ -1,15 +1,14 @@
 """The games against OpenSpiel's: the same legal actions at every ply, the same end and winner."""
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from hexenv.games import connect4, gomoku, hex, notation, tictactoe
 from hexenv.testing import record_game
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 
-JIT = not numba.config.DISABLE_JIT
 
 SMALL = [
     (tictactoe.new(), "tic_tac_toe"),
@@ -71,16 +70,18 @@ def compare_random_games(game, their_name, games):
     return results
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("game", "their_name"), SMALL, ids=str)
 def test_small_boards_against_openspiel(game, their_name):
-    results = compare_random_games(game, their_name, 2_000 if JIT else 30)
+    results = compare_random_games(game, their_name, 300 if JIT else 30)
     assert {1, -1} <= results
 
 
 # Interpreted, a game of these takes a second.
+@pytest.mark.compiled
 @pytest.mark.parametrize(("game", "their_name"), LARGE, ids=str)
 def test_large_boards_against_openspiel(game, their_name):
-    results = compare_random_games(game, their_name, 2_000 if JIT else 6)
+    results = compare_random_games(game, their_name, 300 if JIT else 6)
     assert {1, -1} <= results
 
 

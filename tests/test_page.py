@@ -12,8 +12,14 @@ from agents.cli import main
 from agents.records import GameRecord, Search, save_record
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
-from agents.web.page import PAGE_THEMES, json_for_html, play_page, replay_data, replay_page
-from agents.web.view import result_text
+from agents.web.page import (
+    PAGE_THEMES,
+    json_for_html,
+    play_page,
+    replay_data,
+    replay_page,
+    result_text,
+)
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u2028'\"{{data}}"
 

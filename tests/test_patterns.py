@@ -4,9 +4,9 @@ import itertools
 import json
 import math
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 from gomoku_oracles import (
     SlowBoard,
     SlowLines,
@@ -23,7 +23,6 @@ from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku import renju
 from hexenv.games.gomoku.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
 
-JIT = not numba.config.DISABLE_JIT
 COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU}
 
 
@@ -74,6 +73,7 @@ def test_every_window_is_classified_by_the_definitions(connect, counting):
     assert set(expected) == names
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("counting", COUNTINGS)
 def test_windows_of_six_are_classified_by_the_definitions(counting):
     slow = SlowLines(6, counting)
@@ -91,6 +91,7 @@ def test_windows_of_six_are_classified_by_the_definitions(counting):
     assert len(seen) >= 10
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("counting", COUNTINGS)
 def test_a_window_says_as_much_as_the_whole_line(counting):
     slow = SlowLines(5, counting)
@@ -294,6 +295,7 @@ def places_of(text, direction, size):
     return sorted(found)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rule", gomoku.RULES)
 @pytest.mark.parametrize("direction", range(4))
 def test_patterns_by_hand_wherever_they_fit_on_the_board(direction, rule):
@@ -338,7 +340,6 @@ BOARDS = {
     "7-renju": gomoku.new(7, rule="renju"),
     "9-renju-loses": gomoku.new(9, rule="renju", forbidden="loses"),
 }
-POSITIONS = 10_000 if JIT else 60
 
 
 @kernel
@@ -521,15 +522,17 @@ def names_of(code):
     return [PATTERNS[int(code) >> shift & 15] for shift in (0, 4, 8, 12)]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", BOARDS)
 def test_patterns_are_kept_up_to_date_in_random_games(name):
     rules = BOARDS[name]
     game = board.new(rules)
-    asked = np.zeros(POSITIONS, np.int32)
-    owners = np.zeros((POSITIONS, rules.num_actions()), np.int8)
-    codes = np.zeros((POSITIONS, 3), np.uint16)
-    kinds = np.zeros((POSITIONS, 2), np.int8)
-    points = np.zeros((POSITIONS, 2), np.int64)
+    count = 10_000 if JIT else 60
+    asked = np.zeros(count, np.int32)
+    owners = np.zeros((count, rules.num_actions()), np.int8)
+    codes = np.zeros((count, 3), np.uint16)
+    kinds = np.zeros((count, 2), np.int8)
+    points = np.zeros((count, 2), np.int64)
     scratch = base.new_states(game, 4)
     rng = np.random.default_rng(15)
     found = compiled_play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points)
@@ -539,7 +542,7 @@ def test_patterns_are_kept_up_to_date_in_random_games(name):
     bars = [counting == "renju" for counting in countings(rules)]
     worth = {name: scores.PUBLISHED_WORTH.get(name, 0) for name in PATTERNS}
     seen = set()
-    for number in range(POSITIONS):
+    for number in range(count):
         cell = int(asked[number])
         stones_there = [*owners[number].tolist(), None]
         owner = stones_there[cell]
@@ -579,6 +582,7 @@ def clustered_positions(rules, count, seed):
     return found
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", BOARDS)
 def test_all_that_a_position_knows_by_the_definitions(name):
     rules = BOARDS[name]
@@ -611,6 +615,7 @@ def test_all_that_a_position_knows_by_the_definitions(name):
         assert board.plain_state(game, state).tobytes() == plain.tobytes()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["15-standard", "5x7", "6-connect-4"])
 def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     rules = BOARDS[name]
@@ -628,6 +633,7 @@ def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     assert wins > (20 if JIT else 2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["15", "5x7-standard", "6-connect-4", "15-renju", "7-renju"])
 def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(name):
     rules = BOARDS[name]

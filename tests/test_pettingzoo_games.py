@@ -1,6 +1,5 @@
 """The games against PettingZoo's own: legal actions, observations, ends and rewards, ply by ply."""
 
-import numba
 import numpy as np
 import pytest
 
@@ -10,7 +9,7 @@ pytest.importorskip("pygame", reason="PettingZoo's classic games need pygame")
 their_connect_four = pytest.importorskip("pettingzoo.classic.connect_four.connect_four")
 their_tictactoe = pytest.importorskip("pettingzoo.classic.tictactoe.tictactoe")
 
-GAMES = 300 if not numba.config.DISABLE_JIT else 60
+GAMES = 100
 
 
 def planes_of(game, state, player):

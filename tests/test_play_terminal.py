@@ -21,6 +21,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agents.play import terminal
+from agents.play.commands import result_text
 from agents.play.live import LiveSession
 
 ENTER, UNDO, QUIT = "\r", "\x1a", "\x03"
@@ -60,7 +61,7 @@ class Typist:
 
     def state(self):
         live = self.live
-        return (live.message, live.session.moves, live.hint, live.is_closed)
+        return (live.message, live.session.moves, live.session.hint, live.is_closed)
 
     def wait(self, before, keys):
         """Until the keys have changed something, and the agent is not thinking.
@@ -76,7 +77,7 @@ class Typist:
 
     def is_quiet(self):
         live = self.live
-        is_waited_for = live.session.is_over or live.session.is_persons_turn
+        is_waited_for = live.session.status in ("over", "yours")
         return live.is_closed or (is_waited_for and "thinking" not in live.status)
 
 
@@ -94,7 +95,7 @@ def typed(session, *keys):
 def test_arrows_and_enter_play():
     session = typed(session_of(), ENTER, UP + UP + RIGHT + RIGHT, ENTER).session
     assert session.moves == "5132"
-    assert session.result == "stopped"
+    assert result_text(session) == "stopped"
 
 
 def test_moves_and_commands_are_typed():
@@ -124,14 +125,14 @@ def test_a_taken_cell_is_said_and_nothing_changes():
 
 @pytest.mark.parametrize("keys", [F1, "?", "help" + ENTER])
 def test_help_says_what_keys_do(keys):
-    live = typed(session_of("hex-swap", "b2", player=1), keys)
+    live = typed(session_of("hex-swap", "b2", side=1), keys)
     for word in ("Arrow keys", "Ctrl-Z undo", "Type a move", "  swap", "  undo"):
         assert word in live.message
 
 
 def test_choices_are_reached_by_arrows_and_by_text():
     for keys in ((DOWN * 3, ENTER), ("swap" + ENTER,), ("s" + ENTER,)):
-        session = typed(session_of("hex-swap", "a2", player=1), *keys).session
+        session = typed(session_of("hex-swap", "a2", side=1), *keys).session
         assert session.moves.startswith("a2 swap")
 
 
@@ -140,13 +141,13 @@ def test_a_hint_is_painted_where_the_agent_would_play():
 
     def steps(screen):
         yield F2
-        found["hint"] = screen.live.hint
+        found["hint"] = screen.live.message
         found["painted"] = [
             number for number, (style, *_) in enumerate(screen._board()) if "class:hint" in style
         ]
 
     Typist(session_of("hex", "a1 b2")).run(steps)
-    assert found["hint"].text == "the agent would play b1 (value +0.50)"
+    assert found["hint"] == "the agent would play b1 (value +0.50)"
     text = render_text(session_of("hex").game, session_of("hex", "a1 b2").state)
     line = text.splitlines()[2]
     start = text.index(line) + line.index(".")
@@ -170,7 +171,7 @@ def test_the_cursor_is_painted_on_its_cell(name):
 
 
 def test_completion_offers_legal_moves_and_commands():
-    session = session_of("gomoku-swap2", "c3 d4 d3", player=1)
+    session = session_of("gomoku-swap2", "c3 d4 d3", side=1)
 
     def offered(text):
         completer = terminal.MoveCompleter(session)
@@ -201,7 +202,7 @@ def test_every_game_is_played_to_its_end(name):
 
     session = Typist(session_of(name)).run(steps)
     assert session.is_over
-    assert session.result in ("you have won", "the agent has won", "a draw")
+    assert result_text(session) in ("you have won", "the agent has won", "a draw")
 
 
 def test_quitting_does_not_wait_for_the_agent():
@@ -211,7 +212,7 @@ def test_quitting_does_not_wait_for_the_agent():
         pipe.send_text(ENTER + QUIT)
         session = session_of(agent=agent)
         terminal.run(session, pipe, DummyOutput())
-    assert (session.moves, session.result) == ("5", "stopped")
+    assert (session.moves, result_text(session)) == ("5", "stopped")
     agent.gate.set()
 
 
@@ -220,6 +221,45 @@ def test_an_error_of_the_agent_ends_the_screen():
         pipe.send_text(ENTER)
         with pytest.raises(RuntimeError, match="no idea"):
             terminal.run(session_of(agent=Broken()), pipe, DummyOutput())
+
+
+# ---- the cursor ----------------------------------------------------------------------------------
+
+
+def test_the_cursor_stays_on_the_board():
+    cursor = terminal.Cursor(session_of("hex"))
+    assert cursor.cell == cursor.action == 4
+    for down, right, cell in ((-1, 0, 1), (-1, 0, 1), (0, -1, 0), (0, -1, 0), (1, 0, 3), (0, 1, 4)):
+        cursor.move(down, right)
+        assert cursor.cell == cell
+    for _ in range(3):
+        cursor.move(1, 1)
+    assert cursor.cell == 8
+
+
+def test_in_a_wall_the_cursor_is_where_the_stone_would_fall():
+    cursor = terminal.Cursor(session_of("connect4", moves="33"))
+    assert (cursor.action, cursor.cell) == (2, 7)
+    cursor.move(0, 1)
+    assert (cursor.action, cursor.cell) == (3, 18)
+
+
+def test_below_the_board_are_the_choices():
+    session = session_of("gomoku-swap2", "c3 d4 d3", side=1)
+    cursor = terminal.Cursor(session)
+    for _ in range(10):
+        cursor.move(1, 0)
+    assert (cursor.cell, session.text(cursor.action)) == (None, "swap")
+    cursor.move(0, 1)
+    cursor.move(0, 1)
+    assert session.text(cursor.choice) == "place_two"
+    cursor.move(-1, 0)
+    assert cursor.choice is None
+    assert cursor.cell == 5 * 6 + 3
+    cursor.move(1, 0)
+    session.play(cursor.action)
+    assert session.moves.endswith("swap")
+    assert (cursor.choice, cursor.cell) == (None, 5 * 6 + 3)
 
 
 # ---- which face it is ----------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from persons import GAMES, Broken, Lowest, Quitter, session_of, settle
 
 from agents.cli import main
 from agents.play import window
+from agents.play.commands import result_text
 from agents.play.live import LiveSession
-from agents.play.picture import LARGEST, LEAST_WIDTH, fitting_look
+from agents.play.window import MAX_BOARD, MIN_WIDTH, fitting_look
 from hexenv.games import connect4, gomoku, hex, tictactoe
 from hexenv.games.base import new_state
 from hexenv.render.rgb import render_rgb
@@ -135,7 +136,7 @@ def test_without_a_screen_it_is_said(pygame, monkeypatch):
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("player", [0, 1])
 def test_every_game_is_played_to_its_end_by_clicks(pygame, name, player):
-    person = Person(pygame, session_of(name, player=player))
+    person = Person(pygame, session_of(name, side=player))
     session = person.live.session
     person.press("h")
     assert person.live.message.startswith("the agent would play ")
@@ -152,7 +153,7 @@ def test_every_game_is_played_to_its_end_by_clicks(pygame, name, player):
             is_first = False
             person.click_button("undo")
             assert session.moves == before
-    assert person.live.status == session.result != "stopped"
+    assert person.live.status == result_text(session) != "stopped"
     end = session.moves
     person.click(person.place_of(0))
     assert person.live.message.startswith("the game is over")
@@ -203,7 +204,7 @@ def test_keys_are_commands_choices_and_short_moves(pygame):
     assert person.live.message == "x is no key here; ? for help"
     person.post(pygame.KEYDOWN, key=pygame.K_LEFT, unicode="", mod=0)
     assert person.live.message == "x is no key here; ? for help"
-    person = Person(pygame, session_of("gomoku-swap2", "c3 d4 d3", player=1))
+    person = Person(pygame, session_of("gomoku-swap2", "c3 d4 d3", side=1))
     person.press("p")
     assert person.live.session.moves == "c3 d4 d3 place_two"
 
@@ -288,7 +289,7 @@ def test_closing_the_window_ends_the_game(pygame):
         face.run()
         assert not face.window.is_open
         assert not pygame.display.get_init()
-    assert (session.moves, session.result) == ("51", "stopped")
+    assert (session.moves, result_text(session)) == ("51", "stopped")
 
 
 def test_an_agent_that_fails_closes_the_window(pygame):
@@ -309,8 +310,8 @@ def test_a_forfeit_is_shown(pygame):
 def test_boards_fit_the_screen(game):
     look = fitting_look(game)
     height, width, _ = render_rgb(game, new_state(game), look=look).shape
-    assert width <= LARGEST[0]
-    assert height <= LARGEST[1]
+    assert width <= MAX_BOARD[0]
+    assert height <= MAX_BOARD[1]
     assert look.cell_size >= 24
 
 
@@ -318,7 +319,7 @@ def test_boards_fit_the_screen(game):
 def test_buttons_are_within_the_frame(pygame, name):
     person = Person(pygame, session_of(name))
     height, width, _ = person.frame().shape
-    assert width >= LEAST_WIDTH
+    assert width >= MIN_WIDTH
     for word, (left, top, right, bottom) in person.face.picture.buttons().items():
         assert 0 <= left < right <= width, word
         assert 0 <= top < bottom <= height, word

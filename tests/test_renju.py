@@ -1,8 +1,8 @@
 """Renju: what black may not play, against published positions and the rule written another way."""
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from hexenv import gomoku_v0
 from hexenv.compiled import CompiledFunction
@@ -11,8 +11,6 @@ from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION
 from hexenv.games.gomoku import RENJU, RENJU_LOSES, patterns, renju
 from hexenv.games.notation import IllegalActionError
 from hexenv.testing import check_game
-
-JIT = not numba.config.DISABLE_JIT
 
 GAME = gomoku.new(15, rule="renju")
 LOSES = gomoku.new(15, rule="renju", forbidden="loses")
@@ -255,6 +253,7 @@ def compare_with_slow_rule(positions, seed, judge):
     return met, has_recursed
 
 
+@pytest.mark.compiled
 def test_verdicts_against_the_slow_rule():
     met, has_recursed = compare_with_slow_rule(2000 if JIT else 80, 1, compiled_judge_cells)
     assert met.min() > (400 if JIT else 10)
@@ -470,6 +469,7 @@ def test_a_full_board_that_is_lost_is_saved_as_that():
     assert notation.from_bytes(game, notation.to_bytes(game, state)).winner == 1
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("forbidden", ["masked", "loses"])
 def test_playouts_draw_evenly_among_what_is_allowed(forbidden):
     game = gomoku.new((6, 7), rule="renju", forbidden=forbidden)
@@ -491,12 +491,13 @@ CONTRACT = [
 ]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("game", CONTRACT, ids=str)
 def test_contract(game):
     check_game(game, games=6 if JIT else 2)
 
 
-@pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("game", [GAME, LOSES], ids=str)
 def test_contract_on_large_boards(game):
     check_game(game, games=1)

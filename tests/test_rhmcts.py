@@ -3,10 +3,9 @@ import json
 import pickle
 import time
 
-import numba
 import numpy as np
 import pytest
-from environments import make
+from environments import JIT, make
 from test_variants import assert_routes_agree, needs_compiler
 
 from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
@@ -21,14 +20,13 @@ from agents.knowledge.gomoku.opening_play import first_stones, opening_action
 from agents.knowledge.gomoku.selection import EvaluationPrior, covers_all
 from agents.knowledge.gomoku.threats import ThreatSolver, vcf
 from agents.registry import make_agent
-from agents.search.foreign import View
+from agents.search.environment import View
 from agents.search.tree import ROOT, UNPROVEN, children
 from agents.solvers import solver
 from hexenv import gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku.openings import Phase, phase_of
 
-JIT = not numba.config.DISABLE_JIT
 FAITHFUL = pytest.param("rhmcts:faithful=on", marks=pytest.mark.slow)  # a minute to compile
 
 
@@ -95,6 +93,7 @@ def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
     )
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
 @pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
@@ -151,6 +150,7 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_it_proves_is_what_the_solver_says(size, connect, n):
@@ -187,7 +187,7 @@ def test_what_its_tree_proves_is_what_the_solver_says():
         env.reset(options={"state": state})
         agent = RHMCTS(simulations=150, n=2, threats=False, seed=number)
         agent.act(env)
-        tree = agent._searchers[0].tree
+        tree = agent._workers[0].tree
         below = children(tree, ROOT)
         for child in range(below.start, below.stop):
             if tree.proof[child] == UNPROVEN:
@@ -204,6 +204,7 @@ def test_what_its_tree_proves_is_what_the_solver_says():
     assert checked[-1] > 2
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
 def test_moves_that_urgency_leaves_out_lose(rule):
@@ -317,7 +318,7 @@ def test_without_heuristics_nothing_is_urgent():
     assert urgency(game, position, 0) == 0
     agent = RHMCTS(simulations=100, heuristics="", threats=False, seed=1)
     agent.act(env)
-    assert agent._searchers[0].tree.child_count[ROOT] == 12
+    assert agent._workers[0].tree.child_count[ROOT] == 12
 
 
 # ---- candidates, selection, simulations ----------------------------------------------------------
@@ -365,7 +366,7 @@ def test_selection_follows_its_formula():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=200, c=0.7, threats=False, seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
     below = children(tree, ROOT)
     points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
@@ -393,7 +394,7 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=simulations, widening=1.0, threats=False, seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     below = children(tree, ROOT)
     looked_at = tree.extras.rank[below][tree.visits[below] > 0]
     assert looked_at.max() < int(np.sqrt(simulations))  # at the last selection N was one less
@@ -413,7 +414,7 @@ def test_minimax_values_are_those_of_the_whole_tree(spec):
     simulations = 300 if JIT and "interpreted" not in spec else 40
     agent = make_agent(f"{spec},simulations={simulations},implicit_minimax=0.2", seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game, root = studied(env.unwrapped.game, env.unwrapped.state)
     checked = [0, 0]
 
@@ -446,7 +447,7 @@ def test_eager_search_simulates_every_child_at_once():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=40, eager=True, threats=False, k=3, route="interpreted", seed=2)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     count = int(tree.node_count[0])
     assert agent.statistics.simulations >= 40
     assert tree.visits[1:count].min() == 1
@@ -483,7 +484,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     env = played("h8 i9 g8 a1")
     agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     game = pattern_board.new(env.unwrapped.game, agent._scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
@@ -519,7 +520,7 @@ def test_leaves_that_are_won_by_fours_are_proven():
     assert env.unwrapped.game.to_play(env.unwrapped.state) == 0
     agent = UCT(simulations=300, threats=True, seed=1)
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     below = children(tree, ROOT)
     lost = {
         env.unwrapped.game.action_text(int(action))
@@ -569,6 +570,7 @@ def test_trees_that_know_patterns_are_not_saved(tmp_path):
 OPENERS = ["rhmcts", "rhmcts:threats=off", FAITHFUL, "alphabeta:patterns=on,depth=1"]
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("opening", ["swap", "swap2", "pro", "long_pro"])
 @pytest.mark.parametrize("spec", OPENERS)
@@ -713,7 +715,8 @@ def test_forced_positions_cover_what_matters_only_where_that_is_sure():
     assert not covers_all(game, position, ALL)
 
 
-@pytest.mark.skipif(not JIT, reason="takes long without machine code")
+@pytest.mark.slow
+@pytest.mark.compiled(only=True)
 def test_it_beats_plain_search_with_ten_times_the_simulations():
     env = gomoku_v0.env(board_size=15)
     agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]

@@ -4,20 +4,19 @@ import importlib
 import math
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
-from environments import BOARDS, SMALL, random_action
+from environments import BOARDS, JIT, SMALL, random_action
 
 from agents import UCT
-from agents.mcts.root import (
+from agents.mcts.tree_search import (
     FINAL_MOVES,
     choose,
     principal_variation,
     root_statistics,
     wilson_interval,
 )
-from agents.search.foreign import View
+from agents.search.environment import View
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search
 from agents.search.playout import Uniform
@@ -29,9 +28,7 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
-SHARE = 1.0 if JIT else 0.2
+needs_compiler = pytest.mark.compiled(only=True)
 """How much of the work a slow test does: less of it in plain Python."""
 
 DEFAULT = {
@@ -82,7 +79,7 @@ def plain_uct(*arguments, **options):
 def tree_of(agent, env):
     """The nodes that a search has left, by the names of the tree's arrays."""
     agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
     return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 
@@ -122,15 +119,25 @@ def plies_of(board):
     return sorted({0, 1, cells // 2, cells - 4})
 
 
-POSITIONS = [(board, plies) for board in ALL for plies in plies_of(board) if plies >= 0]
+POSITIONS = [
+    pytest.param(board, plies, marks=[] if board in SMALL else [pytest.mark.slow])
+    for board in ALL
+    for plies in plies_of(board)
+    if plies >= 0
+]
 over_positions = pytest.mark.parametrize(("board", "plies"), POSITIONS)
+
+
+def share():
+    """How much of the usual number of simulations a test can afford."""
+    return 1.0 if JIT else 0.2
 
 
 def affordable_simulations(env):
     """Several visits for each of the root's children, but where a playout takes too long for it."""
     legal = int(np.count_nonzero(env.observe(env.agent_selection)["action_mask"]))
     cells = env.unwrapped.game.max_plies()
-    return max(int(15 * SHARE), min(200, int(100_000 * SHARE) // (legal * cells)))
+    return max(int(15 * share()), min(200, int(100_000 * share()) // (legal * cells)))
 
 
 @needs_compiler
@@ -167,7 +174,7 @@ def test_the_search_over_pettingzoo_grows_the_same_tree(plies, kind):
     pytest.importorskip("pygame")
     theirs = importlib.import_module("pettingzoo.classic.connect_four.connect_four")
     line = random_line("connect4", plies)
-    options = {"simulations": int(120 * SHARE), "playout": "generic", "seed": plies}
+    options = {"simulations": int(120 * share()), "playout": "generic", "seed": plies}
 
     trees = [
         tree_of(plain_uct(**options), after(getattr(module, kind)(), line))
@@ -196,6 +203,7 @@ def test_another_seed_grows_another_tree(board):
     assert not np.array_equal(one["action"], other["action"])
 
 
+@pytest.mark.compiled
 @over_small_boards
 @pytest.mark.parametrize("run", [search, compiled_search], ids=["interpreted", "compiled"])
 def test_searching_in_slices_is_searching_at_once(board, run):
@@ -231,7 +239,7 @@ def test_invariants_of_a_tree(board, late, playout):
     game = env.game
     after(env, random_line(board, game.max_plies() - 5 if late else 1))
     root = base.clone(game, env.state)
-    simulations = int(600 * SHARE)
+    simulations = int(600 * share())
     variant = Variant(UCB1(), Uniform(playout == "fast"), WinLoss())
     tree = searched(game, root, simulations, variant=variant)
     assert tree.visits[ROOT] == 1 + simulations
@@ -266,7 +274,7 @@ def test_statistics_say_what_is_in_the_tree(board):
     env = after(make(board), random_line(board, 2))
     agent = plain_uct(300, seed=1)
     tree = tree_of(agent, env)
-    root = children(agent._searchers[0].tree, ROOT)
+    root = children(agent._workers[0].tree, ROOT)
     statistics = agent.statistics
     legal = base.legal_actions(env.game, env.state)
 
@@ -370,6 +378,7 @@ def test_more_weight_on_exploration_prefers_what_was_tried_less(c, best):
 EDGE = SQRT_LOGS.size
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("count", [1, 2, 3, 100, EDGE - 1, EDGE, EDGE + 1, 10**6, 2**31 - 1])
 def test_sqrt_log_in_and_beyond_the_table(count):
     compiled = CompiledFunction(sqrt_log)
@@ -394,7 +403,7 @@ def test_a_full_tree_goes_on_without_growing(board, spare, route):
     max_nodes = env.game.num_actions() + spare
     agent = plain_uct(200, max_nodes=max_nodes, route=route, seed=0)
     action = agent.act(env)
-    tree = agent._searchers[0].tree
+    tree = agent._workers[0].tree
 
     assert env.is_legal(action)
     assert len(tree.action) == max_nodes
@@ -451,6 +460,7 @@ def position(module, options, moves):
     return env
 
 
+@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize("final_move", FINAL_MOVES)
 @pytest.mark.parametrize(("module", "options", "moves", "move"), WINS.values(), ids=WINS)
@@ -465,6 +475,7 @@ def test_a_win_is_found(module, options, moves, move, final_move, playout):
     assert any(env.terminations.values())
 
 
+@pytest.mark.compiled
 @over_playouts
 @pytest.mark.parametrize(("module", "options", "moves", "move"), BLOCKS.values(), ids=BLOCKS)
 def test_a_threat_is_blocked(module, options, moves, move, playout):
@@ -508,6 +519,7 @@ def mean_reward(game, root, state, playout, count, rng):
     return total / count
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("board", "plies"),
     # With the swap at hand the fast playout of Hex differs: it never plays it.

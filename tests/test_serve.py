@@ -16,12 +16,12 @@ import pytest
 from web_games import any_action, ready, send, served, serving, settle, state_of
 
 from agents.core.agent import ForfeitError
+from agents.play import session as session_module
+from agents.play.session import AbandonedError, Answer
 from agents.records import load_record
 from agents.registry import agent_classes
-from agents.web import game as game_module
 from agents.web.choices import allowed_agents, bounded, choices, start
-from agents.web.game import AbandonedError, Answer
-from agents.web.games import FullError, Games, Page, UnknownGameError
+from agents.web.games import FullError, Games, PageQueue, UnknownGameError
 from agents.web.protocol import (
     MOST_CHARACTERS,
     Message,
@@ -60,7 +60,7 @@ class Scripted:
 
 def test_a_game_is_prepared_and_then_the_person_may_move():
     game = served("hex", ["board_size=3"])
-    assert game.status == "preparing"
+    assert game.session.status == "preparing"
     with pytest.raises(MessageError, match="still being prepared"):
         send(game, "play", action=0)
     assert [message["type"] for message in settle(game)] == ["state"]
@@ -97,13 +97,13 @@ def test_a_move_and_the_answer_to_it():
 def test_a_game_to_its_end_is_kept_as_a_record(game, options, side):
     playing = ready(game=game, options=options, side=side)
     rng = random.Random(3)
-    while playing.status != "over":
+    while playing.session.status != "over":
         offered = playing.greeting()[-1]["choices"]
         actions = [choice["action"] for choice in offered["cells"].values()]
         actions += [choice["action"] for choice in offered["others"]]
         send(playing, "play", action=rng.choice(actions))
         settle(playing)
-    record = playing.record()()
+    record = playing.record_maker()()
     assert record.game == game
     assert record.options == options
     assert record.agents[side] == "human"
@@ -140,13 +140,13 @@ def test_undo_while_the_agent_thinks():
     game = ready(player=Scripted(1))
     before = state_of(game)
     send(game, "play", action=0)
-    task = game.next_task()
+    task = game.session.next_task()
     send(game, "undo")
     assert task.abandoned.is_set()
-    assert game.next_task() is None  # the agent is still at it
-    assert game.finished(task, Answer(1)) == []
+    assert game.session.next_task() is None  # the agent is still at it
+    assert game.finish(task, Answer(1)) == []
     assert state_of(game) == before
-    assert game.next_task() is None
+    assert game.session.next_task() is None
 
 
 def test_undo_after_the_end():
@@ -156,7 +156,7 @@ def test_undo_after_the_end():
         settle(game)
     assert state_of(game)["result"] == "you win"
     send(game, "undo")
-    assert (game.status, game.ply) == ("yours", 4)
+    assert (game.session.status, game.ply) == ("yours", 4)
     assert state_of(game)["result"] == ""
 
 
@@ -170,7 +170,7 @@ def test_a_hint_is_what_the_agent_would_play():
     assert state["frames"][-1]["search"]["simulations"] == 200
     send(game, "play", action=4)
     assert state_of(game)["hint"] is None
-    assert game.record()().searches == (None,)  # the person chose
+    assert game.record_maker()().searches == ()  # the person chose
 
 
 def test_a_hint_to_swap_marks_no_cell():
@@ -185,12 +185,12 @@ def test_a_hint_to_swap_marks_no_cell():
 def test_resigning():
     game = ready(player=Scripted(1))
     send(game, "play", action=0)
-    task = game.next_task()
+    task = game.session.next_task()
     send(game, "resign")
     assert task.abandoned.is_set()
     state = state_of(game)
     assert (state["status"], state["result"]) == ("over", "random wins (resigned)")
-    record = game.record()()
+    record = game.record_maker()()
     assert (record.outcome, record.reason) == (-1, "resigned")
 
 
@@ -214,10 +214,10 @@ def test_an_agent_that_fails_may_try_again():
     send(game, "play", action=4)
     settle(game)
     assert state_of(game)["error"] == "RuntimeError: no memory"
-    assert game.status == "failed"
+    assert game.session.status == "failed"
     send(game, "retry")
     settle(game)
-    assert (game.status, game.ply) == ("yours", 2)
+    assert (game.session.status, game.ply) == ("yours", 2)
 
 
 def _over():
@@ -264,7 +264,7 @@ def test_clocks_count_the_time_of_both():
     assert game.greeting()[-1]["seconds"][0] == 5.0
     assert game.greeting()[-1]["turn"] == 0.0
     settle(game)
-    assert game.record()().seconds[0] == 5.0
+    assert game.record_maker()().seconds[0] == 5.0
 
 
 def test_moves_without_a_cell_are_offered_as_buttons():
@@ -287,7 +287,7 @@ def test_a_column_is_chosen_by_any_of_its_cells():
 
 
 def test_a_search_is_shown_while_it_runs(monkeypatch):
-    monkeypatch.setattr(game_module, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(session_module, "REPORT_SECONDS", 0.0)
     game = served(agent="uct:simulations=3000", side=1)
     messages = settle(game)
     thoughts = [message for message in messages if message["type"] == "thoughts"]
@@ -306,7 +306,7 @@ def test_a_search_is_shown_while_it_runs(monkeypatch):
 def test_a_search_that_nobody_waits_for_ends():
     game = ready(game="hex", options=["board_size=5"], agent="uct:simulations=200000")
     send(game, "play", action=0)
-    task = game.next_task()
+    task = game.session.next_task()
     task.abandoned.set()
     with pytest.raises(AbandonedError):
         task.run(lambda search: None)
@@ -459,8 +459,8 @@ def test_fuzzed_messages_do_what_they_say_or_nothing():
         except MessageError:
             assert state_of(game) == before
         settle(game)
-        assert game.record()().replay()
-        if game.status == "over":
+        assert game.record_maker()().replay()
+        if game.session.status == "over":
             game = ready()
 
 
@@ -476,7 +476,7 @@ def test_games_are_forgotten_when_nobody_looks():
         now = [0.0]
         games = Games(most=2, idle_seconds=100.0, clock=lambda: now[0])
         first = await games.create(setup_of())
-        page = games.table(first).join()
+        page = games.room(first).join()
         now[0] = 10.0
         second = await games.create(setup_of())
         now[0] = 60.0
@@ -484,15 +484,15 @@ def test_games_are_forgotten_when_nobody_looks():
             setup_of()
         )  # in the place of the second, as the first has a page
         with pytest.raises(UnknownGameError):
-            games.table(second)
-        other = games.table(third).join()
+            games.room(second)
+        other = games.room(third).join()
         with pytest.raises(FullError, match="2 games"):
             await games.create(setup_of())
-        games.table(first).leave(page)
+        games.room(first).leave(page)
         now[0] = 161.0
         with pytest.raises(UnknownGameError):
-            games.table(first)
-        assert games.table(third).pages == {other}
+            games.room(first)
+        assert games.room(third).pages == {other}
         assert len(games) == 1
         games.close()
         assert len(games) == 0
@@ -505,12 +505,12 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
 
     async def run():
         games = Games(most=1)
-        table = games.table(await games.create(setup_of()))
+        table = games.room(await games.create(setup_of()))
 
         def start_slowly(setup, extra):
             env, agent = start(setup, extra)
             agent.close = lambda: closed.append(agent)
-            table.pages.add(Page())  # meanwhile somebody looks at the only game that could go
+            table.pages.add(PageQueue())  # meanwhile somebody looks at the only game that could go
             return env, agent
 
         monkeypatch.setattr("agents.web.games.start", start_slowly)
@@ -535,7 +535,7 @@ def test_an_agent_that_cannot_be_started_is_told_to_the_page(monkeypatch, error)
 def test_a_page_that_takes_no_messages_is_lost():
     async def run():
         games = Games()
-        page = games.table(await games.create(setup_of())).join()
+        page = games.room(await games.create(setup_of())).join()
         page.send([{"type": "error", "error": ""}] * 300)
         assert page.is_lost
         games.close()
@@ -555,11 +555,11 @@ def test_two_agents_think_at_the_same_time_and_the_loop_goes_on(monkeypatch):
 
     async def run():
         games = Games(threads=2)
-        tables = [games.table(await games.create(setup_of(side=1))) for _ in range(2)]
+        tables = [games.room(await games.create(setup_of(side=1))) for _ in range(2)]
         for table in tables:
             table.join()
         await asyncio.to_thread(together.wait)  # the third: both agents are at it
-        while any(table.game.status != "yours" for table in tables):
+        while any(table.game.session.status != "yours" for table in tables):
             await asyncio.sleep(0.01)
         assert [table.game.ply for table in tables] == [1, 1]
         games.close()

@@ -4,16 +4,15 @@ import functools
 import json
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from environments import JIT
 
 from agents.knowledge.hex import solver
 from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 DATA = Path(__file__).parents[1] / "agents" / "positions"
 OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
 
@@ -123,9 +122,13 @@ def all_positions(cells):
             yield first, second, mover
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rows", "columns"),
-    [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), *([(3, 3), (2, 5), (5, 2)] if JIT else [])],
+    [
+        *[(2, 2), (2, 3), (3, 2), (2, 4), (4, 2)],
+        *(pytest.param(*size, marks=needs_compiler) for size in [(3, 3), (2, 5), (5, 2)]),
+    ],
 )
 def test_agrees_with_brute_force_on_every_position(rows, columns):
     winner = brute_force(rows, columns)
@@ -275,6 +278,7 @@ def test_a_small_table_changes_nothing_but_the_time():
         assert sorted(wins) == sorted(known["winning"])
 
 
+@pytest.mark.compiled
 def test_gives_up_when_the_time_is_over_and_can_go_on():
     game = hex.new(7)
     state = position(game, ["g1"] if JIT else [])

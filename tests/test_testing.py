@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
@@ -340,7 +339,7 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
         return stones + (stones >> self.bits)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is no machine code to compare with")
+@pytest.mark.compiled(only=True)
 def test_machine_code_that_differs_is_found():
     with pytest.raises(AssertionError, match="hashes of machine code against Python: expected"):
         testing.check_game(TicTacToeThatDiffersCompiled())

@@ -1,9 +1,8 @@
 """Wins by threats: against searches that try every reply, and claims played out against all."""
 
-import numba
 import numpy as np
 import pytest
-from environments import view
+from environments import JIT, view
 from gomoku_oracles import SlowBoard, bits, stones
 
 from agents import RHMCTS
@@ -18,8 +17,7 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku, notation
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="too slow in plain Python")
+needs_compiler = pytest.mark.compiled(only=True)
 
 SMALL = {
     "7-connect-5": gomoku.new(7),
@@ -196,6 +194,7 @@ def is_won_by_fours(rules, state, line):
 # ---- wins by fours -------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", SMALL)
 def test_wins_by_fours_are_found_where_every_reply_is_tried(name):
     rules = SMALL[name]
@@ -214,6 +213,7 @@ def test_wins_by_fours_are_found_where_every_reply_is_tried(name):
     assert min(wins, misses) > (10 if JIT else -1)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", LARGE)
 def test_forced_wins_by_fours_on_large_boards(name):
     rules = LARGE[name]
@@ -264,6 +264,7 @@ def hunt_false_claims(game, rng, search, count, least, most, plain, studied, res
 compiled_hunt_false_claims = CompiledFunction(hunt_false_claims)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", [*LARGE, "15-renju"])
 def test_no_claim_of_a_win_by_fours_is_false(name):
     game = board.new((LARGE | RENJU)[name])
@@ -279,6 +280,7 @@ def test_no_claim_of_a_win_by_fours_is_false(name):
     assert not JIT or min(claims, without) > 1_000
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", LARGE)
 def test_where_there_is_no_win_by_fours_none_is_found_by_trying_all(name):
     rules = LARGE[name]
@@ -514,6 +516,7 @@ DRAWN_BY_A_FOUR = """O X X O O X O O O
                      X O O X O O O O X"""
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("route", ["interpreted", "compiled"])
 def test_a_four_that_leaves_black_no_legal_move_is_no_win(route):
     rules = gomoku.new((5, 9), rule="renju")
@@ -535,6 +538,7 @@ def test_a_search_goes_on_where_a_four_would_draw():
 # ---- wins by all threats -------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", TINY)
 def test_wins_by_threats_are_found_where_every_reply_is_tried(name):
     rules = TINY[name]
@@ -550,6 +554,7 @@ def test_wins_by_threats_are_found_where_every_reply_is_tried(name):
     assert not JIT or rules.connect == 5 or min(found.values()) > 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "board_size", "least"),
     [("freestyle", 6, 14), ("standard", 7, 26), ("standard", (6, 7), 20)],
@@ -692,6 +697,7 @@ def defences(game, state, attacker, least, most):
     return set(found)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["9-connect-5", "7-connect-4-standard", "8-connect-6", "15"])
 def test_what_is_no_defence_loses_at_once(name):
     rules = (SMALL | LARGE)[name]
@@ -731,6 +737,7 @@ def test_what_is_no_defence_loses_at_once(name):
 # ---- one answer, whatever the way ----------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "depth", "most"),
     [("7-connect-5-standard", 0, 36), ("7-connect-4", 1, 24), ("7-connect-4-standard", 2, 24)],
@@ -751,6 +758,7 @@ def test_threats_compiled_and_interpreted(name, depth, most):
     assert solvers[0].nodes > 0
 
 
+@pytest.mark.compiled
 def test_routes_give_the_same_line():
     rules = SMALL["7-connect-4"]
     lines = 0
@@ -765,6 +773,7 @@ def test_routes_give_the_same_line():
     assert lines > 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("depth", [0, 30])
 @pytest.mark.parametrize("name", ["5-connect-4", "5x4-connect-3-standard", "5-connect-4-standard"])
 def test_memory_changes_no_answer(name, depth):
@@ -810,6 +819,7 @@ def test_a_clock_that_does_not_run_out_changes_no_answer(monkeypatch):
 # ---- budgets -------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_one_node_is_too_few_and_no_error():
     env = gomoku_v0.raw_env(board_size=7, connect=4)
     env.reset(options={"moves": "g6 f7 f6 g5"})
@@ -826,6 +836,7 @@ def test_one_node_is_too_few_and_no_error():
     assert short > 0 or not JIT
 
 
+@pytest.mark.compiled
 def test_nodes_are_a_limit_and_the_rest_is_not_settled():
     rules = gomoku.new(9, 4)
     game = board.new(rules)
@@ -842,6 +853,7 @@ def test_nodes_are_a_limit_and_the_rest_is_not_settled():
     assert limited > 0
 
 
+@pytest.mark.compiled
 def test_seconds_end_a_search_after_a_slice_of_it(monkeypatch):
     monkeypatch.setattr(front, "SLICE", 5)
     rules = gomoku.new(7, 4)
@@ -964,6 +976,7 @@ def test_tictactoe_is_three_in_a_row():
     assert is_won_by_fours(rules, state, line)
 
 
+@pytest.mark.compiled
 def test_a_line_that_is_no_forced_win_does_not_pass():
     rules = gomoku.new(9)
     state = notation.play(rules, notation.parse_moves(rules, "e5 a1 f5 b1 g5 c9"))

@@ -6,14 +6,13 @@ import os
 import re
 import zipfile
 
-import numba
 import numpy as np
 import pytest
-from environments import make, random_action
+from environments import JIT, make, random_action
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
-from agents.mcts.root import is_decided
-from agents.mcts.saved import VERSION
+from agents.mcts.saved_trees import VERSION
+from agents.mcts.tree_search import is_decided
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.mcts import proof_by_children
@@ -31,8 +30,9 @@ from agents.solvers import solver
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base
 
-JIT = not numba.config.DISABLE_JIT
-SIMULATIONS = 2_000 if JIT else 200
+
+def simulations():
+    return 2_000 if JIT else 200
 
 
 def in_play(board, moves=0, seed=0, kind="raw_env"):
@@ -49,7 +49,7 @@ def in_play(board, moves=0, seed=0, kind="raw_env"):
 
 
 def tree_of(agent, worker=0):
-    return agent._searchers[worker].tree
+    return agent._workers[worker].tree
 
 
 def nodes(tree):
@@ -86,11 +86,12 @@ def positions_of(game, root, tree):
                 waiting.append((child, below, game.to_play(state)))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "options",
     [
         "uct",
-        "uct:solver=hard",
+        pytest.param("uct:solver=hard", marks=pytest.mark.slow),
         pytest.param("rave:solver=hard", marks=pytest.mark.slow),
         "uct:fpu=0.5",
     ],
@@ -101,7 +102,7 @@ def test_what_a_tree_proves_is_so(board, moves, options):
     known = {}
     for seed in range(3):
         env = in_play(board, moves, seed)
-        agent = make_agent(f"{options}{separator}simulations={SIMULATIONS}", seed=seed)
+        agent = make_agent(f"{options}{separator}simulations={simulations()}", seed=seed)
         agent.act(env)
         tree, game = tree_of(agent), env.game
         proven = 0
@@ -320,13 +321,20 @@ def test_over_a_foreign_environment_the_tree_of_our_own_is_reused():
 # ---- graphs --------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", ["transposition:solver=off", "uct:transpositions=on,solver=off"])
-@pytest.mark.parametrize("board", ["tictactoe", "hex-3", "connect4-4x5", "gomoku-4"])
+@pytest.mark.parametrize(
+    "board",
+    [
+        "tictactoe",
+        *(pytest.param(b, marks=pytest.mark.slow) for b in ("hex-3", "connect4-4x5", "gomoku-4")),
+    ],
+)
 def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     env = in_play(board)
-    agent = make_agent(f"{spec},simulations={SIMULATIONS}", seed=0)
+    agent = make_agent(f"{spec},simulations={simulations()}", seed=0)
     agent.act(env)
-    tree, graph = agent._searchers[0].tree, agent._searchers[0].graph
+    tree, graph = agent._workers[0].tree, agent._workers[0].graph
     game, count = env.game, int(tree.node_count[0])
     met = {}
     waiting = [(ROOT, base.clone(game, env.state))]
@@ -364,6 +372,7 @@ def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     assert kinds == sum(int(tree.child_count[position]) for position in met)
 
 
+@pytest.mark.compiled
 def test_all_of_tictactoe_has_at_most_its_5478_positions():
     env = in_play("tictactoe")
     agent = UCT(
@@ -382,7 +391,7 @@ def test_a_graph_goes_on_after_a_move():
     env = in_play("connect4")
     agent = TranspositionMCTS(simulations=300, seed=0)
     action = agent.act(env)
-    tree, graph = agent._searchers[0].tree, agent._searchers[0].graph
+    tree, graph = agent._workers[0].tree, agent._workers[0].graph
     node = graph.target[child_by_action(tree, ROOT, action)]
     before = int(tree.visits[node])
     env.step(action)
@@ -664,6 +673,7 @@ def test_workers_give_one_result_for_one_seed(spec):
     assert any((seen[0][1][0][n][:50] != seen[0][1][1][n][:50]).any() for n in ("action", "visits"))
 
 
+@pytest.mark.compiled
 def test_workers_in_turn_are_workers_on_threads():
     trees = []
     for route in ("compiled", "interpreted") if JIT else ("interpreted",) * 2:
@@ -705,6 +715,7 @@ def test_an_early_stop_is_for_the_visits_of_one_tree(options):
         UCT(early_stop=True, **options)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("moves", [0, 4, 7, 10])
 def test_an_early_stop_saves_simulations_and_changes_nothing(moves):
     env = in_play("connect4", moves, seed=2)

@@ -5,7 +5,6 @@ import math
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from environments import legal_actions as legal_in
@@ -14,7 +13,6 @@ from environments import make, random_action
 from agents.knowledge.hex.bridges import SaveBridge
 from agents.knowledge.hex.distance import DistanceScore, DistanceUCB
 from agents.mcts.playouts import make_playout
-from agents.mcts.tree_search import TreeSearchAgent
 from agents.registry import agent_classes, make_agent
 from agents.search.adaptation import PolicyAdaptation
 from agents.search.history import ProgressiveHistory
@@ -22,7 +20,6 @@ from agents.search.mast import NST, Mast
 from agents.search.mcts import Variant, search, with_memory
 from agents.search.playout import Decisive, Uniform
 from agents.search.proofs import SOLVERS
-from agents.search.puct import PUCT, Assessed, Assessment, Indifferent
 from agents.search.rave import HAND, MSE, TEXT, Grave, Rave, amaf_weight
 from agents.search.replies import LastGoodReply
 from agents.search.reward import Discounted, RelativeBonus, WinLoss
@@ -32,8 +29,7 @@ from agents.search.tree import ROOT, UNPROVEN, child_by_action, children, new_tr
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, hex, notation, tictactoe
 
-JIT = not numba.config.DISABLE_JIT
-needs_compiler = pytest.mark.skipif(not JIT, reason="there is no machine code to compare with")
+needs_compiler = pytest.mark.compiled(only=True)
 
 RECOUNTED = ("tictactoe", "connect4-4x5", "hex-3-swap", "gomoku-4")
 over_boards = pytest.mark.parametrize("board", RECOUNTED)
@@ -57,7 +53,7 @@ ROUTES += [(spec, board) for spec in IN_HEX for board in ("hex-3-swap", "hex-3x5
 
 def nodes_in_use(agent):
     """All that the search has written for the nodes of its tree, or of its graph."""
-    searcher = agent._searchers[0]
+    searcher = agent._workers[0]
     count = int(searcher.tree.node_count[0])
     # No rule keeps anything of the root itself.
     nodes = {
@@ -109,13 +105,6 @@ def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
     assert_routes_agree(
         lambda route: make_agent(f"{spec}{separator}simulations=70,route={route}", seed=3), board
     )
-
-
-@needs_compiler
-@pytest.mark.parametrize("playout", [Uniform(), Assessed(Indifferent(0.3))], ids=["plays", "asks"])
-def test_compiled_and_interpreted_puct_grow_the_same_trees(playout):
-    variant = Variant(PUCT(), playout, WinLoss())
-    assert_routes_agree(lambda route: TreeSearchAgent(variant, 70, route=route, seed=3), "connect4")
 
 
 LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
@@ -474,71 +463,6 @@ def rewards_by_move(log):
         for player, cell in zip(simulation.players, simulation.cells, strict=True):
             rewards[player, cell].append(worth(simulation.result, player))
     return rewards
-
-
-def judge(game, state):
-    """Priors that like high actions, and a value that likes black, for the player to move."""
-    priors = np.arange(1.0, game.num_actions() + 1) ** 2
-    return priors, 0.25 if game.to_play(state) == 0 else -0.25
-
-
-@over_boards
-def test_priors_are_shares_of_the_legal_actions(board):
-    found = searched(board, PUCT(Assessment(judge), 1.1, 50.0, 0.4), plies=1)
-    tree, states = found.tree, positions(found)
-    for node in inner_nodes(tree):
-        below = children(tree, node)
-        weights = (tree.action[below] + 1.0) ** 2
-        np.testing.assert_allclose(tree.extras.prior[below], weights / weights.sum())
-        value = judge(found.game, states[node])[1]
-        total = int(tree.visits[node])
-        rate = 1.1 + math.log((total + 51) / 50)
-        for child, score in scored(found, node).items():
-            visits, prior = int(tree.visits[child]), float(tree.extras.prior[child])
-            mean = float(tree.value[child]) if visits else (value + 1) / 2 - 0.4
-            assert score == pytest.approx(mean + rate * prior * math.sqrt(total) / (1 + visits))
-
-
-def test_without_any_prior_all_are_equal():
-    nothing = Assessment(lambda game, state: (np.zeros(game.num_actions()), 0.0))
-    found = searched("tictactoe", PUCT(nothing), plies=2)
-    for node in inner_nodes(found.tree):
-        below = children(found.tree, node)
-        share = 1 / (below.stop - below.start)
-        np.testing.assert_allclose(found.tree.extras.prior[below], share)
-
-
-@pytest.mark.parametrize("plies", [0, 1])
-def test_the_value_of_an_assessor_is_for_the_player_to_move(plies):
-    found = searched(
-        "hex-3-swap", PUCT(Assessment(judge)), Assessed(Assessment(judge)), plies=plies
-    )
-    ended = {simulation.result for simulation in found.log}
-    assert 0.25 in ended
-    assert ended <= {0.25, 1.0, -1.0}  # black is liked, whoever is to move
-    for simulation in found.log:
-        assert simulation.length == simulation.depth
-        for player, reward in zip(simulation.players, simulation.rewards, strict=True):
-            assert reward == pytest.approx(worth(simulation.result, player))
-
-
-def test_an_assessor_leads_the_search():
-    def knows_nothing(game, state):
-        return np.ones(game.num_actions()), 0.0
-
-    def likes_the_corner(game, state):
-        priors = np.full(game.num_actions(), 0.01)
-        priors[8] = 1.0
-        return priors, 0.0
-
-    env = tictactoe_v0.raw_env()
-    env.reset()
-    for function, is_first in ((knows_nothing, False), (likes_the_corner, True)):
-        assessment = Assessment(function)
-        variant = Variant(PUCT(assessment), Assessed(assessment), WinLoss())
-        agent = TreeSearchAgent(variant, 100, solver="off", seed=0)
-        agent.act(env)
-        assert (agent.statistics.visits[8] > 60) == is_first
 
 
 # ---- playouts ------------------------------------------------------------------------------------

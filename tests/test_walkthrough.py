@@ -21,7 +21,7 @@ from agents.arena import play_match
 from agents.cli import main
 from agents.records import load_record
 from agents.registry import make_agent, make_environment
-from agents.search.foreign import planner_view
+from agents.search.environment import planner_view
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing import check_game, perft
@@ -162,6 +162,7 @@ def test_it_is_drawn():
 ROUTES = ["interpreted", "environment"] + ([] if numba.config.DISABLE_JIT else ["compiled"])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_search_plans_through_it(route):
     env = before_a_win()
@@ -195,7 +196,7 @@ def test_the_variant_searches_as_its_formula_says(own_selection):
     env = make_environment("tictactoe")
     env.reset()
     agent.act(env)
-    rule, tree = agent.variant.selection, agent._searchers[0].tree
+    rule, tree = agent.variant.selection, agent._workers[0].tree
     prepared = rule.prepare(tree, 0)
     assert prepared == pytest.approx(rule.c * np.sqrt(tree.visits[0]))
     assert rule.score(tree, 1, prepared) == tree.value[1] + prepared / (1 + tree.visits[1])

@@ -20,15 +20,14 @@ def settle(game):
     messages = []
 
     def report(search):
-        messages.extend(game.thought(task, search))
+        messages.extend(game.show_thoughts(task, search))
 
-    while (task := game.next_task()) is not None:
+    while (task := game.session.next_task()) is not None:
         try:
-            answer = task.run(report)
+            result = task.run(report)
         except Exception as error:
-            messages += game.failed(task, error)
-        else:
-            messages += game.finished(task, answer)
+            result = error
+        messages += game.finish(task, result)
     return messages
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from agents.arena.intervals import score_interval
-from agents.core.agent import Agent, ForfeitError, check_in_play
-from agents.search.environment import action_mask, is_over
+from agents.core.agent import Agent, ForfeitError
+from agents.search.environment import action_mask, check_in_play, is_over
 from agents.search.foreign import ForeignGame, ForeignState
 
 OnMove = Callable[[Any, int, int], None]

@@ -15,8 +15,7 @@ from agents.arena.schedule import OF_AGENTS, Game, new_environment, stream_seed
 from agents.arena.specification import Entrant, Tournament
 from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.registry import make_agent
-from agents.search.environment import action_mask
-from agents.search.foreign import planner_view
+from agents.search.environment import action_mask, planner_view
 
 PREPARE_SECONDS: Final = 600.0
 """How long an agent may take to be made and to compile, before the clock of its game starts."""

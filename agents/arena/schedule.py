@@ -9,8 +9,7 @@ import numpy as np
 from agents.arena.match import check_playable
 from agents.arena.specification import Tournament
 from agents.registry import make_environment
-from agents.search.environment import UnfitEnvironmentError
-from agents.search.foreign import View, new_state_of, planner_view
+from agents.search.environment import UnfitEnvironmentError, View, planner_view
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
 """What the random streams of a tournament are for: the second number of their seeds."""
@@ -158,7 +157,7 @@ class Openings:
     def _is_new(self, opening: tuple[int, ...]) -> bool:
         """Whether no opening before led to the same position."""
         assert self._view is not None
-        game, state = self._view.game, new_state_of(self._view)
+        game, state = self._view.game, self._view.new_state()
         game.copy(self._view.root, state)
         for action in opening:
             game.step(state, action)
@@ -177,7 +176,7 @@ def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[in
         rng: The stream of random numbers.
     """
     game = view.game
-    state, after = new_state_of(view), new_state_of(view)
+    state, after = view.new_state(), view.new_state()
     game.copy(view.root, state)
     actions = np.empty(game.num_actions(), np.int32)
     opening: list[int] = []

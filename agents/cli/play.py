@@ -14,7 +14,7 @@ from agents.core.agent import Agent
 from agents.play import plain
 from agents.play.session import Session
 from agents.policies.models import PolicyError
-from agents.records import Recorder, save_record
+from agents.records import save_record
 from agents.registry import make_agent, make_environment
 from hexenv.extras import how_to_install
 
@@ -63,33 +63,23 @@ def play(
         opponent: Agent = make_agent(agent, seed)
         env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
-    recorder = Recorder(game, options, ("person", agent), (None, opponent))
-    session = Session(env, opponent, 0 if side == "first" else 1, recorder)
+    session = Session(env, opponent, 0 if side == "first" else 1)
     try:
         run(session)
-    except (OSError, PolicyError) as error:  # such as a solver's limit of time
+    except (OSError, PolicyError) as error:  # such as a solver out of time
         raise click.ClickException(str(error)) from error
     finally:
-        plain.say_ending(session)
+        plain.show_end(session)
         close([opponent])
-        _keep(session, record, seed)
-
-
-def _keep(session: Session, path: Path | None, seed: int | None) -> None:
-    """Write the session's record, if there is to be one."""
-    record = session.record(seed)
-    if path is not None and record is not None:
-        with clear_errors():
-            save_record(record, path)
-        click.echo(f"record: {path}")
+        if record is not None:
+            names = ("person", agent) if side == "first" else (agent, "person")
+            with clear_errors():
+                save_record(session.record_maker(game, options, names, seed)(), record)
+            click.echo(f"record: {record}")
 
 
 def _check_is_new(path: Path | None) -> None:
-    """Refuse, before anybody has played, a file that could not be written or is there.
-
-    Raises:
-        ValueError: If so.
-    """
+    """Refuse a file for the record that exists or cannot be written, before the game begins."""
     if path is not None and path.exists():
         raise ValueError(f"expected a new file for the record, got {path}, which is there")
     if path is not None and not path.parent.is_dir():
@@ -97,12 +87,7 @@ def _check_is_new(path: Path | None) -> None:
 
 
 def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
-    """What a session is shown by.
-
-    Raises:
-        ValueError: If two are asked for.
-        ImportError: If a window is asked for, and pygame is not installed.
-    """
+    """The function that plays a session in a window, on the terminal or line by line."""
     if window and is_plain:
         raise ValueError("expected one of --window and --plain, got both")
     if window and find_spec("pygame") is None:
@@ -122,5 +107,5 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
 
 
 def is_terminal() -> bool:
-    """Whether there is a terminal to draw on, with a person before it."""
+    """Whether a person sits at a terminal that can be drawn on."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

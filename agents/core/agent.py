@@ -8,8 +8,13 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.environment import check_agents, is_over, legal_actions
-from agents.search.foreign import View, check_route, new_state_of, planner_view
+from agents.search.environment import (
+    View,
+    check_in_play,
+    check_route,
+    legal_actions,
+    planner_view,
+)
 from hexenv.compiled import CompiledFunction
 from hexenv.policies import greedy_action
 
@@ -30,7 +35,7 @@ class Statistics:
         priors: ``(num_actions,) float64``: how likely the evaluator found each action, where the
             search has one; they add up to 1, and hold the noise if there was any. Else None.
         assumed: What the search took as given although it is not so in this environment (see
-            `agents.search.foreign.planner_view`); then nothing is proven. Else None.
+            `agents.search.environment.planner_view`); then nothing is proven. Else None.
     """
 
     visits: NDArray[np.int64]
@@ -91,18 +96,6 @@ class Agent(Protocol):
         ...
 
 
-def check_in_play(env: Any) -> None:
-    """Refuse an environment in which there is nothing to choose.
-
-    Raises:
-        UnfitEnvironmentError: If it is none of PettingZoo's kind, with a mask of legal actions.
-        ValueError: If it has not been reset, or the game is over.
-    """
-    check_agents(env)
-    if is_over(env):
-        raise ValueError("expected an environment in play, got one whose game is over")
-
-
 class SeededAgent:
     """What agents share whose chance comes from one stream.
 
@@ -152,7 +145,7 @@ class GreedyAgent(SeededAgent):
     """Wins at once where it can, else lets the opponent not win at once, else plays at random.
 
     Args:
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
         assume: What to take as given where it is not so; see `route`.
 
@@ -190,7 +183,7 @@ class GreedyAgent(SeededAgent):
         return action
 
     def _chooser(self, view: View) -> Callable[[], int]:
-        state, reply = new_state_of(view), new_state_of(view)
+        state, reply = view.new_state(), view.new_state()
         arguments = (view.game, view.root, state, reply, self._rng)
         run: Callable[..., int] = greedy_action
         if view.compiles:

@@ -13,17 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from agents.learning.files import SavedNetwork
 from agents.learning.networks import folded
-from agents.policies.models import Judgement, PolicyError
-from agents.policies.policy import PolicyAgent
+from agents.policies.models import Policy, PolicyOutput
 from hexenv.compiled import is_compiled
 from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names, show_to_play
 from hexenv.games.base import Game
 
 
 class NetworkEvaluator:
-    """Judges many positions of one game at once; an `agents.search.evaluated.Evaluator`.
+    """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
 
     Args:
         network: The network; what it learns later changes nothing here until `update`.
@@ -52,17 +50,17 @@ class NetworkEvaluator:
 
     def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Priors (softmax of the logits) and values for the player to move."""
-        logits, values = self.judge(self.seen(game, states))
+        logits, values = self.logits_and_values(self.seen(game, states))
         return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()
 
     def seen(self, game: Game, states: Any) -> NDArray[np.int8]:
-        """The planes of positions, ``(n, rows, columns, K)``, as those who are to move see them."""
+        """The planes of positions, ``(n, rows, columns, K)``, as the players to move see them."""
         shape = (len(states), game.rows * game.columns, len(self._names))
         planes = np.zeros(shape, np.int8)
         self._show(game, states, self._extra, planes)
         return planes.reshape(len(states), game.rows, game.columns, -1)
 
-    def judge(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
+    def logits_and_values(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and values of positions, from their planes."""
         seen = torch.from_numpy(planes).to(self.device, self._dtype)
         with torch.inference_mode():
@@ -88,7 +86,7 @@ def device_of(device: str, key: str) -> str:
 
 
 def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
-    """A network that learns no more, for many calls: on the CPU as a graph, which is quicker."""
+    """A network for inference: on the CPU as a TorchScript graph, which is quicker."""
     if any(parameter.is_cuda for parameter in network.parameters()):
         return network
     example = torch.zeros(2, *shape, planes)
@@ -99,7 +97,7 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """PyTorch in one thread: for the few boards of an agent, waiting for another costs far more."""
+    """Run PyTorch in one thread: for the few boards of an agent, more threads are slower."""
     before = torch.get_num_threads()
     if before > 1:
         torch.set_num_threads(1)
@@ -110,69 +108,18 @@ def one_thread() -> Generator[None]:
             torch.set_num_threads(before)
 
 
-class NetworkPolicy(PolicyAgent):
-    """A network of AlphaHex as an agent; see `agents.policies.network.NetworkAgent`.
+def network_policy(network: nn.Module) -> Policy:
+    """The policy of a network, for boards of any size."""
+    network = folded(network)
+    ready: dict[tuple[int, ...], Any] = {}  # by the shape of the board
 
-    Args:
-        saved: The network, from its file.
-        temperature: See `PolicyAgent`.
-        seed: See `PolicyAgent`.
-        title: What to call it in messages.
-    """
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        rows, columns, count = planes.shape[1:]
+        if planes.shape[1:] not in ready:
+            ready[planes.shape[1:]] = traced(network, count, (rows, columns))
+        seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
+        with torch.inference_mode(), one_thread():
+            logits, values = ready[planes.shape[1:]](seen)
+        return cast("PolicyOutput", (logits.numpy(), values.numpy()))
 
-    def __init__(
-        self,
-        saved: SavedNetwork,
-        temperature: float = 0.0,
-        seed: int | None = None,
-        title: str = "network",
-    ) -> None:
-        self.saved = saved
-        self._evaluators: dict[tuple[Any, ...], NetworkEvaluator] = {}
-        network = folded(saved.network)
-        ready: dict[tuple[int, ...], Any] = {}  # by the shape of the board
-
-        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
-            rows, columns, count = planes.shape[1:]
-            if planes.shape[1:] not in ready:
-                ready[planes.shape[1:]] = traced(network, count, (rows, columns))
-            seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
-            with torch.inference_mode(), one_thread():
-                logits, values = ready[planes.shape[1:]](seen)
-            return cast("Judgement", (logits.numpy(), values.numpy()))
-
-        super().__init__(policy, temperature, seed, tuple(saved.options.planes), title)
-
-    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See `PolicyAgent.evaluate`; our own games are shown to it by compiled code."""
-        if isinstance(states, np.ndarray):
-            key = game.__class__, *game  # equal games of two kinds are two
-            if key not in self._evaluators:
-                self.check_game(game)
-                network, planes = self.saved.network, tuple(self.saved.options.planes)
-                self._evaluators[key] = NetworkEvaluator(network, game, planes)
-            with one_thread():
-                priors, values = self._evaluators[key].evaluate(game, states)
-            if np.isfinite(values).all() and np.isfinite(priors).all():
-                return priors, values
-        return super().evaluate(game, states)  # which says what is wrong, and where
-
-    def check_game(self, game: Game) -> None:
-        """Refuse a game that the network is not for.
-
-        Raises:
-            PolicyError: Saying why.
-        """
-        why = self.saved.why_not(game)
-        if why is not None:
-            raise PolicyError(f"{self.title}: {why} ({self.saved.path})", 0)
-
-    def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        game = getattr(env.unwrapped, "game", None)
-        if game is not None:
-            self.check_game(game)
-        return super()._seen(env)
-
-    def _seen_at(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        self.check_game(game)
-        return super()._seen_at(game, state)
+    return policy

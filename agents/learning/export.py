@@ -22,9 +22,10 @@ from torch import Tensor
 
 from agents.core.files import replacing
 from agents.learning.configuration import as_dict
-from agents.learning.evaluator import NetworkPolicy, traced
+from agents.learning.evaluator import traced
 from agents.learning.files import SavedNetwork
 from agents.learning.networks import folded, parameter_table
+from agents.policies.network import NetworkAgent
 from hexenv.envs.observation import plane_names
 from hexenv.extras import library
 from hexenv.games import base, notation
@@ -74,7 +75,7 @@ def judged(saved: SavedNetwork, moves: str = "") -> Judged:
     state = notation.play(game, notation.parse_moves(game, moves))
     if game.is_terminal(state):
         raise ValueError(f"expected moves after which the game goes on, got {moves!r}")
-    policy, values = NetworkPolicy(saved).evaluate(game, [state])
+    policy, values = NetworkAgent.from_saved(saved).evaluate(game, [state])
     return Judged(state, policy[0], float(values[0]))
 
 

@@ -16,13 +16,12 @@ from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import game_of, load_weights
 from agents.learning.networks import new_network
 from agents.learning.replay import Games
-from agents.mcts.puct import draw_actions
-from agents.search.evaluated import EvaluatedSearch, given_by
-from agents.search.gumbel import Gumbel
-from agents.search.leaves import new_cache, new_trees, tree_of
-from agents.search.mcts import Variant
+from agents.mcts.anet import EvaluatedUCB1
+from agents.mcts.gumbel import Gumbel
+from agents.mcts.puct import PUCT, draw_actions
+from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
+from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
-from agents.search.puct import PUCT, EvaluatedUCB1
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, child_by_action, keep_subtree
@@ -214,7 +213,7 @@ class SelfPlay:
             game,
             new_trees(count, nodes * (2 if self.reuses else 1)),
             base.new_states(game, count),
-            given_by(Variant(rule_of(self.configuration), Uniform(), WinLoss()), game),
+            with_memory(Variant(rule_of(self.configuration), Uniform(), WinLoss()), game),
             evaluator,
             rng,
             cache=new_cache(game, options.cache if self.caches else 0),
@@ -277,9 +276,9 @@ class Table:
         options, search = self.configuration.search, self.search
         search.run(self._roots, 0)
         priors = self._priors()
-        search.stir(self._noise())
+        search.add_root_noise(self._noise())
         self.figures["simulations"] += search.run(self._roots, options.simulations)
-        policies, values, best = search.judge()
+        policies, values, best = search.results()
         self._count(priors, policies)
         lengths = self.unfinished.lengths
         games = np.arange(len(lengths))

@@ -1,9 +1,9 @@
 """AlphaZero: PUCT led by a network of AlphaHex, by its file or as shipped."""
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from agents.mcts.puct import PUCTAgent, PUCTOptions
-from agents.policies.network import network_policy
+from agents.policies.network import NetworkAgent
 
 
 class AlphaZero(PUCTAgent):
@@ -29,5 +29,6 @@ class AlphaZero(PUCTAgent):
         fpu: float = 0.1,
         **options: Unpack[PUCTOptions],
     ) -> None:
-        policy: Any = network_policy(net, 0.0, None, f"alphazero:net={net}")
+        policy = NetworkAgent(net)
+        policy.title = f"alphazero:net={net}"
         super().__init__(policy, simulations, seconds, c, fpu, **options)

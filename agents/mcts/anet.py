@@ -1,15 +1,57 @@
 """UCT with a network's moves in its rollouts: the first form of AlphaHex."""
 
-from typing import Any, Unpack
+import math
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.searcher import Searcher
-from agents.mcts.tree_search import SearchOptions
+from agents.mcts.tree_search import SearchOptions, TreeWorker
 from agents.policies.policy import PolicyAgent
-from agents.search.evaluated import Evaluator
-from agents.search.puct import EvaluatedUCB1
+from agents.search.evaluated import (
+    Evaluator,
+    mean_reward,
+    new_evaluated_extras,
+    read_visit_shares,
+    take_evaluation,
+    with_evaluation,
+)
 from agents.search.rollouts import RolloutEvaluator
+from agents.search.selection import scored_first, sqrt_log
+from agents.search.simulation import no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class EvaluatedUCB1(NamedTuple):
+    """`agents.search.selection.UCB1` for searches with an evaluator, whose priors it ignores."""
+
+    c: float = 1.0
+    evaluation: NDArray[np.float64] = np.zeros(1)
+    """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = scored_first
+    new_extras = new_evaluated_extras
+    initialise = take_evaluation
+    with_memory = with_evaluation
+    read_policy = read_visit_shares
+
+    def prepare(self, tree: Tree, node: int) -> float:
+        return self.c * sqrt_log(tree.visits[node] + tree.extras.pending[node])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        visits = tree.visits[child] + tree.extras.pending[child]
+        if visits == 0:
+            return np.inf
+        return mean_reward(tree, child, 0.0) + prepared / math.sqrt(visits)
+
+    def add_root_noise(self, tree: Tree, noise: NDArray[np.float64]) -> None:
+        """Nothing is done with noise."""
 
 
 class ANETRolloutMCTS(EvaluatedSearchAgent):
@@ -67,9 +109,9 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         self._moves += 1
         return action
 
-    def _evaluator(self, searcher: Searcher) -> Evaluator:
+    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
         epsilon = self.epsilon * self.epsilon_decay**self._moves
-        return RolloutEvaluator(self._leader, epsilon, searcher.rng, self.mix)
+        return RolloutEvaluator(self._evaluator, epsilon, worker.rng, self.mix)
 
-    def _cached(self) -> int:
+    def _cache_size(self) -> int:
         return 0  # every rollout is another

@@ -1,27 +1,26 @@
 """The agent around a search with an evaluator; see `agents.mcts.puct` and `agents.mcts.gumbel`."""
 
-from typing import Any, Unpack, cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
-from agents.knowledge.gomoku.view import PlainView
-from agents.mcts.searcher import Run, Searcher
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
-from agents.search.evaluated import EvaluatedSearch, Evaluator, given_by
-from agents.search.foreign import ForeignState, View, new_state_of
-from agents.search.leaves import new_cache, side_by_side
+from agents.search.environment import View
+from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_by_side
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.tree import Tree
+from agents.search.tree import ROOT, Tree, children
 from hexenv.envs.aec import BoardEnv
-from hexenv.games import base
 
-CACHED: int = 1 << 14
+CACHE_SIZE: Final = 1 << 14
 """Positions whose evaluations are kept during a search."""
 
 
@@ -53,75 +52,89 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     ) -> None:
         if options.get("implicit_minimax"):
             raise ValueError("expected no implicit_minimax where a policy evaluates positions")
-        leader = make_agent(policy) if isinstance(policy, str) else policy
-        if not isinstance(leader, PolicyAgent):
+        evaluator = make_agent(policy) if isinstance(policy, str) else policy
+        if not isinstance(evaluator, PolicyAgent):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
-        self._leader = leader
+        self._evaluator = evaluator
         self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     def act(self, env: Any) -> int:
         """See `TreeSearchAgent.act`; the policy sees what the environment shows."""
         if isinstance(env.unwrapped, BoardEnv):
-            self._leader.see_as(env.unwrapped)
+            self._evaluator.see_as(env.unwrapped)
         return super().act(env)
 
+    def _statistics(
+        self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    ) -> Statistics:
+        found = super()._statistics(trees, line, view, simulations, seconds)
+        return replace(found, priors=root_priors(trees, view.game.num_actions()))
+
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
-        """What the root's children get before a search, if anything."""
+        """The noise of the root's children, ``(num_actions,)``; None without noise."""
         return None
 
-    def _evaluator(self, searcher: Searcher) -> Evaluator:
-        """What judges the leaves."""
-        return self._leader
+    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
+        """What evaluates the leaves."""
+        return self._evaluator
 
-    def _cached(self) -> int:
+    def _cache_size(self) -> int:
         """How many evaluations are kept: none, if equal positions may look different."""
-        return 0 if self._leader.sees_moves() else CACHED
+        return 0 if self._evaluator.sees_moves() else CACHE_SIZE
 
-    def _run(self, view: View, searcher: Searcher) -> Run:
+    def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
         """The search of one tree; its root is evaluated first."""
-        game, tree = view.game, cast("Tree", searcher.tree)
-        is_foreign = isinstance(view.root, ForeignState)
-        if is_foreign:
-            roots: Any = [view.root]
-            states: Any = [new_state_of(view) for _ in range(self.batch)]
-        else:
-            roots, states = base.new_states(game, 1), base.new_states(game, self.batch)
+        game, tree = view.game, cast("Tree", worker.tree)
+        roots: Any = [view.root]
+        if view.actions is not None:
+            roots = view.new_states(1)
             game.copy(view.root, roots[0])
-        judge = self._evaluator(searcher)
+        evaluator = self._evaluator_of(worker)
+        if self._uses_knowledge:
+            evaluator = self._knowledge_of(game).plain_evaluator(evaluator)
         search = EvaluatedSearch(
             game,
             side_by_side(tree),
-            states,
-            given_by(cast("Variant", searcher.variant), game),
-            PlainView(judge) if self._sees_patterns else judge,
-            searcher.rng,
+            view.new_states(self.batch),
+            cast("Variant", worker.variant),
+            evaluator,
+            worker.rng,
             self.batch,
-            new_cache(game, 0 if is_foreign else self._cached()),
+            new_cache(game, 0 if view.actions is None else self._cache_size()),
             view.compiles,
         )
-        rule: Any = search.variant.selection
         if view.compiles:
             search.compile(roots)
-        begun = False
+        has_root = False
 
-        def run_some(simulations: int) -> int:
-            nonlocal begun
-            if not begun:
+        def run(simulations: int) -> int:
+            nonlocal has_root
+            if not has_root:
                 search.run(roots, 0)
-                noise = self._draw_noise(searcher.rng, game.num_actions())
+                noise = self._draw_noise(worker.rng, game.num_actions())
                 if noise is not None:
-                    rule.stir(tree, noise)
-                begun = True
+                    rule: Any = search.variant.selection
+                    rule.add_root_noise(tree, noise)
+                has_root = True
             return search.run(roots, simulations)
 
-        return Run(run_some, tree, view)
+        return WorkerRun(run, worker, view)
 
     def _spend_budget(
-        self, run: Run, started: float, simulations: int | None, seconds: float | None
+        self, run: WorkerRun, started: float, simulations: int | None, seconds: float | None
     ) -> int:
         """See `TreeSearchAgent`; where a slice ends, fewer leaves are evaluated together."""
         is_watched = self.on_slice is not None and self.batch == 1
         if simulations is not None and seconds is None and not (self.early_stop or is_watched):
             return run.search(simulations)
         return super()._spend_budget(run, started, simulations, seconds)
+
+
+def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64]:
+    """The evaluator's priors of the root's actions, as `Statistics` has them."""
+    priors = np.zeros(num_actions, np.float64)
+    for tree in trees:
+        below = children(tree, ROOT)
+        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
+    return priors

@@ -34,10 +34,10 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, SeededAgent, Statistics, check_in_play
+from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.search.foreign import View, check_route, new_state_of, planner_view
+from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.nest import MODES, POSITION_CODES, Form, Nest, new_nest
 from agents.search.nested import (
     NO_ROW,
@@ -116,7 +116,7 @@ class NRPA(SeededAgent):
         keep_policy: Whether a search starts with the weights of the one before: False (text, defect
             7: True, whoever was to move then).
         faithful: Whether the options left None are the text's.
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
         assume: What to take as given where it is not so; see `route`.
 
@@ -248,7 +248,7 @@ class NRPA(SeededAgent):
 
     def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], int]:
         """The search as a function that runs so many simulations, and says so."""
-        states = view.root, new_state_of(view), new_state_of(view)
+        states = view.root, view.new_state(), view.new_state()
         arguments = (view.game, *states, nest, tree, self.form)
         run: Callable[..., None] = adapt_policies
         if view.compiles:

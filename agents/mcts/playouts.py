@@ -4,33 +4,29 @@ A policy that knows only some answers is followed by the one that answers for it
 ``"decisive+lgrf2"`` is decisive moves, else the last good reply, else (nothing follows) random.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
-from agents.knowledge.hex.bridges import SaveBridge
-from agents.search.adaptation import PolicyAdaptation
-from agents.search.mast import NST, Mast
-from agents.search.playout import Decisive, Playout, Uniform
-from agents.search.replies import LastGoodReply
+from agents.registry import attribute_at
+from agents.search.playout import Playout
 
-COMPLETE: Final[dict[str, Callable[[], Any]]] = {
-    "fast": Uniform,
-    "generic": lambda: Uniform(fast=False),
-    "mast": Mast,
-    "nst": NST,
-    "ppa": PolicyAdaptation,
+COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "fast": ("agents.search.playout:Uniform", {}),
+    "generic": ("agents.search.playout:Uniform", {"fast": False}),
+    "mast": ("agents.search.mast:Mast", {}),
+    "nst": ("agents.search.mast:NST", {}),
+    "ppa": ("agents.search.adaptation:PolicyAdaptation", {}),
 }
-"""Policies that always know a move: fast and generic random ones, MAST, NST, PPA."""
+"""Policies that always know a move: a class, imported when it is asked for, and its parameters."""
 
-PARTIAL: Final[dict[str, Callable[[Any], Any]]] = {
-    "decisive": Decisive,
-    "bridges": SaveBridge,
-    "lgr1": lambda otherwise: LastGoodReply(1, False, otherwise),
-    "lgr2": lambda otherwise: LastGoodReply(2, False, otherwise),
-    "lgrf1": lambda otherwise: LastGoodReply(1, True, otherwise),
-    "lgrf2": lambda otherwise: LastGoodReply(2, True, otherwise),
+PARTIAL: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "decisive": ("agents.search.playout:Decisive", {}),
+    "bridges": ("agents.knowledge.hex.bridges:SaveBridge", {}),
+    "lgr1": ("agents.search.replies:LastGoodReply", {"order": 1, "forgetting": False}),
+    "lgr2": ("agents.search.replies:LastGoodReply", {"order": 2, "forgetting": False}),
+    "lgrf1": ("agents.search.replies:LastGoodReply", {"order": 1, "forgetting": True}),
+    "lgrf2": ("agents.search.replies:LastGoodReply", {"order": 2, "forgetting": True}),
 }
-"""Policies that ask another one where they know nothing."""
+"""Policies that ask another one, their parameter `otherwise`, where they know nothing."""
 
 
 def make_playout(text: str) -> Playout:
@@ -49,7 +45,9 @@ def make_playout(text: str) -> Playout:
         )
     if "decisive" in partial[1:]:
         raise ValueError(f"expected decisive in front of all other policies, got {text!r}")
-    policy = COMPLETE[last]()
+    path, parameters = COMPLETE[last]
+    policy = attribute_at(path)(**parameters)
     for name in reversed(partial):
-        policy = PARTIAL[name](policy)
+        path, parameters = PARTIAL[name]
+        policy = attribute_at(path)(**parameters, otherwise=policy)
     return policy

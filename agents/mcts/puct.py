@@ -1,7 +1,8 @@
-"""PUCT: a search that a learned policy leads."""
+"""PUCT: a search that a learned policy leads. Its rule and its agent."""
 
+import math
 from collections.abc import Sequence
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,76 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions
 from agents.policies.policy import PolicyAgent
-from agents.search.foreign import View
-from agents.search.puct import PUCT
-from agents.search.tree import Tree
+from agents.search.environment import View
+from agents.search.evaluated import (
+    mean_reward,
+    new_evaluated_extras,
+    read_visit_shares,
+    take_evaluation,
+    with_evaluation,
+)
+from agents.search.selection import scored_first
+from agents.search.simulation import no_moves, no_update
+from agents.search.tree import ROOT, Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class PUCT(NamedTuple):
+    """Q + P (c + ln((N + base + 1) / base)) sqrt(N) / (1 + n) (Rosin 2011; Silver et al. 2018).
+
+    N and n are the visits of the node and the child, P the child's prior, Q its mean reward in
+    [0, 1]. (Published constants are for values in [-1, 1]: halve them.) An unvisited child has the
+    evaluator's value of its parent, less `fpu` (first-play urgency). A pending simulation counts
+    as a lost visit (virtual loss: Chaslot et al. 2008).
+    """
+
+    c: float = 0.625
+    base: float = 19652.0
+    fpu: float = 0.0
+    noise_share: float = 0.0
+    """The share of Dirichlet noise in the root's priors."""
+    evaluation: NDArray[np.float64] = np.zeros(1)
+    """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = scored_first
+    new_extras = new_evaluated_extras
+    initialise = take_evaluation
+    with_memory = with_evaluation
+    read_policy = read_visit_shares
+
+    def prepare(self, tree: Tree, node: int) -> tuple[float, float]:
+        visits = tree.visits[node] + tree.extras.pending[node]
+        weight = (self.c + math.log((visits + self.base + 1.0) / self.base)) * math.sqrt(visits)
+        return weight, tree.extras.raw_value[node] - self.fpu
+
+    def score(self, tree: Tree, child: int, prepared: tuple[float, float]) -> float:
+        weight, urgency = prepared
+        visits = tree.visits[child] + tree.extras.pending[child]
+        exploration = weight * tree.extras.prior[child] / (1.0 + visits)
+        return mean_reward(tree, child, urgency) + exploration
+
+    def add_root_noise(self, tree: Tree, noise: NDArray[np.float64]) -> None:
+        """Mix noise into the root's priors, in place of any before (Silver et al. 2017).
+
+        Args:
+            tree: The tree.
+            noise: ``(num_actions(),)``: draws of a gamma distribution; those of the legal actions,
+                scaled to add up to 1, are a draw of the Dirichlet distribution.
+        """
+        first = tree.first_child[ROOT]
+        last = first + tree.child_count[ROOT]
+        total = 0.0
+        for child in range(first, last):
+            total += noise[tree.action[child]]
+        if total > 0.0 and self.noise_share > 0.0:
+            for child in range(first, last):
+                drawn = noise[tree.action[child]] / total
+                prior = tree.extras.prior[child] - tree.extras.root_noise[child]
+                tree.extras.root_noise[child] = self.noise_share * (drawn - prior)
+                tree.extras.prior[child] = prior + tree.extras.root_noise[child]
 
 
 class PUCTOptions(SearchOptions, total=False):
@@ -52,14 +120,14 @@ class PUCTAgent(EvaluatedSearchAgent):
         c: Weight of exploration, for rewards in [0, 1].
         fpu: First-play urgency: by how much an action without a visit counts less than the
             policy's value of the position, for rewards in [0, 1].
-        batch: See `EvaluatedSearchAgent`. Simulations that wait count as lost meanwhile.
-        noise: How much of the root's priors is Dirichlet noise: 0.25 in self-play.
-        noise_total: The sum of the Dirichlet distribution's parameters, of which every action,
-            legal or not, has the same.
+        batch: See `EvaluatedSearchAgent`. A pending simulation counts as lost.
+        noise: The share of Dirichlet noise in the root's priors: 0.25 in self-play.
+        noise_total: The sum of the Dirichlet distribution's parameters; all actions, legal or not,
+            have the same one.
         temperature: 0: the best action by `final_move`; else actions are drawn with probabilities
             in proportion to ``visits ** (1 / temperature)``.
-        temperature_plies: Only in the game's first so many plies. (A foreign environment does not
-            tell them: there in all.)
+        temperature_plies: How many plies from the start of the game that is so. (A foreign
+            environment does not tell its plies: there it is so in all of them.)
         **options: See `TreeSearchAgent`.
     """
 
@@ -79,7 +147,7 @@ class PUCTAgent(EvaluatedSearchAgent):
         temperature_plies: int = 1_000_000,
         **options: Unpack[SearchOptions],
     ) -> None:
-        self.noise = number_within("noise", noise, 0.0, 1.0)
+        self.noise_share = number_within("noise", noise, 0.0, 1.0)
         self.noise_total = number_within("noise_total", noise_total, 1e-3, 1e6)
         self.temperature = number_within("temperature", temperature)
         self.temperature_plies = whole_number_within(
@@ -88,12 +156,14 @@ class PUCTAgent(EvaluatedSearchAgent):
         rule = PUCT(
             c=number_within("c", c),
             fpu=number_within("fpu", fpu, -1.0, 1.0),
-            noise_share=self.noise,
+            noise_share=self.noise_share,
         )
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
-        return rng.gamma(self.noise_total / num_actions, size=num_actions) if self.noise else None
+        if self.noise_share == 0.0:
+            return None
+        return rng.gamma(self.noise_total / num_actions, size=num_actions)
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
         statistics = cast("Statistics", self.statistics)
@@ -101,7 +171,7 @@ class PUCTAgent(EvaluatedSearchAgent):
         is_early = view.actions is None or view.root.ply < self.temperature_plies
         if self.temperature == 0.0 or not is_early or not visits.any() or statistics.proven:
             return super()._choose(view, trees)
-        return draw_action(visits, self.temperature, self._searchers[0].rng)
+        return draw_action(visits, self.temperature, self._workers[0].rng)
 
 
 def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:

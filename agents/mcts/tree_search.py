@@ -1,34 +1,48 @@
-"""The agent around the search: what it remembers between moves, and how it comes to one."""
+"""The agent around the search: one move, from the environment to the action.
+
+`TreeSearchAgent.act` goes through these steps, in the order of this file:
+
+1. `planner_view` makes a game of the environment; the game's knowledge may play an opening, add
+   patterns to the position, and find a win by threats (`agents.core.knowledge`).
+2. Every worker goes on with the part of its tree that was played, or starts an empty one.
+3. The workers spend the budget (`agents.core.budget`) on the search (`agents.search.mcts`).
+4. The roots of their trees are added up: statistics, and the action to play.
+"""
 
 import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final, NamedTuple, TypedDict, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, Statistics, check_in_play
+from agents.core.agent import OnSlice, Statistics, marked
 from agents.core.budget import shares, spend
+from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.knowledge.gomoku.opening_play import after_opening, opening_action
-from agents.knowledge.gomoku.threats import ThreatSolver
-from agents.knowledge.gomoku.view import pattern_view, with_patterns
-from agents.mcts.root import FINAL_MOVES, choose, is_decided, line_statistics, root_statistics
-from agents.mcts.saved import expect, load_trees, save_trees
-from agents.mcts.searcher import LoadedTrees, MachineCode, Position, Run, Searcher, played_since
-from agents.search import graph
-from agents.search.foreign import View, check_route, new_state_of, planner_view
+from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.mcts import Variant, compiled_search, with_memory
 from agents.search.proofs import SOLVERS
-from agents.search.tree import Tree
+from agents.search.tree import (
+    ROOT,
+    UNPROVEN,
+    Tree,
+    child_by_action,
+    children,
+    copy_nodes,
+    keep_subtree,
+    new_tree,
+)
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
-from hexenv.games.gomoku.openings import is_opening
+
+FINAL_MOVES: Final = ("visits", "value", "lcb")
 
 THREAT_SHARE: Final = 0.2
-"""How much of its time an agent looks for wins by threats before it searches."""
+"""The share of its time in which an agent looks for wins by threats before it searches."""
 THREAT_DEPTH: Final = 12
 THREAT_NODES: Final = 20_000
 
@@ -68,8 +82,8 @@ class TreeSearchAgent:
         early_stop: Whether to stop once no other action can become the most visited; for one
             worker, and `final_move` ``"visits"``.
         reuse: Whether to go on, in the next move of the game, with the part of the tree that was
-            played. (Over a foreign environment, which does not tell what that was, a reply is tried
-            after the other until the position is what is shown; with transpositions not at all.)
+            played. (A foreign environment does not tell what was played: there, replies are tried
+            until one gives the position shown; with transpositions there is no reuse there.)
         transpositions: Whether positions reached by several move orders share their statistics
             (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1,
             and rewards that count no plies.
@@ -78,19 +92,22 @@ class TreeSearchAgent:
             and van den Herik 2008). The result depends on the seed and the number of workers.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 33 bytes, and more in variants that keep more.
-        threats: In Gomoku and TicTacToe: whether to look for wins by threats, before the search
-            (fours, then threes as well, for up to a fifth of `seconds`) and at every new leaf
-            (fours); see `agents.knowledge.gomoku.threats`.
-        implicit_minimax: There as well: how much of a child's mean, 0 to 1, is replaced by the
-            minimax value of the board evaluation; see `agents.knowledge.gomoku.minimax`.
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        threats: In games whose threats are known (Gomoku, TicTacToe): whether to look for wins by
+            threats, before the search (fours, then threes as well, for up to a fifth of `seconds`)
+            and at every new leaf (fours); see `agents.knowledge.gomoku.threats`.
+        implicit_minimax: In games with a board evaluation (the same): the share of a child's mean,
+            0 to 1, that is replaced by the minimax value of the evaluation; see
+            `agents.knowledge.gomoku.minimax`.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
         assume: What to take as given where it is not so; see `route`. Then nothing is proven.
+        knowledge: What is known of the game, for a variant that needs it; None: what is registered
+            for the game, where `threats` or `implicit_minimax` ask for it.
 
     Attributes:
         statistics: Of the last search.
-        on_slice: For whoever wants to watch a search: called every few milliseconds of it, on the
-            thread that searches. The result stays the same. Of several workers the first is seen.
+        on_slice: Called every few milliseconds of a search, on the thread that searches; the result
+            stays the same. Of several workers it is shown the first.
 
     Raises:
         ValueError: If a budget, a bound or a name is out of its range.
@@ -117,9 +134,10 @@ class TreeSearchAgent:
         route: str = "auto",
         seed: int | None = None,
         assume: str | None = None,
+        knowledge: GameKnowledge | None = None,
     ) -> None:
-        simulations, seconds = check_budget(simulations, seconds)
-        expect_one_of("final_move", final_move, FINAL_MOVES)
+        self.simulations, self.seconds = check_budget(simulations, seconds)
+        self.final_move = expect_one_of("final_move", final_move, FINAL_MOVES)
         expect_one_of("solver", solver, SOLVERS)
         check_route(route, assume)
         if early_stop and (workers != 1 or final_move != "visits"):
@@ -127,139 +145,156 @@ class TreeSearchAgent:
                 f'expected early_stop with one worker and final_move "visits", got {workers} and '
                 f'"{final_move}"'
             )
-        share = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
-        self.variant = with_patterns(variant._replace(solver=SOLVERS[solver]), threats, share)
-        if transpositions:
-            graph.check_variant(self.variant)
+        self.variant = variant._replace(solver=SOLVERS[solver])
         self.threats = threats
-        self._selects_by_patterns = share > 0.0
-        self._sees_patterns = threats or share > 0.0
-        self.simulations = simulations
-        self.seconds = seconds
-        self.final_move = final_move
+        self.implicit_minimax = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
+        self._given_knowledge = knowledge
+        self._uses_knowledge = threats or self.implicit_minimax > 0.0 or knowledge is not None
+        self._worker_class = TreeWorker
+        if transpositions:
+            self._worker_class = _graph_worker(self.variant, self.implicit_minimax)
         self.early_stop = early_stop
         self.reuse = reuse
         self.transpositions = transpositions
         self.workers = whole_number_within("workers", workers, 1, 1024)
-        if simulations is not None and simulations < self.workers:
+        if self.simulations is not None and self.simulations < self.workers:
             raise ValueError(
-                f"expected a simulation for each of {self.workers} workers, got {simulations}"
+                f"expected a simulation for each of {self.workers} workers, got {self.simulations}"
             )
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.assume = assume
         self.statistics: Statistics | None = None
         self.on_slice: OnSlice | None = None
-        self._loaded: LoadedTrees | None = None
-        self._code = MachineCode()
-        self._solver: ThreatSolver | None = None
-        self._start_anew(seed)
+        self._saved: Any = None
+        self._saved_root: TreeRoot | None = None
+        self._code: dict[tuple[type, ...], Callable[..., int]] = {}
+        self._finder: WinFinder | None = None
+        self._new_workers(seed)
 
-    def _start_anew(self, seed: int | None) -> None:
+    def _new_workers(self, seed: int | None) -> None:
         several = np.random.SeedSequence(seed).spawn(self.workers)
-        self._searchers = [Searcher(each) for each in (several if self.workers > 1 else [seed])]
-        self._position: Position | None = None
-        self._last: Position | None = None
+        seeds = several if self.workers > 1 else [seed]
+        self._workers = [self._worker_class(each) for each in seeds]
+        self._root: TreeRoot | None = None
+        self._last: TreeRoot | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_code": {}, "_finder": None}
 
     def reset(self, seed: int | None = None) -> None:
         """Forget the game played so far; with a seed, start the random stream anew."""
         self.statistics = None
-        self._position = self._last = None
+        self._root = self._last = None
         if seed is not None:
-            before = self._searchers
-            self._start_anew(seed)
-            for searcher, old in zip(self._searchers, before, strict=True):
-                searcher.tree, searcher.graph = old.tree, old.graph  # their memory
-        for searcher in self._searchers:
-            searcher.variant = None
+            before = self._workers
+            self._new_workers(seed)
+            for worker, old in zip(self._workers, before, strict=True):
+                worker.take_memory(old)
+        for worker in self._workers:
+            worker.variant = None
+
+    # ---- a move ----------------------------------------------------------------------------------
 
     def act(self, env: Any) -> int:
         """Search from the environment's position and choose an action; see `Agent.act`."""
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        if self._sees_patterns and is_opening(plain.game, plain.root):
-            chosen = opening_action(plain, self._judge, self._searchers[0].rng)
-            self.statistics = None  # what there was is of other positions than this one
-            return chosen
+        if self._uses_knowledge:
+            known = self._knowledge_of(plain.game)
+            if known.is_opening(plain):
+                chosen = known.play_opening(plain, self._think_apart, self._workers[0].rng)
+                self.statistics = None  # the last one is of another position
+                return chosen
         return self._think(plain)
 
-    def _judge(self, view: View) -> tuple[int, float]:
-        """The action to play in a position that stands by itself, and its value."""
-        self._position = None
+    def prepare(self, env: Any) -> None:
+        """Compile what `act` needs in such an environment, so that its first call does not."""
+        plain = planner_view(env, self.route, self.assume)
+        if self._uses_knowledge:
+            plain = self._knowledge_of(plain.game).after_opening(plain)
+        view = self._search_view(plain)
+        self._root = self._last = None
+        if self.threats:
+            self._win_finder(view, plain.game)
+        self._prepare_trees(plain, view)
+        self._new_run(view, self._workers[0])
+
+    def _think_apart(self, view: View) -> tuple[int, float]:
+        """The action to play in a position outside of the game played, and its value."""
+        self._root = None
         chosen = self._think(view)
-        self._position = self._last = None
+        self._root = self._last = None
         return chosen, float(cast("Statistics", self.statistics).values[chosen])
 
     def _think(self, plain: View) -> int:
-        """The action to play, after a search."""
-        view = self._study(plain)  # which compiles, as the solver may
-        solver = self._threat_solver(view) if self.threats else None
+        """The action to play, after a search; what compiles is not counted as its time."""
+        view = self._search_view(plain)
+        finder = self._win_finder(view, plain.game) if self.threats else None
         started = time.perf_counter()
-        line = None if solver is None else self._solve(solver, view)
+        line = None if finder is None else self._find_win(finder, view)
         if line is not None:
             return self._play_line(view, line, time.perf_counter() - started)
-        self._plant(plain, view)
+        self._prepare_trees(plain, view)
         before_compiling = time.perf_counter()
-        runs = [self._run(view, searcher) for searcher in self._searchers]
+        runs = [self._new_run(view, worker) for worker in self._workers]
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
-        trees = [cast("Tree", searcher.tree) for searcher in self._searchers]
-        line = max((searcher.line() for searcher in self._searchers), key=len)
+        trees = [cast("Tree", worker.tree) for worker in self._workers]
+        line = max((worker.line() for worker in self._workers), key=len)
         seconds = time.perf_counter() - started
-        self.statistics = root_statistics(trees, line, view, simulations, seconds)
+        self.statistics = self._statistics(trees, line, view, simulations, seconds)
         chosen = self._choose(view, trees)
         self._remember(plain, chosen)
         return chosen
 
-    # ---- threats ---------------------------------------------------------------------------------
-
-    def _study(self, view: View) -> View:
-        """The position as the search wants to see it."""
-        return pattern_view(view) if self._sees_patterns else view
-
-    def _threat_solver(self, view: View) -> ThreatSolver:
-        """The solver for a game; it remembers from move to move."""
-        if self._solver is None or self._solver.game is not view.game:
-            self._solver = ThreatSolver(view.game, view.compiles)
-        return self._solver
-
-    def _solve(self, solver: ThreatSolver, view: View) -> list[int] | None:
-        """A win by threats from the root, if there is one to be found in a part of the budget."""
-        seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
-        return solver.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
-
-    def _play_line(self, view: View, line: list[int], seconds: float) -> int:
-        """Begin a line that wins; there is nothing to search."""
-        self.statistics = line_statistics(line, view.game.num_actions(), seconds)
-        self._position = None
-        return line[0]
+    def _statistics(
+        self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    ) -> Statistics:
+        """The statistics of a search, or of the part that has run so far."""
+        return root_statistics(trees, line, view, simulations, seconds)
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
         """The action to play, after a search."""
         return choose(trees, self.final_move)
 
-    def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
-        plain = planner_view(env, self.route, self.assume)
-        if self._sees_patterns:
-            plain = after_opening(plain)
-        view = self._study(plain)
-        self._position = self._last = None
-        if self.threats:
-            self._threat_solver(view)
-        self._plant(plain, view)
-        self._run(view, self._searchers[0])
+    # ---- what is known of the game ---------------------------------------------------------------
+
+    def _knowledge_of(self, game: Any) -> GameKnowledge:
+        given = self._given_knowledge
+        return knowledge_of(game) if given is None else given
+
+    def _search_view(self, view: View) -> View:
+        """The position as the search sees it."""
+        return self._knowledge_of(view.game).search_view(view) if self._uses_knowledge else view
+
+    def _win_finder(self, view: View, game: Any) -> WinFinder:
+        """What looks for wins; it remembers from move to move."""
+        if self._finder is None or self._finder.game is not view.game:
+            self._finder = self._knowledge_of(game).win_finder(view)
+        return self._finder
+
+    def _find_win(self, finder: WinFinder, view: View) -> list[int] | None:
+        """A forced win from the root, if a part of the budget is enough to find one."""
+        seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
+        return finder.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
+
+    def _play_line(self, view: View, line: list[int], seconds: float) -> int:
+        """Begin a line that wins, without a search."""
+        self.statistics = line_statistics(line, view.game.num_actions(), seconds)
+        self._root = None
+        return line[0]
 
     # ---- the trees between moves -----------------------------------------------------------------
 
-    def _plant(self, view: View, studied: View) -> None:
-        """Give every searcher a tree with the position as its root, and room to grow.
+    def _prepare_trees(self, plain: View, view: View) -> None:
+        """Give every worker a tree with the position as its root, and room to grow.
 
         Args:
-            view: The position.
-            studied: The same as the search sees it.
+            plain: The position.
+            view: The same as the search sees it.
         """
-        num_actions = view.game.num_actions()
+        num_actions = plain.game.num_actions()
         if self.max_nodes <= num_actions:
             raise ValueError(
                 f"expected max_nodes above the {num_actions} actions here, got {self.max_nodes}"
@@ -267,34 +302,39 @@ class TreeSearchAgent:
         nodes = self.max_nodes
         if self.simulations is not None:
             nodes = 1 + (self.simulations + 1) * (num_actions + self.transpositions)
-        position, self._position = self._position, None  # until this search has ended
-        tree = None if self.transpositions else self._searchers[0].tree
-        played = played_since(view, position, tree)
-        solver = self.variant.solver if view.assumed is None else SOLVERS["off"]
-        key = view.game.position_hash(view.root) if self.transpositions else 0
-        for number, searcher in enumerate(self._searchers):
-            if not searcher.go_on(played, key):
-                searcher.clear()
-                searcher.variant = with_memory(self.variant._replace(solver=solver), studied.game)
-                if self._loaded is not None:
-                    self._loaded.plant(searcher, number, view)
+        root, self._root = self._root, None  # until this search has ended
+        played = played_since(plain, root, None if self.transpositions else self._workers[0].tree)
+        key = plain.game.position_hash(plain.root) if self.transpositions else 0
+        for number, worker in enumerate(self._workers):
+            if not worker.go_on(played, key):
+                worker.clear()
+                worker.variant = self._variant_for(plain, view)
+                if self._saved is not None:
+                    self._take_saved_tree(plain, number)
             elif played:  # lengths of games are counted from the root
-                reward = self.variant.reward.with_memory(view.game)
-                searcher.variant = cast("Variant", searcher.variant)._replace(reward=reward)
-            if self.transpositions:
-                searcher.make_graph(nodes, self.max_nodes)
-            else:
-                searcher.make_room(nodes, self.max_nodes)
+                reward = self.variant.reward.with_memory(plain.game)
+                worker.variant = cast("Variant", worker.variant)._replace(reward=reward)
+            worker.make_room(nodes, self.max_nodes)
+
+    def _variant_for(self, plain: View, view: View) -> Variant:
+        """The composition, with memory for the game that the search sees."""
+        variant = self.variant
+        if plain.assumed is not None:
+            variant = variant._replace(solver=SOLVERS["off"])
+        if self._uses_knowledge:
+            known = self._knowledge_of(plain.game)
+            variant = known.extend_variant(variant, self.threats, self.implicit_minimax)
+        return with_memory(variant, view.game)
 
     def _remember(self, view: View, chosen: int) -> None:
-        """Note where the trees have their root, for the next move."""
+        """Note the root of the trees, for the next move."""
         if view.actions is None:
             self._last = None
-            position = Position(view.game, view.root, (chosen,))
+            root = TreeRoot(view.game, view.root, (chosen,))
         else:
-            position = Position(view.game, base.clone(view.game, view.root), view.actions)
-            self._last = position
-        self._position = position if self.reuse else None
+            root = TreeRoot(view.game, base.clone(view.game, view.root), view.actions)
+            self._last = root
+        self._root = root if self.reuse else None
 
     # ---- files -----------------------------------------------------------------------------------
 
@@ -306,8 +346,10 @@ class TreeSearchAgent:
             ValueError: If there is no tree, or it is over a foreign environment, or a graph, or its
                 selection looks at patterns.
         """
-        self._check_can_be_kept()
-        trees = [searcher.tree for searcher in self._searchers]
+        from agents.mcts.saved_trees import save_trees  # few programs save trees
+
+        self._check_can_be_saved()
+        trees = [worker.tree for worker in self._workers]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or self.transpositions or any(tree is None for tree in trees):
@@ -329,42 +371,70 @@ class TreeSearchAgent:
             ValueError: If it is damaged, or of another variant or number of workers, or this agent
                 searches graphs, or selects by patterns.
         """
-        self._check_can_be_kept()
+        from agents.mcts.saved_trees import load_trees
+
+        self._check_can_be_saved()
         if self.transpositions:
             raise ValueError("expected an agent without transpositions to load a tree")
-        saved = load_trees(path, self.variant)
-        expect(path, "number of workers", self.workers, len(saved.trees))
-        self._loaded = LoadedTrees(saved, self.variant.selection)
+        self._saved = load_trees(path, self.variant, self.workers)
+        self._saved_root = None
 
-    def _check_can_be_kept(self) -> None:
-        if self._selects_by_patterns:
+    def _check_can_be_saved(self) -> None:
+        if self.implicit_minimax > 0.0 or self._given_knowledge is not None:
             raise ValueError("expected an agent whose selection does not look at patterns")
+
+    def _take_saved_tree(self, view: View, number: int) -> None:
+        """Give a worker its loaded tree, if that knows the position.
+
+        Raises:
+            ValueError: If the trees are of another game, or break its rules.
+        """
+        if view.actions is None:
+            return
+        saved = self._saved
+        if self._saved_root is None or self._saved_root.game != view.game:
+            root = saved.check_rules(view.game, self.variant.selection, view.compiles)
+            self._saved_root = TreeRoot(view.game, root, saved.actions)
+        played = played_since(view, self._saved_root, None)
+        if played is not None:
+            self._workers[number].take_tree(saved.trees[number], played)
 
     # ---- the search ------------------------------------------------------------------------------
 
-    def _run(self, view: View, searcher: Searcher) -> Run:
-        """The search of one tree as a function of the number of simulations to run."""
-        trees = (searcher.tree,) if searcher.graph is None else (searcher.tree, searcher.graph)
-        arguments = (view.game, view.root, new_state_of(view), *trees, searcher.variant)
+    def _new_run(self, view: View, worker: "TreeWorker") -> "WorkerRun":
+        """The search of one tree, compiled if it can be."""
+        arguments = (view.game, view.root, view.new_state(), *worker.arrays(), worker.variant)
         run: Callable[..., int] = self._kernel().function
-        if view.compiles and is_compiled(searcher.variant):
-            run = self._code.of(self._kernel(), (*arguments, 0, searcher.rng))
+        if view.compiles and is_compiled(worker.variant):
+            run = self._machine_code((*arguments, 0, worker.rng))
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
 
-        def run_some(simulations: int) -> int:
-            return run(*arguments, simulations, searcher.rng)
+        def search(simulations: int) -> int:
+            return run(*arguments, simulations, worker.rng)
 
-        return Run(run_some, cast("Tree", searcher.tree), view)
+        return WorkerRun(search, worker, view)
 
     def _kernel(self) -> CompiledFunction:
         """The search."""
-        return graph.compiled_search_graph if self.transpositions else compiled_search
+        return self._workers[0].kernel
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_code": MachineCode(), "_solver": None}
+    def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., int]:
+        """The compiled search; it is kept, as to look up all types takes as long as a short search.
 
-    def _search(self, runs: Sequence[Run], started: float, in_threads: bool) -> int:
+        Args:
+            arguments: Of the search; the first is the game.
+        """
+        game = cast("tuple[Any, ...]", arguments[0])
+        types = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
+        if types not in self._code:
+            code = self._kernel().specialise(*arguments)
+            if not {bool, int, float, str}.issuperset(types[1:]):
+                return code
+            self._code[types] = code
+        return self._code[types]
+
+    def _search(self, runs: Sequence["WorkerRun"], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""
         if (count := len(runs)) == 1:
             return self._spend_budget(runs[0], started, self.simulations, self.seconds)
@@ -380,20 +450,326 @@ class TreeSearchAgent:
         )
 
     def _spend_budget(
-        self, run: Run, started: float, simulations: int | None, seconds: float | None
+        self, run: "WorkerRun", started: float, simulations: int | None, seconds: float | None
     ) -> int:
         """Search one tree until the budget is spent; returns the simulations run."""
-        decided = partial(is_decided, run.tree) if self.early_stop else None
-        is_watched = self.on_slice is not None and run.tree is self._searchers[0].tree
+        tree = cast("Tree", run.worker.tree)
+        decided = partial(is_decided, tree) if self.early_stop else None
+        is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
         return spend(run.search, started, simulations, seconds, self.batch, decided, show)
 
-    def _show(self, run: Run, simulations: int, seconds: float) -> None:
-        """Let whoever watches look at the first tree."""
+    def _show(self, run: "WorkerRun", simulations: int, seconds: float) -> None:
+        """Call `on_slice` with a function that gives the statistics so far."""
         assert self.on_slice is not None
-        line = self._searchers[0].line
+        worker = run.worker
 
         def found() -> Statistics:
-            return root_statistics([run.tree], line(), run.view, simulations, seconds)
+            trees = [cast("Tree", worker.tree)]
+            return self._statistics(trees, worker.line(), run.view, simulations, seconds)
 
         self.on_slice(found)
+
+
+# ---- the workers ---------------------------------------------------------------------------------
+
+
+class TreeWorker:
+    """A tree, a stream of random numbers and a variant with its memory.
+
+    Args:
+        seed: Of the stream.
+    """
+
+    kernel: CompiledFunction = compiled_search
+    """What searches the tree."""
+
+    def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.tree: Tree | None = None
+        self.variant: Variant | None = None
+
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernel searches in."""
+        return (self.tree,)
+
+    def take_memory(self, other: Any) -> None:
+        """Use the arrays of another worker."""
+        self.tree = other.tree
+
+    def go_on(self, played: Sequence[int] | None, key: int) -> bool:
+        """Make the position after some actions the root; returns whether it has been searched.
+
+        Args:
+            played: The actions from the root to the position; None if there is no way.
+            key: The position's hash, where positions are found by it.
+        """
+        if self.tree is None or played is None or self.variant is None:
+            return False
+        return go_down(self.tree, played)
+
+    def clear(self) -> None:
+        """Forget all that was searched; the arrays stay, to be used again."""
+        if self.tree is not None:
+            self.tree.node_count[0] = 0
+
+    def make_room(self, nodes: int, most: int) -> None:
+        """Let the tree grow by a number of nodes, but not beyond `most`."""
+        variant = cast("Variant", self.variant)
+        used = 0 if self.tree is None else int(self.tree.node_count[0])
+        size = min(most, used + nodes)
+        if self.tree is None or len(self.tree.action) < size:
+            larger = new_tree(size, variant.selection.new_extras(size))
+            if self.tree is not None:
+                copy_nodes(self.tree, larger)
+            self.tree = larger
+
+    def take_tree(self, source: Tree, played: Sequence[int]) -> None:
+        """Begin with a copy of a tree, after some actions, if it knows the position there."""
+        size = int(source.node_count[0])
+        self.tree = new_tree(size, cast("Variant", self.variant).selection.new_extras(size))
+        copy_nodes(source, self.tree)
+        if not go_down(self.tree, played):
+            self.clear()
+
+    def line(self) -> list[int]:
+        """The most visited actions from the root, after a search."""
+        return principal_variation(cast("Tree", self.tree))
+
+    def __getstate__(self) -> dict[str, Any]:
+        tree = self.tree
+        if self.variant is None:  # after `reset`, the content of the tree is of no use
+            tree = None
+        elif tree is not None:  # a copy needs no room to grow
+            count = max(int(tree.node_count[0]), 1)
+            copy_nodes(tree, trimmed := new_tree(count, self.variant.selection.new_extras(count)))
+            tree = trimmed
+        return {**self.__dict__, "tree": tree}
+
+
+def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]:
+    """The kind of worker that searches graphs; refuses what cannot be searched so."""
+    from agents.mcts.graph_worker import GraphWorker, check_variant  # few agents do
+
+    check_variant(variant)
+    if implicit_minimax > 0.0:
+        raise ValueError("expected no implicit_minimax with transpositions, got both")
+    return GraphWorker
+
+
+class WorkerRun(NamedTuple):
+    """One search of one worker."""
+
+    search: Callable[[int], int]
+    """Runs up to a number of simulations; returns how many it ran."""
+    worker: TreeWorker
+    view: View
+
+
+# ---- from one move to the next -------------------------------------------------------------------
+
+
+class TreeRoot(NamedTuple):
+    """The position at the root of an agent's trees."""
+
+    game: Any
+    root: Any
+    actions: tuple[int, ...]
+    """From the start of the game; over a foreign environment only the one then chosen."""
+
+
+def go_down(tree: Tree, actions: Sequence[int]) -> bool:
+    """Make the node that some actions lead to the root, if the tree has it and has visited it."""
+    node: int | None = ROOT
+    for action in actions:
+        node = child_by_action(tree, node, action)
+        if node is None or tree.visits[node] == 0:
+            return False
+    if node == ROOT:
+        return True
+    keep_subtree(tree, node)
+    tree.proof[ROOT] = UNPROVEN  # until the search has looked at its children
+    return True
+
+
+def played_since(view: View, last: TreeRoot | None, tree: Tree | None) -> tuple[int, ...] | None:
+    """The actions from the root of a tree to the position of a view; None if there is no way.
+
+    Args:
+        view: The position now.
+        last: The root, if there was one.
+        tree: The tree, to guess by where an environment does not tell; None not to guess.
+    """
+    if last is None or type(last.game) is not type(view.game):
+        return None
+    if view.actions is None:
+        return None if tree is None else _guess_played(view, last, tree)
+    if last.game != view.game or view.actions[: len(last.actions)] != last.actions:
+        return None
+    played = view.actions[len(last.actions) :]
+    state = base.clone(view.game, last.root)
+    for action in played:
+        view.game.step(state, action)
+    same = view.game.position_hash(state) == view.game.position_hash(view.root)
+    return played if same and state.ply == view.root.ply else None
+
+
+def _guess_played(view: View, last: TreeRoot, tree: Tree) -> tuple[int, ...] | None:
+    """The same over a foreign environment: the chosen action, and the reply that leads here.
+
+    The most visited replies are tried first.
+    """
+    chosen = last.actions[-1]
+    node = child_by_action(tree, ROOT, chosen)
+    if node is None:
+        return None
+    below = children(tree, node)
+    order = np.argsort(-tree.visits[below])
+    replies = tree.action[below][order][tree.visits[below][order] > 0]
+    key = view.game.position_hash(view.root)
+    state = view.new_state()
+    for played in ((), (chosen,), *((chosen, int(reply)) for reply in replies)):
+        view.game.copy(last.root, state)
+        for action in played:
+            view.game.step(state, action)
+        if view.game.position_hash(state) == key:
+            return played
+    return None
+
+
+# ---- what the trees say of the root --------------------------------------------------------------
+
+
+class RootActions(NamedTuple):
+    """The root's actions, in ascending order, and the sums over all trees."""
+
+    actions: NDArray[np.int32]
+    visits: NDArray[np.int64]
+    value: NDArray[np.float64]
+    """Mean reward, 0 to 1, for the player to move; 0 where there was no visit."""
+    proof: NDArray[np.int8]
+
+
+def root_actions(trees: Sequence[Tree]) -> RootActions:
+    """Add up the roots of trees over the same position."""
+    every = [children(tree, ROOT) for tree in trees]
+    orders = [np.argsort(tree.action[below]) for tree, below in zip(trees, every, strict=True)]
+
+    def stacked(name: str) -> NDArray[Any]:
+        found = zip(trees, every, orders, strict=True)
+        return np.stack([getattr(tree, name)[below][order] for tree, below, order in found])
+
+    visits = stacked("visits").astype(np.int64)
+    total = visits.sum(axis=0)
+    value = (stacked("value") * visits).sum(axis=0) / np.maximum(total, 1)
+    if len(trees) == 1:
+        value = np.where(total > 0, stacked("value")[0], 0)
+    proofs = stacked("proof")
+    known = np.where(proofs == UNPROVEN, -2, proofs).max(axis=0)
+    proof = np.where(known == -2, UNPROVEN, known).astype(np.int8)
+    return RootActions(stacked("action")[0], total, value, proof)
+
+
+def root_statistics(
+    trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+) -> Statistics:
+    """The trees' statistics of the root's actions, with the best line from there."""
+    root = root_actions(trees)
+    num_actions = view.game.num_actions()
+    visits = np.zeros(num_actions, np.int64)
+    values = np.zeros(num_actions, np.float64)
+    visits[root.actions] = root.visits
+    values[root.actions] = np.where(root.visits > 0, 2 * root.value - 1, 0)
+    known = root.proof != UNPROVEN
+    values[root.actions[known]] = root.proof[known]
+    proven = None
+    if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
+        proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
+    found = Statistics(visits, values, line, simulations, seconds, proven)
+    return marked(found, view.assumed)
+
+
+def line_statistics(line: list[int], num_actions: int, seconds: float) -> Statistics:
+    """The statistics where a winning line was found without a search of trees."""
+    visits, values = np.zeros(num_actions, np.int64), np.zeros(num_actions)
+    visits[line[0]], values[line[0]] = 1, 1.0
+    return Statistics(visits, values, line, 0, seconds, proven=1)
+
+
+def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
+    """The line of the most visited actions from the root.
+
+    Args:
+        tree: The tree.
+        target: Of a graph: where each edge leads, `agents.search.graph.Graph.target`.
+    """
+    line: list[int] = []
+    node = ROOT
+    while tree.child_count[node] > 0:
+        below = children(tree, node)
+        found = RootActions(
+            tree.action[below],
+            tree.visits[below].astype(np.int64),
+            tree.value[below],
+            tree.proof[below],
+        )
+        node = below.start + best_of(found, "visits")
+        if tree.visits[node] == 0:
+            break
+        line.append(int(tree.action[node]))
+        if target is not None:
+            node = int(target[node])
+            if node < 0:
+                break
+    return line
+
+
+def is_decided(tree: Tree, simulations: int) -> bool:
+    """Whether the most visited action stays the same through a number of further simulations.
+
+    Proven losses are not played, as long as there is something else.
+    """
+    below = children(tree, ROOT)
+    visits = np.sort(tree.visits[below][tree.proof[below] != -1])
+    return len(visits) < 2 or bool(visits[-1] - visits[-2] > simulations)
+
+
+def choose(trees: Sequence[Tree], final_move: str) -> int:
+    """The root action to play."""
+    root = root_actions(trees)
+    return int(root.actions[best_of(root, final_move)])
+
+
+def best_of(root: RootActions, final_move: str) -> int:
+    """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
+
+    Among proven losses only, the same rule chooses: by visits, the one that was hardest to refute.
+    """
+    if final_move == "value":
+        merit = np.where(root.visits > 0, root.value, -1.0)
+    elif final_move == "lcb":
+        lower = wilson_interval(np.clip(root.value, 0, 1), np.maximum(root.visits, 1))[0]
+        merit = np.where(root.visits > 0, lower, -1.0)
+    else:
+        merit = root.visits
+    proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
+    if (root.proof != UNPROVEN).all():
+        proven = root.proof  # a draw is the best there is
+    return int(np.lexsort((-root.actions, root.value, merit, proven))[-1])
+
+
+def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:
+    """Confidence interval of a mean of numbers in [0, 1] (Wilson 1927); 95 % by default.
+
+    Args:
+        mean: The mean, a number or an array.
+        count: Of how many.
+        z: Quantile of the normal distribution.
+
+    Returns:
+        Lower and upper end.
+    """
+    centre = mean + z * z / (2 * count)
+    half = z * np.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))
+    scale = 1 + z * z / count
+    return np.maximum((centre - half) / scale, 0.0), np.minimum((centre + half) / scale, 1.0)

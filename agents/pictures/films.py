@@ -1,7 +1,6 @@
-"""Games as pictures: films in GIF, MP4 and SVG, single positions, and text."""
+"""Films of recorded games in GIF, MP4 and SVG, and single positions as images or text."""
 
 import errno
-import importlib
 import os
 import subprocess
 import tempfile
@@ -18,7 +17,7 @@ from PIL import Image
 from agents.core.files import replacing
 from agents.records.record import GameRecord, Search
 from hexenv.envs.aec import BoardEnv
-from hexenv.extras import how_to_install
+from hexenv.extras import how_to_install, library
 from hexenv.games import base
 from hexenv.games.base import Game, State
 from hexenv.render.animation import animated_svg
@@ -30,20 +29,20 @@ from hexenv.render.svg import render_svg
 
 OverlayName = Literal["none", "visits", "values", "priors"]
 OVERLAYS: Final[tuple[OverlayName, ...]] = get_args(OverlayName)
-"""What can be laid over the positions of a record: what the search for the next move has found."""
+"""What can be drawn over a position: numbers that the search for the next move has found."""
 
 SECONDS: Final = 0.7
 """How long a position is shown."""
 LAST_SECONDS: Final = 4.0
-"""How long the end of a game is shown where films begin anew: in GIF and SVG."""
-SAMPLED: Final = 8
-"""Frames that the colours of a GIF are taken from."""
+"""How long the last position is shown in films that repeat: GIF and SVG."""
+PALETTE_FRAMES: Final = 8
+"""Number of frames that the colours of a GIF are taken from."""
 
 Frame = NDArray[np.uint8]
 
 
 class Frames(Protocol):
-    """Frames by number, such as a list of them, or a `Film`, which draws them when asked."""
+    """Frames by number: a list, or a `Film`, which draws each frame when it is asked for."""
 
     def __len__(self) -> int: ...
 
@@ -52,13 +51,13 @@ class Frames(Protocol):
 
 @dataclass(frozen=True)
 class Film:
-    """All positions of a game, and how they are shown: ``film[ply]`` is a frame.
+    """All positions of a game, and how they are drawn: ``film[ply]`` is a frame.
 
     Args:
         game: The game.
         states: Its positions, the start first.
-        overlays: What is laid over each.
-        numbers: Of the moves, on each: ``(cells,)``, or None.
+        overlays: The overlay of each position.
+        numbers: The numbers of the moves on each position, ``(cells,)``, or None.
         look: Colours, size and coordinates.
     """
 
@@ -78,11 +77,11 @@ class Film:
         return map(self.__getitem__, range(len(self)))
 
     def svg(self, ply: int) -> str:
-        """The position after so many plies as a document."""
+        """A position as an SVG document."""
         return render_svg(self.game, self.states[ply], look=self.look, **self._shown(ply))
 
     def animation(self, seconds: float = SECONDS) -> str:
-        """The whole game as a document that moves."""
+        """The whole game as an animated SVG document."""
         return animated_svg(
             self.game,
             self.states,
@@ -93,7 +92,7 @@ class Film:
         )
 
     def text(self, ply: int) -> str:
-        """The position after so many plies as lines of text, with a line end after each."""
+        """A position as lines of text."""
         return render_text(self.game, self.states[ply], **self._shown(ply)) + "\n"
 
     def _shown(self, ply: int) -> dict[str, Any]:
@@ -112,17 +111,16 @@ def film_of(
 
     Args:
         record: The game.
-        env: Where a game that is not of `hexenv` is played again: a `BoardEnv` of its rules.
+        env: For a game that is not of `hexenv`: a `BoardEnv` that plays it again.
         look: Colours, size and coordinates.
         overlay: One of `OVERLAYS`; a position shows what its player's search found.
         numbered: Whether stones have the numbers of their moves.
 
     Raises:
-        ValueError: If the game is not of `hexenv` and there is no environment for it, or the record
-            has nothing for the overlay.
+        ValueError: If the record has nothing for the overlay, or as `positions_of`.
     """
     game, states = positions_of(record, env)
-    searches = [*(record.searches or [None] * len(record.actions)), None]  # none at the end
+    searches = [*(record.searches or [None] * len(record.actions)), None]
     overlays = [
         _overlay(game, state, search, overlay)
         for state, search in zip(states, searches, strict=True)
@@ -138,10 +136,6 @@ def film_of(
 def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]]:
     """The rules of a recorded game, and its positions, the start first.
 
-    Args:
-        record: The game.
-        env: See `film_of`.
-
     Raises:
         ValueError: If the game is not of `hexenv` and there is no environment for it.
     """
@@ -154,7 +148,7 @@ def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]
 
 
 def _overlay(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
-    """What a search found, over the position where it began."""
+    """The numbers of a search as an overlay of its position, or None if it has none."""
     found: Any = getattr(search, name) if search is not None and name != "none" else None
     if not found:
         return None
@@ -171,52 +165,35 @@ def _overlay(game: Game, state: State, search: Search | None, name: str) -> Over
 
 
 def write_image(path: str | os.PathLike[str], frame: Frame) -> None:
-    """Write a frame as an image, in the format that the file's name ends with.
-
-    Raises:
-        ValueError: If there is no such format.
-        OSError: If it cannot be written; what was there is as it was.
-    """
+    """Write a frame as an image, in the format that the file's name ends with."""
     with replacing(path) as temporary:
         Image.fromarray(frame).save(temporary)
 
 
 def write_gif(path: str | os.PathLike[str], frames: Frames, seconds: float = SECONDS) -> None:
-    """Write frames as a GIF that starts anew for ever and holds its last frame longer.
-
-    Equal frames that follow each other are one frame, shown for as long as both.
+    """Write frames as a GIF that repeats for ever and shows its last frame longer.
 
     Args:
-        path: Where to; written under a temporary name until it is whole.
+        path: The file; it is replaced only when all is written.
         frames: ``(height, width, 3)`` each, at least one.
-        seconds: How long each is shown; GIF counts hundredths.
-
-    Raises:
-        OSError: If it cannot be written; what was there is as it was.
+        seconds: How long each is shown, in steps of a hundredth.
     """
     palette = _palette(frames)
-    images = (_with_colors(frames[number], palette) for number in range(len(frames)))
+    images = (
+        Image.fromarray(frames[number]).quantize(palette=palette, dither=Image.Dither.NONE)
+        for number in range(len(frames))
+    )
     durations = [round(1000 * seconds)] * len(frames)
     durations[-1] = round(1000 * max(seconds, LAST_SECONDS))
+    options = {"save_all": True, "append_images": images, "duration": durations, "loop": 0}
     with replacing(path) as temporary:
-        next(images).save(
-            temporary,
-            "GIF",
-            save_all=True,
-            append_images=images,
-            duration=durations,
-            loop=0,
-        )
-
-
-def _with_colors(frame: Frame, palette: Image.Image) -> Image.Image:
-    return Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+        next(images).save(temporary, "GIF", **options)
 
 
 def _palette(frames: Frames) -> Image.Image:
-    """An image with the colours for all of these: with one palette nothing flickers."""
+    """An image with the colours of all frames: with one palette the film does not flicker."""
     last = len(frames) - 1  # which has the most colours
-    sampled = [last, *range(0, last, max(1, last // (SAMPLED - 1)))]
+    sampled = [last, *range(0, last, max(1, last // (PALETTE_FRAMES - 1)))]
     pixels = np.concatenate([frames[number][::2, ::2] for number in sampled])
     return Image.fromarray(pixels).quantize(256)
 
@@ -224,45 +201,40 @@ def _palette(frames: Frames) -> Image.Image:
 def write_mp4(
     path: str | os.PathLike[str], frames: Iterable[Frame], seconds: float = SECONDS
 ) -> None:
-    """Write frames as a film in H.264 that every player can show.
+    """Write frames as a film in H.264, which every player can show.
 
     Args:
-        path: Where to; written under a temporary name until it is whole.
-        frames: ``(height, width, 3)`` each, of even sides, at least one.
+        path: The file; it is replaced only when all is written.
+        frames: ``(height, width, 3)`` each, with even height and width, at least one.
         seconds: How long each is shown.
 
     Raises:
         ImportError: If imageio-ffmpeg is not installed.
-        OSError: If it cannot be written; what was there is as it was.
+        OSError: If ffmpeg fails.
     """
     ffmpeg = _ffmpeg()
     frames = iter(frames)
     first = next(frames)
     size = f"{first.shape[1]}x{first.shape[0]}"
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-framerate", str(1 / seconds)]
-    # yuv420p is all that some players know; with faststart a film is shown while it is loaded.
+    # Some players know only yuv420p. With faststart a film can be shown while it is loaded.
     made = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
-    with replacing(path) as temporary, tempfile.TemporaryFile() as told:
+    with replacing(path) as temporary, tempfile.TemporaryFile() as log:
         command = [ffmpeg, "-v", "error", "-y", *given, "-i", "pipe:", *made, str(temporary)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=told) as process:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log) as process:
             assert process.stdin is not None
-            with suppress(BrokenPipeError), process.stdin as pipe:  # ffmpeg itself says why
+            with suppress(BrokenPipeError), process.stdin as pipe:  # ffmpeg's log says why
                 for frame in chain([first], frames):
                     pipe.write(frame.tobytes())
         if process.returncode != 0:
-            told.seek(0)
-            reason = told.read().decode(errors="replace").strip()
+            log.seek(0)
+            reason = log.read().decode(errors="replace").strip()
             raise OSError(errno.EIO, f"ffmpeg has failed: {reason or process.returncode}")
 
 
 def _ffmpeg() -> str:
-    """The program that codes films.
-
-    Raises:
-        ImportError: If imageio-ffmpeg, which brings it, is not installed.
-    """
+    """The path of ffmpeg, which comes with imageio-ffmpeg."""
     try:
-        library: Any = importlib.import_module("imageio_ffmpeg")
-        return library.get_ffmpeg_exe()
-    except (ImportError, RuntimeError) as error:
+        return library("imageio_ffmpeg", "video").get_ffmpeg_exe()
+    except RuntimeError as error:
         raise ImportError(f"MP4 needs imageio-ffmpeg: {how_to_install('video')}") from error

@@ -1,8 +1,8 @@
-"""Plots of what was measured: networks over training, a run's figures, accuracy, tournaments.
+"""Plots of ratings over training, of training runs, accuracy and tournaments.
 
-There is one function for each plot. It returns a figure of matplotlib's, of the extra ``plot``,
-which draws no window and changes no state of matplotlib's; a notebook shows it, and `write_plot`
-writes it to a file.
+There is one function for each plot. It needs the extra ``plot`` (`ImportError` without it) and
+returns a figure of matplotlib, which a notebook shows and `write_plot` writes to a file. It opens
+no window and changes no global state of matplotlib.
 
 Examples:
     >>> from agents.arena import Tournament, run_tournament
@@ -26,21 +26,21 @@ from agents.learning.topp import Rating
 from hexenv.extras import library
 
 FORMATS: Final = (".png", ".svg", ".pdf")
-"""Of the files, by the end of their names."""
+"""Suffixes of the files that can be written."""
 DPI: Final = 150
 """Dots per inch of a PNG."""
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Of Okabe and Ito, for colour-blind eyes as well; without their yellow, too light on white."""
+"""Okabe and Ito's colours, which colour-blind people can tell apart, without their light yellow."""
 MARKERS: Final = "osD^vPX"
-"""A shape for each colour, so that no line is told by its colour alone."""
+"""A shape for each colour."""
 GREY: Final = "#767676"
-"""Of lines that are there to compare with."""
-WIDEST_CROSS_TABLE: Final = 12
-"""Agents; of more, the figures would not be read."""
+"""The colour of reference lines."""
+MAX_CROSS_TABLE: Final = 12
+"""Number of agents up to which the cross table is readable."""
 ARROW: Final = 28
-"""Points: how long the arrow is along the open end of an interval."""
+"""Length in points of the arrow at the open end of an interval."""
 ARROW_MARGIN: Final = 0.15
-"""Of the axis, beside its data: room for the arrow."""
+"""Space for such an arrow, as a share of the axis."""
 LABEL_WIDTH: Final = 44
 """Characters in a line of a label."""
 
@@ -49,11 +49,11 @@ LABEL_WIDTH: Final = 44
 
 
 def check_plot(path: str | os.PathLike[str]) -> None:
-    """Refuse a file for a plot before anything is played for it.
+    """Check the file for a plot, before any game is played for it.
 
     Raises:
         ImportError: If there is no matplotlib.
-        ValueError: If its name ends with no format of `FORMATS`, or it cannot be written there.
+        ValueError: If the suffix is not in `FORMATS`, or the file cannot be written.
     """
     if Path(path).suffix.lower() not in FORMATS:
         raise ValueError(f"expected plot to end with one of {', '.join(FORMATS)}, got {path}")
@@ -62,16 +62,7 @@ def check_plot(path: str | os.PathLike[str]) -> None:
 
 
 def write_plot(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format that the file's name ends with.
-
-    Args:
-        figure: Of one of the functions here.
-        path: The file; one that is there is replaced.
-
-    Raises:
-        ValueError: If it is no file for a plot; see `check_plot`.
-        OSError: If it cannot be written; what was there is as it was.
-    """
+    """Write a figure to a file, which is checked by `check_plot` and replaced if it exists."""
     check_plot(path)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=DPI, format=Path(path).suffix[1:].lower())
@@ -84,11 +75,8 @@ def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
     """Ratings of a run's networks over its iterations, a line for each way of playing.
 
     Args:
-        ratings: Of `agents.learning.topp.ratings`; those without a game are left out.
-        title: What stands above.
-
-    Raises:
-        ImportError: If there is no matplotlib.
+        ratings: From `agents.learning.topp.ratings`; those without a game are left out.
+        title: The title.
     """
     figure = new_figure(8, 5)
     axes = figure.subplots()
@@ -107,7 +95,7 @@ def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
         for iteration, value, bound in zip(iterations, elo, bounds, strict=True):
             add_open_ends(axes, (iteration, value), bound, color, is_vertical=True)
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=1)
-    set_words(axes, title, "iteration", "Elo above the first policy\n(band: 95 % interval)")
+    set_labels(axes, title, "iteration", "Elo above the first policy\n(band: 95 % interval)")
     whole_numbers(axes.xaxis)
     add_legend(axes, axes.lines[: len(lines)], list(lines), title="plays by")
     return figure
@@ -128,20 +116,18 @@ PANELS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("plies a game", {"plies_per_game": ""}),
     ("positions a second", {"positions_per_second": ""}),
 )
-"""Of `training_plot`: what is on the axis, and the keys of its lines with their labels."""
+"""The panels of `training_plot`: label of the axis, and the keys of the lines with their labels."""
 
 
 def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
-    """The figures of a training run over its iterations, a panel for each of `PANELS`.
+    """The measurements of a training run over its iterations, in `PANELS`.
 
     Args:
-        log: The lines of a run's ``log.jsonl``, as `agents.core.reading.read_objects` reads them; a
-            panel whose figures are in none of them is left out.
-        title: What stands above.
+        log: The objects of a run's ``log.jsonl``. A panel without data is left out.
+        title: The title.
 
     Raises:
-        ImportError: If there is no matplotlib.
-        ValueError: If there is nothing in the log.
+        ValueError: If there is no data.
     """
     found = [
         (name, {key: label for key, label in keys.items() if any(key in row for row in log)})
@@ -160,7 +146,7 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
             points = [(row["iteration"], row[key]) for row in log if key in row]
             apart = math.ceil(len(points) / 20)
             axes.plot(*zip(*points, strict=True), **look(number), markevery=apart)
-        set_words(axes, "", "iteration", name)
+        set_labels(axes, "", "iteration", name)
         whole_numbers(axes.xaxis)
         if len(keys) > 1:
             above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
@@ -171,16 +157,15 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
 
 
 def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
-    """How often agents keep the value over their simulations a move, a panel for each set.
+    """How often agents keep the value, over their simulations a move, with a panel for each set.
 
-    An agent with several numbers of simulations is a line; one that counts none is a level.
+    An agent with several numbers of simulations is a line; one without is a horizontal line.
 
     Args:
-        results: Of `agents.arena.accuracy.measure`, with the names of their sets; at least one.
-        title: What stands above.
+        results: From `agents.arena.accuracy.measure`, with the names of their sets.
+        title: The title.
 
     Raises:
-        ImportError: If there is no matplotlib.
         ValueError: If there are no results.
     """
     if not results:
@@ -195,7 +180,7 @@ def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
     for axes, name in zip(panels, sets, strict=True):
         members = [result for result in results if result.name == name]
         seeds, positions = members[0].kept.shape
-        set_words(axes, f"{name}: {positions} positions, {seeds} seeds", "", "")
+        set_labels(axes, f"{name}: {positions} positions, {seeds} seeds", "", "")
         for number, agent in enumerate(names):
             line = [each for each in members if without_simulations(each.agent) == agent]
             if line:
@@ -208,7 +193,7 @@ def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
 
 
 def _add_accuracy(axes: Any, line: list[Accuracy], drawn: dict[str, Any]) -> Any:
-    """An agent in a panel: points by simulations, or a level; one is for the legend."""
+    """Draw an agent: points by simulations, or a horizontal line; returns it for the legend."""
     handle = None
     for level in [each for each in line if each.simulations is None]:
         low, high = interval(level.kept)
@@ -226,7 +211,7 @@ def _add_accuracy(axes: Any, line: list[Accuracy], drawn: dict[str, Any]) -> Any
 
 
 def _set_simulations(axes: Any, simulations: set[int]) -> None:
-    """The axis of the simulations: by powers, with a mark at each number that was measured."""
+    """Make the axis of the simulations logarithmic, with a tick at each measured number."""
     if not simulations:
         axes.set_xticks([])
         return
@@ -239,21 +224,19 @@ def _set_simulations(axes: Any, simulations: set[int]) -> None:
 
 
 def tournament_plot(standings: Standings) -> Any:
-    """The ratings of a tournament, the best above, and what each scored against each other.
+    """The ratings of a tournament, the best above, and a cross table of the scores.
 
-    The score against each other is left out with two agents, and with more than
-    `WIDEST_CROSS_TABLE`. Agents without a game are left out.
-
-    Raises:
-        ImportError: If there is no matplotlib.
+    There is no cross table for two agents or for more than `MAX_CROSS_TABLE`. Agents without a game
+    are left out.
     """
     agents = [agent for agent in standings.agents if agent.interval is not None]
-    with_table = 2 < len(agents) <= WIDEST_CROSS_TABLE
+    with_table = 2 < len(agents) <= MAX_CROSS_TABLE
     labels = [wrapped(agent.agent) for agent in agents]
     rows = [line for label in labels for line in label.split("\n")]
     width = 5.5 + 0.08 * max(map(len, rows), default=0) + with_table * (1 + 0.5 * len(agents))
     figure = new_figure(width, 1.5 + max(0.42 * len(agents), 0.2 * len(rows)))
-    figure.suptitle(_tournament_title(standings), parse_math=False)
+    title = game_text(standings.tournament["game"], standings.tournament["options"])
+    figure.suptitle(f"{title}: {standings.played} games", parse_math=False)
     if with_table:
         axes, right = figure.subplots(1, 2, width_ratios=[4, 0.5 + 0.5 * len(agents)])
         _add_cross_table(right, standings, agents)
@@ -261,13 +244,8 @@ def tournament_plot(standings: Standings) -> Any:
         axes = figure.subplots()
     _add_ratings(axes, agents, labels)
     biased = ", biased by the early stop" if standings.is_biased else ""
-    set_words(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % interval{biased})", "")
+    set_labels(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % interval{biased})", "")
     return figure
-
-
-def _tournament_title(standings: Standings) -> str:
-    about = standings.tournament
-    return f"{game_text(about['game'], about['options'])}: {standings.played} games"
 
 
 def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[str]) -> None:
@@ -284,7 +262,7 @@ def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[st
 
 
 def _add_cross_table(axes: Any, standings: Standings, agents: Sequence[AgentStanding]) -> None:
-    """Scores in per cent, of the agent at the left against the one above."""
+    """Draw the scores in per cent of the agent at the left against the one above."""
     short = short_names(standings)
     order = [standings.labels.index(agent.agent) for agent in agents]
     scores = [[score_between(standings, one, other) for other in order] for one in order]
@@ -309,28 +287,24 @@ def row_limits(agents: Sequence[AgentStanding]) -> tuple[float, float]:
 
 
 def score_between(standings: Standings, one: int, other: int) -> float:
-    """Points for a game of one agent against another, by their numbers; NaN without a game."""
+    """The points per game of one agent against another; NaN without a game."""
     own, theirs = standings.cross_table[one][other], standings.cross_table[other][one]
     if not own and not theirs:
         return math.nan
     return (own or 0.0) / ((own or 0.0) + (theirs or 0.0))
 
 
-# ---- what they have in common --------------------------------------------------------------------
+# ---- shared by the plots -------------------------------------------------------------------------
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of so many inches, in no window.
-
-    Raises:
-        ImportError: If there is no matplotlib.
-    """
+    """An empty figure; width and height are in inches."""
     figures = library("matplotlib.figure", "plot")
     return figures.Figure(figsize=(width, height), layout="constrained")
 
 
 def look(number: int) -> dict[str, Any]:
-    """How the line of a number looks: colour, marker and, after all of them, dashes."""
+    """The style of a line by its number: colour, marker and, if all are used, dashes."""
     place, again = number % len(COLORS), number // len(COLORS)
     return {
         "color": COLORS[place],
@@ -341,7 +315,7 @@ def look(number: int) -> dict[str, Any]:
     }
 
 
-def set_words(axes: Any, title: str, below: str, beside: str) -> None:
+def set_labels(axes: Any, title: str, below: str, beside: str) -> None:
     """Title and labels of a panel, a light grid, and no frame at its top and right."""
     axes.set_title(title, parse_math=False)
     axes.set_xlabel(below, parse_math=False)
@@ -352,12 +326,12 @@ def set_words(axes: Any, title: str, below: str, beside: str) -> None:
 
 
 def whole_numbers(axis: Any) -> None:
-    """Mark an axis at whole numbers alone."""
+    """Put ticks only at whole numbers."""
     axis.get_major_locator().set_params(integer=True)
 
 
 def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any) -> None:
-    """A legend whose labels are shown as they are: no formulas, and none is hidden."""
+    """A legend that shows labels literally: no formulas, and no label is hidden."""
     legend = parent.legend(handles, [str(number) for number in range(len(labels))], **options)
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set_text(wrapped(label))
@@ -367,7 +341,7 @@ def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any)
 def closed(
     values: Sequence[float], intervals: Iterable[tuple[float, float]]
 ) -> list[tuple[float, float]]:
-    """Intervals whose open ends are at their values."""
+    """Intervals with their infinite ends replaced by their values."""
     return [
         (value if math.isinf(low) else low, value if math.isinf(high) else high)
         for value, (low, high) in zip(values, intervals, strict=True)
@@ -381,7 +355,7 @@ def add_open_ends(
     color: Any,
     is_vertical: bool = False,
 ) -> None:
-    """Arrows from a point of the data along the open ends of its interval."""
+    """Draw an arrow at a point for each infinite end of its interval."""
     for sign, end in zip((-ARROW, ARROW), interval, strict=True):
         if math.isinf(end):
             axes.margins(**{"y" if is_vertical else "x": ARROW_MARGIN})
@@ -393,7 +367,7 @@ def add_open_ends(
 def error_bars(
     values: Sequence[float], intervals: Iterable[tuple[float, float]]
 ) -> list[list[float]]:
-    """Intervals as lengths below and above the values, which is how matplotlib takes them."""
+    """Intervals as matplotlib wants them: lengths below and above the values."""
     pairs = list(zip(values, intervals, strict=True))
     return [
         [value - low for value, (low, _) in pairs],

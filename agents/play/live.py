@@ -1,71 +1,54 @@
-"""A session that is shown while it goes on: the agent thinks in the background."""
+"""A session on a screen or in a window: the agent thinks in the background."""
 
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Final
 
-from agents.core.agent import ForfeitError
 from agents.core.background import in_background
-from agents.play.session import Hint, Session
-from agents.play.words import help_text, understand
+from agents.play import commands
+from agents.play.session import Answer, Session, SessionError, Task
 
 BUSY: Final = "the agent is thinking"
 
 
-@dataclass
-class Thought:
-    """An action that the agent is looking for.
-
-    Attributes:
-        is_hint: Whether it is for the person.
-        action: What it comes to.
-        started: When, as `time.monotonic` tells it.
-    """
-
-    is_hint: bool
-    action: Future[int]
-    started: float = field(default_factory=time.monotonic)
-
-
 class LiveSession:
-    """What a screen and a window have in common; they show it, and hand over what is done.
-
-    Whoever shows it calls `update` many times a second.
+    """What terminal and window have in common. They call `update` many times a second.
 
     Args:
         session: The session.
-        help: How the help begins: how moves are made.
+        help: The beginning of the help: how moves are made.
 
     Attributes:
-        session: The session.
         message: What has happened last; may have several lines.
-        hint: What the agent would play here, once it has been asked.
         is_closed: Whether the person has left.
     """
 
     def __init__(self, session: Session, help: str) -> None:
         self.session = session
-        self.message = f"{session.greeting}; ? for help"
-        self.hint: Hint | None = None
+        self.message = f"{commands.greeting(session)}; ? for help"
         self.is_closed = False
         self._help = help
-        self._thought: Thought | None = None
+        self._running: tuple[Task, Future[Answer]] | None = None
+        self._started = 0.0  # when the task that is running began
 
     @property
     def status(self) -> str:
-        """What is being waited for, or how the session has ended."""
-        if self._thought is not None:
-            return f"{BUSY} ({time.monotonic() - self._thought.started:.0f} s)"
-        return self.session.result if self.session.is_over else self.session.prompt
+        """Who is to move, or how the session has ended."""
+        if self._running is not None:
+            return f"{BUSY} ({time.monotonic() - self._started:.0f} s)"
+        return (
+            commands.result_text(self.session)
+            if self.session.is_over
+            else commands.prompt(self.session)
+        )
 
     # ---- what a person does ------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Do what a word tells: a move or a command."""
+        """Do what a text means: a move or a command."""
         try:
-            meant = understand(self.session, text)
+            meant = commands.understand(self.session, text)
         except ValueError as error:
             self.message = str(error)
             return
@@ -75,7 +58,7 @@ class LiveSession:
             self._commands[meant]()
 
     def play(self, action: int | None) -> None:
-        """Play an action if the person may; None stands for a place where there is none."""
+        """Play an action if it is possible; None stands for a place without an action."""
         if self._is_busy():
             return
         if self.session.is_over:
@@ -84,36 +67,41 @@ class LiveSession:
             self.message = "no move there"
         else:
             try:
-                self.message = self.session.play(action)
-                self.hint = None
+                self.session.play(action)
+                self.message = commands.last_move_text(self.session)
             except ValueError as error:
                 self.message = str(error)
 
     def undo(self) -> None:
         """Take back the person's last move, also after the end."""
-        if not self._is_busy():
-            self.message = "taken back" if self.session.undo() else "nothing to take back"
-            self.hint = None
+        if self._is_busy():
+            return
+        if self.session.can_undo:
+            self.session.undo()
+            self.message = "taken back"
+        else:
+            self.message = "nothing to take back"
 
     def ask(self) -> None:
         """Let the agent look for a hint."""
         if self._is_busy():
             return
-        if self.session.is_over:
-            self.message = "the game is over"
-        else:
-            self._think(is_hint=True)
+        try:
+            self.session.ask_hint()
+        except SessionError as error:
+            self.message = str(error)
+        self.update()
 
     def show_moves(self) -> None:
         """Show the moves so far."""
         self.message = self.session.moves or "none yet"
 
     def show_help(self) -> None:
-        """Show what can be done."""
-        self.message = help_text(self.session, self._help)
+        """Show what the person can do."""
+        self.message = commands.help_text(self.session, self._help)
 
     def leave(self) -> None:
-        """End the session, also while the agent thinks: nobody waits for it then."""
+        """End the session, without waiting for the agent."""
         self.is_closed = True
 
     @property
@@ -129,36 +117,35 @@ class LiveSession:
     # ---- the agent ---------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Take what the agent has found, and let it think when it is to move.
+        """Take the agent's result if there is one, and start its next task.
 
-        Raises:
-            Exception: Whatever the agent has raised, but a forfeit.
+        What the agent has raised is raised here, other than a forfeit.
         """
-        if self._thought is not None and self._thought.action.done():
-            thought, self._thought = self._thought, None
-            self._take(thought)
+        if self._running is not None and self._running[1].done():
+            (task, future), self._running = self._running, None
+            self._finish(task, future)
+        task = self.session.next_task()
+        if task is not None:
+            self._running = task, in_background(task.run)
+            self._started = time.monotonic()
+
+    def _finish(self, task: Task, future: Future[Answer]) -> None:
         session = self.session
-        if self._thought is None and not session.is_over and not session.is_persons_turn:
-            self._think(is_hint=False)
-
-    def _take(self, thought: Thought) -> None:
         try:
-            action = thought.action.result()
-        except ForfeitError as forfeit:
-            self.session.forfeit = forfeit.reason
-            return
-        if thought.is_hint:
-            self.hint = self.session.hint(action)
-            self.message = self.hint.text
-        else:
-            self.message = self.session.reply(action)
-
-    def _think(self, is_hint: bool) -> None:
-        self._thought = Thought(is_hint, in_background(self.session.think))
+            result = future.result()
+        except Exception as error:  # whatever an agent may raise
+            result = error
+        session.finish(task, result)
+        if session.error is not None:
+            raise session.error
+        if session.hint is not None:
+            self.message = commands.hint_text(session, session.hint)
+        elif session.reason is None:
+            self.message = commands.last_move_text(session)
 
     def _is_busy(self) -> bool:
-        """Whether the person has to wait; then says so."""
-        self.update()  # the agent may be next without having begun, or done
-        if self._thought is not None:
+        """Whether the agent is thinking; the message says so then."""
+        self.update()  # the agent's turn may have begun, or its task may be done
+        if self._running is not None:
             self.message = f"{BUSY}; wait, or quit"
-        return self._thought is not None
+        return self._running is not None

@@ -1,61 +1,171 @@
-"""A game between a person and an agent, whoever asks for the moves and however it is shown."""
+"""A game between a person and an agent, without a screen, a network or threads.
+
+A *face* (line by line, terminal, window, page) tells the session what the person does. What the
+agent has to do is a `Task`: the face takes it from `Session.next_task`, runs it where it likes, and
+gives the result to `Session.finish`. A face that waits for the agent calls `Session.run_agent`.
+"""
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
+from typing import Any, Final, Literal, cast
 
-from agents.arena import is_legal
-from agents.core.agent import Agent, ForfeitError
+from agents.arena.match import is_legal, prepare
+from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.protocols.cells import cell_of, is_by_column, question_of
-from agents.records import GameRecord, Recorder
+from agents.records.record import GameRecord, Search, fits
+from agents.records.recorder import rounded, search_of
 from agents.search.environment import is_over, legal_actions
 from hexenv.games import notation
 from hexenv.games.base import Game, State
+from hexenv.games.gomoku.openings import is_opening
+
+REPORT_SECONDS: Final = 0.12
+"""Time between two reports of a search that is watched."""
+
+Status = Literal["preparing", "yours", "thinking", "over", "failed"]
+
+
+class SessionError(ValueError):
+    """What the person asks for is not possible now; nothing has changed."""
+
+
+class AbandonedError(Exception):
+    """Ends a search whose result is not needed any more."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a task: what the agent chose, legal or not, and its search if it made one."""
+
+    action: Any = None
+    seconds: float = 0.0
+    search: Search | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Something the agent has to do: to compile ("prepare"), or to choose in a copy of the game.
+
+    Its result is not needed any more once `abandoned` is set.
+    """
+
+    kind: Literal["prepare", "move", "hint"]
+    agent: Agent
+    env: Any
+    abandoned: Event = field(default_factory=Event)
+
+    def run(self, report: Callable[[Search], None] | None = None) -> Answer:
+        """Do it, on any thread. It raises whatever the agent raises.
+
+        Args:
+            report: Called from time to time with what the search has found so far, if the agent
+                supports that. Only a search that reports is stopped by `abandoned`.
+        """
+        if self.kind == "prepare":
+            self.env.reset()
+            prepare(self.env, [self.agent])
+            return Answer()
+        raw = self.env.unwrapped
+        # In an opening the agent searches other positions than the one on the board.
+        is_shown = not is_opening(raw.game, raw.state)
+        if report is not None and hasattr(self.agent, "on_slice"):
+            cast("Any", self.agent).on_slice = self._watch(report if is_shown else None)
+        before: Statistics | None = getattr(self.agent, "statistics", None)
+        started = time.perf_counter()
+        action = self.agent.act(self.env)
+        seconds = time.perf_counter() - started
+        found: Statistics | None = getattr(self.agent, "statistics", None)
+        search = None
+        if found is not None and found is not before and is_shown:
+            search = search_of(found)
+            if not fits(raw.game, raw.state, search):
+                search = None
+        return Answer(action, seconds, search)
+
+    def _watch(self, report: Callable[[Search], None] | None) -> Callable[[Any], None]:
+        """The function that the agent calls between the slices of its search."""
+        reported = time.perf_counter()
+
+        def on_slice(found: Callable[[], Statistics]) -> None:
+            nonlocal reported
+            if self.abandoned.is_set():
+                raise AbandonedError
+            if report is not None and time.perf_counter() - reported >= REPORT_SECONDS:
+                report(search_of(found()))
+                reported = time.perf_counter()
+
+        return on_slice
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An action that was played, with the environment before it and the search that chose it."""
+
+    env: Any
+    player: int
+    action: int
+    seconds: float
+    search: Search | None
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What the agent would play for the person.
-
-    Attributes:
-        action: The action.
-        cell: The cell that it would fill, or None.
-        text: The hint in words.
-    """
+    """What the agent would play for the person, and the cell that it would fill, if any."""
 
     action: int
     cell: int | None
-    text: str
+    search: Search | None
 
 
 class Session:
-    """The moves of a person and an agent: played, taken back, asked for.
+    """The state of a game between a person and an agent.
 
-    It is over when the game is, or when the agent has forfeited.
+    It is over when the game is over, or when one side has forfeited or resigned. Methods for the
+    person raise `SessionError` if they are not possible now.
 
     Args:
-        env: An environment of `hexenv` after `reset`.
-        opponent: The agent.
-        player: The person's side, 0 or 1.
-        recorder: Of the person as agent 0 and the agent as 1; None keeps no record.
+        env: An environment of `hexenv`, after `reset` if it is prepared.
+        agent: The opponent.
+        side: The person's side, 0 or 1.
+        is_prepared: Whether the agent has compiled what it needs; if not, that is the first task.
+        clock: A clock in seconds, for the person's time.
 
     Attributes:
-        env: The environment as it is now; another one after `undo`.
-        forfeit: Why the agent has lost before the game's end, or None.
+        env: The environment; another object after `undo`.
+        turns: What was played since the session began, without what was taken back.
+        hint: The agent's hint for this position, once there is one.
+        wants_hint: Whether the person has asked for a hint that is not there yet.
+        reason: Why the session ended before the game's end, or None.
+        error: What the agent raised, other than a forfeit; `retry` and `undo` clear it.
     """
 
     def __init__(
-        self, env: Any, opponent: Agent, player: int, recorder: Recorder | None = None
+        self,
+        env: Any,
+        agent: Agent,
+        side: int,
+        *,
+        is_prepared: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.env = env
-        self.opponent = opponent
-        self.player = player
-        self.forfeit: str | None = None
-        self._earlier: list[Any] = []  # the environment before each move of the person
-        self._recorder = recorder
-        self._since = time.monotonic()  # the last move
+        self.side = side
+        self.turns: list[Turn] = []
+        self.hint: Hint | None = None
+        self.wants_hint = False
+        self.reason: str | None = None
+        self.error: Exception | None = None
+        self._agent = agent
+        self._is_prepared = is_prepared
+        self._clock = clock
+        self._winner: int | None = None  # of a game that ended for a `reason`
+        self._running: Task | None = None
+        self._turn_began = clock()
 
-    # ---- how it stands -----------------------------------------------------------------------
+    # ---- the position ------------------------------------------------------------------------
 
     @property
     def game(self) -> Game:
@@ -69,41 +179,41 @@ class Session:
 
     @property
     def moves(self) -> str:
-        """The moves since the start, as text."""
+        """The moves since the start of the game, as text."""
         return self.env.unwrapped.moves
 
     @property
+    def status(self) -> Status:
+        """What happens now: ``yours`` is the person's turn and ``thinking`` the agent's."""
+        if self.error is not None:
+            return "failed"
+        if not self._is_prepared:
+            return "preparing"
+        if self.is_over:
+            return "over"
+        return "yours" if self.game.to_play(self.state) == self.side else "thinking"
+
+    @property
     def is_over(self) -> bool:
-        """Whether nobody is to move."""
-        return self.forfeit is not None or is_over(self.env)
+        """Whether the session has ended."""
+        return self.reason is not None or (self._is_prepared and is_over(self.env))
 
     @property
-    def is_persons_turn(self) -> bool:
-        """Whether the person is to move."""
-        return not self.is_over and self.game.to_play(self.state) == self.player
+    def outcome(self) -> int | None:
+        """The result for player 0 (1, 0 or -1); None before the end."""
+        if self._winner is not None:
+            return 1 if self._winner == 0 else -1
+        return int(self.game.outcome(self.state, 0)) if self.is_over else None
 
     @property
-    def greeting(self) -> str:
-        """Who the person is."""
-        return f"you are {notation.SYMBOLS[self.player]}"
+    def question(self) -> str:
+        """What an opening asks of the player to move; mostly nothing."""
+        return question_of(self.game, self.state)
 
     @property
-    def prompt(self) -> str:
-        """What the person is asked for: ``your move``, with the game's question if it has one."""
-        question = question_of(self.game, self.state)
-        return f"your move ({question})" if question else "your move"
-
-    @property
-    def result(self) -> str:
-        """How the session has ended, in words: ``stopped`` where it is not over."""
-        if self.forfeit is not None:
-            return f"the agent forfeits: {self.forfeit}"
-        if not self.is_over:
-            return "stopped"
-        outcome = self.game.outcome(self.state, self.player)
-        return {1: "you have won", 0: "a draw", -1: "the agent has won"}[outcome]
-
-    # ---- actions, moves and cells ------------------------------------------------------------
+    def turn_seconds(self) -> float:
+        """How long this turn has lasted."""
+        return self._clock() - self._turn_began
 
     @property
     def legal_actions(self) -> list[int]:
@@ -115,15 +225,16 @@ class Session:
         """The legal actions that fill no cell, such as the swap of Hex."""
         return [action for action in self.legal_actions if self.cell_of(action) is None]
 
+    # ---- actions, texts and cells ------------------------------------------------------------
+
     def text(self, action: int) -> str:
         """An action as people write it."""
         return self.game.action_text(action)
 
     def parse(self, text: str) -> int:
-        """The legal action of a move's text; of a choice the start of its name is enough.
+        """The legal action that a text means, or else `ValueError`.
 
-        Raises:
-            ValueError: If it is no move, or not legal here.
+        The beginning of a choice's name is enough.
         """
         word = text.strip().lower()
         try:
@@ -139,85 +250,170 @@ class Session:
         return cell_of(self.game, self.state, action)
 
     def action_at(self, cell: int) -> int | None:
-        """The action that a cell stands for, legal or not: its column's in a wall of holes."""
+        """The action of a cell, legal or not: in Connect4 that of its column."""
         column_labels, _ = self.game.labels()
         if is_by_column(self.game) and column_labels:
             return self.game.parse_action(column_labels[cell % self.game.columns])
         actions = range(self.game.num_actions())
         return next((action for action in actions if self.cell_of(action) == cell), None)
 
-    # ---- what is done ------------------------------------------------------------------------
+    # ---- what the person does ----------------------------------------------------------------
 
-    def play(self, action: int) -> str:
-        """Play for the person.
-
-        Returns:
-            What was played, in words.
-
-        Raises:
-            IllegalActionError: If the action is not legal; nothing has changed then.
-        """
+    def play(self, action: int) -> None:
+        """Play an action for the person. An illegal one raises `IllegalActionError`."""
+        self._expect_turn()
         notation.check_action(self.game, self.state, action)
         if not is_legal(self.env, action):  # a wrapper may allow less than the rules
             raise notation.IllegalActionError(f"illegal action {action}: not allowed here")
-        self._earlier.append(self.env.clone())
-        return self._step(action, is_agent=False)
+        self.abandon()
+        self._step(action, self.turn_seconds, None)
 
-    def think(self) -> int:
-        """Ask the agent for an action in this position. Nothing changes but the agent.
+    def undo(self) -> None:
+        """Take back the person's last move and what followed, also after the end."""
+        if not self.can_undo:
+            raise SessionError("there is no move of yours to take back")
+        self.abandon()
+        while self.turns:
+            turn = self.turns.pop()
+            if turn.player == self.side:
+                self.env = turn.env
+                break
+        self.reason = self._winner = self.error = None
+        self._begin_turn()
 
-        Returns:
-            A legal action.
+    @property
+    def can_undo(self) -> bool:
+        """Whether the person has played."""
+        return any(turn.player == self.side for turn in self.turns)
 
-        Raises:
-            ForfeitError: If the agent gives up, or chooses an illegal action.
-        """
-        action = self.opponent.act(self.env)
-        if not is_legal(self.env, action):
-            raise ForfeitError(f"illegal action {action!r}")
-        return int(action)
+    def ask_hint(self) -> None:
+        """Ask the agent what it would play for the person."""
+        self._expect_turn()
+        self.wants_hint = True
 
-    def reply(self, action: int) -> str:
-        """Play for the agent what `think` has returned; what was played, in words."""
-        return self._step(action, is_agent=True)
+    def resign(self) -> None:
+        """Give the game up."""
+        if self.status not in ("yours", "thinking"):
+            raise SessionError("there is no game to resign")
+        self.abandon()
+        self._lose(self.side, "resigned")
 
-    def hint(self, action: int) -> Hint:
-        """What `think` has just returned, as a hint."""
-        statistics = self.opponent.statistics
-        value = f" (value {statistics.values[action]:+.2f})" if statistics else ""
-        text = f"the agent would play {self.text(action)}{value}"
-        return Hint(action, self.cell_of(action), text)
+    def retry(self) -> None:
+        """Let an agent that has failed try again."""
+        if self.error is None:
+            raise SessionError("there is nothing to try again")
+        self.error = None
 
-    def undo(self) -> bool:
-        """Take back the person's last move and what followed; whether there was one."""
-        if not self._earlier:
+    def abandon(self) -> None:
+        """Drop what the agent is doing: its result will be ignored."""
+        self.wants_hint = False
+        if self._running is not None:
+            self._running.abandoned.set()
+
+    def _expect_turn(self) -> None:
+        wrong = {
+            "preparing": "the game is still being prepared",
+            "thinking": "it is not your turn",
+            "over": "the game is over",
+            "failed": "the agent has failed; try again, or take a move back",
+        }
+        if self.status in wrong:
+            raise SessionError(wrong[self.status])
+
+    # ---- what the agent does -----------------------------------------------------------------
+
+    def next_task(self) -> Task | None:
+        """What the agent has to do now; None while it is busy, or if there is nothing to do."""
+        if self._running is not None:
+            return None
+        status = self.status
+        if status == "preparing":
+            self._running = Task("prepare", self._agent, self.env)
+        elif status == "thinking":
+            self._running = Task("move", self._agent, self.env.clone())
+        elif status == "yours" and self.wants_hint:
+            self._running = Task("hint", self._agent, self.env.clone())
+        return self._running
+
+    def is_current(self, task: Task) -> bool:
+        """Whether a task is running and its result is still needed."""
+        return task is self._running and not task.abandoned.is_set()
+
+    def finish(self, task: Task, result: Answer | Exception) -> bool:
+        """Take what `Task.run` returned or raised; returns False if the task was abandoned."""
+        self._running = None
+        if task.abandoned.is_set():
             return False
-        plies = len(self.env.unwrapped.actions)
-        self.env = self._earlier.pop()
-        self.forfeit = None
-        self._since = time.monotonic()
-        if self._recorder is not None:
-            self._recorder.take_back(plies - len(self.env.unwrapped.actions))
+        if isinstance(result, ForfeitError):
+            self._lose(1 - self.side, f"forfeit: {result.reason}")
+        elif isinstance(result, Exception):
+            self.wants_hint = False
+            self.error = result
+        elif task.kind == "prepare":
+            self._is_prepared = True
+            self._begin_turn()
+        elif not is_legal(self.env, result.action):
+            self._lose(1 - self.side, f"illegal action {result.action!r}")
+        elif task.kind == "move":
+            self._step(int(result.action), result.seconds, result.search)
+        else:
+            action = int(result.action)
+            self.wants_hint = False
+            self.hint = Hint(action, self.cell_of(action), result.search)
         return True
 
-    def record(self, seed: int | None = None) -> GameRecord | None:
-        """The record of the game as far as it has come; None without a recorder.
+    def run_agent(self) -> None:
+        """Do the agent's next task and wait; raises what the agent raises, other than a forfeit."""
+        task = self.next_task()
+        if task is None:
+            return
+        try:
+            result = task.run()
+        except Exception as error:  # whatever an agent may raise
+            result = error
+        self.finish(task, result)
+        if self.error is not None:
+            raise self.error
 
-        Args:
-            seed: What the environment was reset with.
+    # ---- the record --------------------------------------------------------------------------
+
+    def record_maker(
+        self, game: str, options: Sequence[str], names: tuple[str, str], seed: int | None = None
+    ) -> Callable[[], GameRecord]:
+        """A function that makes the record of the game so far, on any thread.
+
+        It takes a while, as it replays all moves. The arguments are those of `GameRecord`.
         """
-        if self._recorder is None:
-            return None
-        lost: dict[str, Any] = {}
-        if self.forfeit is not None:
-            lost = {"outcome": 1 - 2 * self.player, "reason": f"forfeit: {self.forfeit}"}
-        return self._recorder.record_of(self.env, first=self.player, seed=seed, **lost)
+        actions = tuple(self.env.unwrapped.actions)
+        opening = len(actions) - len(self.turns)
+        seconds = tuple(rounded(turn.seconds) for turn in self.turns)
+        searches = tuple(turn.search for turn in self.turns)
+        return partial(
+            GameRecord.of,
+            game,
+            options,
+            actions,
+            outcome=self.outcome,
+            reason=self.reason,
+            agents=names,
+            opening=opening,
+            seed=seed,
+            seconds=(None,) * opening + seconds if any(seconds) else (),
+            searches=(None,) * opening + searches if any(searches) else (),
+        )
 
-    def _step(self, action: int, is_agent: bool) -> str:
-        played = f"{'the agent' if is_agent else 'you'} played {self.text(action)}"
+    # ---- changes -----------------------------------------------------------------------------
+
+    def _step(self, action: int, seconds: float, search: Search | None) -> None:
+        player = int(self.game.to_play(self.state))
+        self.turns.append(Turn(self.env.clone(), player, action, seconds, search))
         self.env.step(action)
-        now = time.monotonic()
-        if self._recorder is not None:
-            self._recorder.on_move(self.env, int(is_agent), action, now - self._since)
-        self._since = now
-        return played
+        self._begin_turn()
+
+    def _begin_turn(self) -> None:
+        self.wants_hint, self.hint = False, None
+        self._turn_began = self._clock()
+
+    def _lose(self, player: int, reason: str) -> None:
+        self.wants_hint = False
+        self._winner, self.reason = 1 - player, reason

@@ -1,4 +1,4 @@
-"""A game on a whole terminal: a cursor on the board, and a line to type in."""
+"""A game on the whole terminal: a cursor on the board, and a line to type in."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -31,10 +31,9 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
-from agents.play.cursor import Cursor
+from agents.play.commands import COMMANDS, TYPED
 from agents.play.live import LiveSession
 from agents.play.session import Session
-from agents.play.words import COMMANDS, TYPED
 from hexenv.games.base import Game, new_state
 from hexenv.render.ansi import render_text
 
@@ -51,8 +50,8 @@ STYLE: Final = Style.from_dict(
         "foot": "reverse",
     }
 )
-SECONDS_BETWEEN_LOOKS: Final = 0.05
-"""How often the screen looks whether the agent has found something."""
+UPDATE_SECONDS: Final = 0.05
+"""Time between two updates of the session."""
 
 
 def run(session: Session, input: Input | None = None, output: Output | None = None) -> None:
@@ -64,23 +63,13 @@ def run(session: Session, input: Input | None = None, output: Output | None = No
         output: Where to draw; the terminal by default.
 
     Raises:
-        Exception: Whatever the agent has raised, but a forfeit; the terminal is as it was.
+        Exception: Whatever the agent has raised, other than a forfeit.
     """
     Screen(LiveSession(session, HELP), input, output).run()
 
 
 class Screen:
-    """The board with a cursor, what has happened, and the line to type in.
-
-    Args:
-        live: The session.
-        input: See `run`.
-        output: See `run`.
-
-    Attributes:
-        live: The session.
-        cursor: Where arrow keys have led.
-    """
+    """The board with a cursor, the messages, and the line to type in."""
 
     def __init__(self, live: LiveSession, input: Input | None, output: Output | None) -> None:
         self.live = live
@@ -103,14 +92,14 @@ class Screen:
 
     def run(self) -> None:
         """Show it until the person leaves."""
-        with patch_stdout():  # what is compiled meanwhile is told beside the screen, not on it
+        with patch_stdout():  # messages about compilation must not be written over the screen
             self._app.run(pre_run=self._begin)
 
     def _begin(self) -> None:
         self._app.create_background_task(self._follow())
 
     async def _follow(self) -> None:
-        """Bring the screen up to date with what the agent does, until the person leaves."""
+        """Update the session and the screen until the person leaves."""
         live = self.live
         shown = None
         try:
@@ -119,13 +108,13 @@ class Screen:
                 if (news := (live.status, live.message, live.session.moves)) != shown:
                     shown = news
                     self._app.invalidate()
-                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-        except Exception as error:  # of the agent: for who has called `run`
+                await asyncio.sleep(UPDATE_SECONDS)
+        except Exception as error:  # of the agent; `run` raises it
             self._app.exit(exception=error)
         else:
             self._app.exit()
 
-    # ---- what is shown -----------------------------------------------------------------------
+    # ---- the screen --------------------------------------------------------------------------
 
     def _container(self) -> FloatContainer:
         board = Window(
@@ -148,12 +137,12 @@ class Screen:
         return FloatContainer(HSplit(parts), [menu])
 
     def _board(self) -> StyleAndTextTuples:
-        """The board as it is shown elsewhere, with the cursor and the hint."""
+        """The board as text, with the cursor and the hint."""
         session = self.live.session
         text = render_text(session.game, session.state, color=True)
         letters = explode_text_fragments(to_formatted_text(ANSI(text)))
         starts = line_starts(fragment_list_to_text(letters))
-        hint = self.live.hint
+        hint = session.hint
         if hint is not None and hint.cell is not None:
             self._paint(letters, starts, hint.cell, "class:hint")
         if (cell := self.cursor.cell) is not None:
@@ -161,7 +150,7 @@ class Screen:
         return letters
 
     def _paint(self, letters: StyleAndTextTuples, starts: list[int], cell: int, style: str) -> None:
-        """Give a cell's symbol, and the gaps that it has on its sides, another style."""
+        """Give another style to the symbol of a cell and to the spaces beside it."""
         line, column = self._places[cell]
         middle = starts[line] + column
         for at in range(middle - 1, middle + 2):
@@ -169,7 +158,7 @@ class Screen:
                 letters[at] = (f"{letters[at][0]} {style}", letters[at][1])
 
     def _place(self) -> Point:
-        """What has to be seen where the terminal is smaller than the board."""
+        """The place that stays visible if the terminal is smaller than the board."""
         cell = self.cursor.cell
         line, column = self._places[-1 if cell is None else cell]
         return Point(column, line)
@@ -178,8 +167,8 @@ class Screen:
         session = self.live.session
         shown: StyleAndTextTuples = []
         for action in session.choices:
-            hinted = self.live.hint is not None and self.live.hint.action == action
-            style = "class:hint" if hinted else ""
+            is_hint = session.hint is not None and session.hint.action == action
+            style = "class:hint" if is_hint else ""
             if action == self.cursor.choice:
                 style += " class:cursor"
             shown += [(style, f"[{session.text(action)}]"), ("", " ")]
@@ -213,12 +202,57 @@ class Screen:
         return False
 
 
-class MoveCompleter(Completer):
-    """Completes words to legal moves and commands.
+class Cursor:
+    """What the arrow keys move: a cell of the board, or one of the choices below it.
 
-    Args:
-        session: The session.
+    It starts in the middle of the board.
     """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._row = session.game.rows // 2
+        self._column = session.game.columns // 2
+        self._choice: int | None = None
+
+    def move(self, down: int, right: int) -> None:
+        """Move by one step. Below the last row are the choices, if there are any."""
+        game = self._session.game
+        choices = self._session.choices
+        if self._choice is not None and choices:
+            self._choice = None if down < 0 else _within(self._choice + right, len(choices))
+            return
+        self._choice = None
+        if down > 0 and self._row == game.rows - 1 and choices:
+            self._choice = 0
+        self._row = _within(self._row + down, game.rows)
+        self._column = _within(self._column + right, game.columns)
+
+    @property
+    def choice(self) -> int | None:
+        """The choice that it is on, as an action; None on the board."""
+        choices = self._session.choices
+        return None if self._choice is None or not choices else choices[self._choice]
+
+    @property
+    def action(self) -> int | None:
+        """The action at the cursor, legal or not; None where there is none."""
+        if self.choice is not None:
+            return self.choice
+        return self._session.action_at(self._row * self._session.game.columns + self._column)
+
+    @property
+    def cell(self) -> int | None:
+        """The cell to mark: where the stone would come to lie. None on a choice."""
+        if self.choice is not None:
+            return None
+        action = self.action
+        if action is not None and action in self._session.legal_actions:
+            return self._session.cell_of(action)
+        return self._row * self._session.game.columns + self._column
+
+
+class MoveCompleter(Completer):
+    """Completes words to legal moves and commands of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -227,7 +261,7 @@ class MoveCompleter(Completer):
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         typed = document.text_before_cursor.lower()
-        if not typed:  # the arrow keys are the cursor's then
+        if not typed:  # then the arrow keys move the cursor
             return
         moves = [self._session.text(action) for action in self._session.legal_actions]
         for word in [*moves, *COMMANDS]:
@@ -236,22 +270,22 @@ class MoveCompleter(Completer):
 
 
 def _handler(function: Callable[..., None], *arguments: int) -> Callable[[KeyPressEvent], None]:
-    """What a key does, without its event."""
+    """A function without an event as the handler of a key."""
     return lambda _: function(*arguments)
 
 
 def _words(text: Callable[[], str], style: str = "") -> Window:
-    """Lines of text, as many as it takes."""
+    """A part of the screen with as many lines as its text needs."""
     return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
 
 
 def line_starts(text: str) -> list[int]:
-    """Where the lines of a text begin."""
+    """The index at which each line of a text begins."""
     return [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
 
 
 def cell_places(game: Game) -> list[tuple[int, int]]:
-    """The line and column of every cell in the board's text, where each is a dot at the start."""
+    """The line and column of every cell in the text of the board: an empty cell is a dot."""
     lines = render_text(game, new_state(game)).splitlines()
     return [
         (number, column)
@@ -259,3 +293,8 @@ def cell_places(game: Game) -> list[tuple[int, int]]:
         for column, letter in enumerate(line)
         if letter == "."
     ]
+
+
+def _within(number: int, count: int) -> int:
+    """The number from 0 to count - 1 that is nearest."""
+    return min(max(number, 0), count - 1)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hexenv.extras import library
 
-Judgement = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
-Policy = Callable[[NDArray[Any], NDArray[np.int8]], Judgement]
+Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 """Called with planes ``(N, rows, columns, K)`` and masks ``(N, num_actions)``."""
 
 
@@ -93,7 +93,7 @@ def sb3_policy(model: Any) -> Policy:
     space = model.observation_space
     boards = space["observation"] if "observation" in getattr(space, "spaces", {}) else space
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         seen = fitted(planes, boards.shape).astype(boards.dtype)
         observation: Any = seen
         if boards is not space:
@@ -114,7 +114,7 @@ def torch_policy(module: Any, channels_first: bool) -> Policy:
     """The policy of a PyTorch module; see `PolicyAgent.from_torch`."""
     torch = library("torch", "torch")
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         if channels_first:
             planes = np.moveaxis(planes, -1, 1)
         with torch.no_grad():
@@ -142,7 +142,7 @@ def rllib_policy(checkpoint: str | os.PathLike[str]) -> Policy:
     module = rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder)
     shape = module.observation_space["observations"].shape
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         seen = torch.as_tensor(fitted(planes, shape).astype(np.float32))
         ones = torch.ones(masks.shape)  # the mask is applied by who asks
         with torch.no_grad():

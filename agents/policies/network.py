@@ -5,23 +5,12 @@ PyTorch is imported when a network is loaded (extra ``train``).
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.policies.models import PolicyError
 from agents.policies.policy import PolicyAgent
 from hexenv.extras import library
-
-
-def network_policy(net: str, temperature: float, seed: int | None, title: str) -> Any:
-    """The policy of a network's file.
-
-    Raises:
-        OSError: If there is no such file, nor a shipped network of this name.
-        ValueError: If it is damaged.
-        ImportError: Saying what to install, without PyTorch.
-    """
-    library("torch", "train")
-    from agents.learning.evaluator import NetworkPolicy
-    from agents.learning.files import find_network, load_network
-
-    return NetworkPolicy(load_network(find_network(net)), temperature, seed, title)
 
 
 class NetworkAgent(PolicyAgent):
@@ -32,12 +21,75 @@ class NetworkAgent(PolicyAgent):
             ``tictactoe``, ``connect4``, ``hex5``, ``hex7``.
         temperature: See `PolicyAgent`.
         seed: See `PolicyAgent`.
+
+    Raises:
+        OSError: If there is no such file, nor a shipped network of this name.
+        ValueError: If it is damaged.
+        ImportError: Without PyTorch; it says what to install.
     """
 
     name = "network"
 
-    def __new__(  # pyright: ignore[reportInconsistentConstructor]
-        cls, net: str, temperature: float = 0.0, seed: int | None = None
-    ) -> Any:
-        """The policy of the network."""
-        return network_policy(net, temperature, seed, f"network:net={net}")
+    def __init__(self, net: str, temperature: float = 0.0, seed: int | None = None) -> None:
+        library("torch", "train")
+        from agents.learning.files import find_network, load_network
+
+        title = f"network:net={net}"
+        self._use_network(load_network(find_network(net)), temperature, seed, title)
+
+    @classmethod
+    def from_saved(
+        cls,
+        saved: Any,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        title: str = "network",
+    ) -> "NetworkAgent":
+        """Of a network that is loaded, an `agents.learning.files.SavedNetwork`."""
+        agent = cls.__new__(cls)
+        agent._use_network(saved, temperature, seed, title)
+        return agent
+
+    def _use_network(self, saved: Any, temperature: float, seed: int | None, title: str) -> None:
+        from agents.learning.evaluator import network_policy
+
+        self.saved = saved
+        self._evaluators: dict[tuple[Any, ...], Any] = {}
+        planes = tuple(saved.options.planes)
+        super().__init__(network_policy(saved.network), temperature, seed, planes, title)
+
+    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """See `PolicyAgent.evaluate`; compiled code makes the planes of our own games."""
+        from agents.learning.evaluator import NetworkEvaluator, one_thread
+
+        if isinstance(states, np.ndarray):
+            key = game.__class__, *game  # games of two kinds may be equal
+            if key not in self._evaluators:
+                self.check_game(game)
+                network, planes = self.saved.network, tuple(self.saved.options.planes)
+                self._evaluators[key] = NetworkEvaluator(network, game, planes)
+            with one_thread():
+                priors, values = self._evaluators[key].evaluate(game, states)
+            if np.isfinite(values).all() and np.isfinite(priors).all():
+                return priors, values
+        return super().evaluate(game, states)  # which says what is wrong, and where
+
+    def check_game(self, game: Any) -> None:
+        """Refuse a game that the network is not for.
+
+        Raises:
+            PolicyError: Saying why.
+        """
+        why = self.saved.why_not(game)
+        if why is not None:
+            raise PolicyError(f"{self.title}: {why} ({self.saved.path})", 0)
+
+    def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        game = getattr(env.unwrapped, "game", None)
+        if game is not None:
+            self.check_game(game)
+        return super()._seen(env)
+
+    def _seen_at(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        self.check_game(game)
+        return super()._seen_at(game, state)

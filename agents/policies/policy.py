@@ -15,19 +15,19 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import SeededAgent, check_in_play
+from agents.core.agent import SeededAgent
 from agents.core.options import number_within
 from agents.policies.models import (
-    Judgement,
     Policy,
     PolicyError,
+    PolicyOutput,
     copy_of_sb3,
     load_sb3,
     rllib_policy,
     sb3_policy,
     torch_policy,
 )
-from agents.search.environment import action_mask
+from agents.search.environment import action_mask, check_in_play
 from hexenv.envs.aec import AGENTS, BoardEnv, planes_of
 from hexenv.envs.observation import plane_names
 from hexenv.games.base import Game, State
@@ -132,7 +132,7 @@ class PolicyAgent(SeededAgent):
         """
         options.setdefault("title", getattr(function, "__name__", "function"))
 
-        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
             logits = np.full(masks.shape, -np.inf)
             for row, (seen, mask) in enumerate(zip(planes, masks, strict=True)):
                 action = np.asarray(function(seen, mask.copy()))  # it may write on what it is given
@@ -235,7 +235,7 @@ class PolicyAgent(SeededAgent):
     # ---- the policy's answers --------------------------------------------------------------------
 
     def _choose(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> NDArray[np.int64]:
-        logits, _ = self._judge(planes, masks)
+        logits, _ = self._checked_output(planes, masks)
         if self.temperature > 0.0:  # the greatest of logits with Gumbel noise: a draw from softmax
             logits -= np.max(logits, axis=1, keepdims=True)
             with np.errstate(over="ignore"):  # to -inf, as the temperature goes to 0
@@ -243,11 +243,11 @@ class PolicyAgent(SeededAgent):
             logits += cast("NDArray[np.float64]", self._rng.gumbel(size=logits.shape))
         return np.argmax(logits, axis=1)
 
-    def _judge(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+    def _checked_output(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         """The policy's logits, -inf where an action is illegal, and its values; checked."""
         legal = np.asarray(masks) != 0
         refuse(~legal.any(axis=1), "expected a mask with a legal action in it, got none")
-        logits, values = self._asked(planes, masks)
+        logits, values = self._output(planes, masks)
         if logits.shape != legal.shape:
             raise PolicyError(f"expected logits of shape {legal.shape}, got {logits.shape}", 0)
         refuse(np.isnan(logits).any(axis=1), "expected logits that are numbers, got NaN")
@@ -262,7 +262,7 @@ class PolicyAgent(SeededAgent):
             refuse(~np.isfinite(values), "expected a finite value, got none")
         return logits, values
 
-    def _asked(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Judgement:
+    def _output(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         """The policy's answer, as arrays."""
         try:
             answer: Any = self._policy(planes, masks)
@@ -291,7 +291,7 @@ class PolicyAgent(SeededAgent):
         seen = [self._seen_in_search(game, state) for state in states]
         planes, masks = (np.stack(part) for part in zip(*seen, strict=True))
         try:
-            logits, values = self._judge(planes, masks)
+            logits, values = self._checked_output(planes, masks)
         except PolicyError as error:
             where = where_in_search(states[error.row])
             raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error

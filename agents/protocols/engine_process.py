@@ -13,8 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 
-from agents.core.agent import ForfeitError, Statistics, check_in_play
+from agents.core.agent import ForfeitError, Statistics
 from agents.core.options import number_within
+from agents.search.environment import check_in_play
 
 START_SECONDS: Final = 300.0
 """How long an engine may take to start and to get ready for a game, which is on nobody's clock."""

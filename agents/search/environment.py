@@ -1,17 +1,20 @@
-"""What planning asks of an environment: its layers, its legal actions, what it shows, a copy.
+"""What agents ask of a PettingZoo environment: its legal actions, and a game to plan in.
 
-Nothing is imported from PettingZoo: only what an environment offers is used.
+Nothing is imported from PettingZoo: only what an environment offers is used. An environment that is
+not one of hexenv's is the matter of `agents.search.foreign`, which is imported when one comes.
 """
 
-import copy
-import hashlib
-from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.chance import seeded, shared_generators
+from hexenv.compiled import is_compiled
+from hexenv.games.base import new_state, new_states
+
+ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
+PERFECT_INFORMATION: Final = "perfect information"
+"""What an agent may be told to assume."""
 
 TRANSPARENT: Final = {
     "hexenv.envs.aec.BoardEnv",
@@ -23,8 +26,12 @@ TRANSPARENT: Final = {
 }
 """Classes that change neither the legal moves nor the rewards of what they wrap."""
 
-SHARED: Final = {"action_spaces", "observation_spaces", "metadata", "possible_agents"}
-"""Attributes that describe an environment and never change: its clones share them."""
+
+class UnfitEnvironmentError(ValueError):
+    """Raised for an environment in which agents cannot play or plan; the message says why."""
+
+
+# ---- the environment and its wrappers ------------------------------------------------------------
 
 
 def layers_of(env: Any) -> list[Any]:
@@ -33,12 +40,6 @@ def layers_of(env: Any) -> list[Any]:
     while "env" in getattr(layers[-1], "__dict__", ()):
         layers.append(layers[-1].env)
     return layers
-
-
-def is_transparent(env: Any) -> bool:
-    """Whether it is one of ours, under no wrapper that can change moves or rewards."""
-    names = [class_name(layer) for layer in layers_of(env)]
-    return names[-1] == "hexenv.envs.aec.BoardEnv" and TRANSPARENT.issuperset(names)
 
 
 def class_name(layer: Any) -> str:
@@ -51,15 +52,20 @@ def names_of(env: Any) -> str:
     return " over ".join(type(layer).__name__ for layer in layers_of(env))
 
 
-class UnfitEnvironmentError(ValueError):
-    """Raised for an environment that agents cannot play in, or not plan over; it says why."""
+def is_transparent(env: Any) -> bool:
+    """Whether it is one of ours, under no wrapper that can change moves or rewards."""
+    names = [class_name(layer) for layer in layers_of(env)]
+    return names[-1] == "hexenv.envs.aec.BoardEnv" and TRANSPARENT.issuperset(names)
+
+
+# ---- the state of the game -----------------------------------------------------------------------
 
 
 def check_agents(env: Any) -> None:
     """Refuse what is no PettingZoo environment whose agents act in turn, or was not reset.
 
     Raises:
-        UnfitEnvironmentError: If it is none.
+        UnfitEnvironmentError: If it is no such environment.
         ValueError: If it has not been reset.
     """
     wanted = "expected a PettingZoo environment of two agents who act in turn"
@@ -74,6 +80,18 @@ def check_agents(env: Any) -> None:
         )
     if not (hasattr(env, "agents") and hasattr(env, "agent_selection")):
         raise ValueError("expected an environment in play, got one before reset")
+
+
+def check_in_play(env: Any) -> None:
+    """Refuse an environment in which there is nothing to choose.
+
+    Raises:
+        UnfitEnvironmentError: If its agents do not act in turn, or it has no mask of legal actions.
+        ValueError: If it has not been reset, or the game is over.
+    """
+    check_agents(env)
+    if is_over(env):
+        raise ValueError("expected an environment in play, got one whose game is over")
 
 
 def is_over(env: Any) -> bool:
@@ -113,167 +131,74 @@ def action_mask(env: Any) -> NDArray[Any]:
     )
 
 
-# ---- cloning -------------------------------------------------------------------------------------
+# ---- a game to plan in ---------------------------------------------------------------------------
 
 
-def clone(env: Any) -> Any:
-    """An independent copy of an environment in the middle of a game, wrappers and all.
+class View(NamedTuple):
+    """How a planner sees an environment."""
 
-    An environment's own `clone` is used where its class has one. Otherwise the attributes are
-    copied one by one: `copy.deepcopy` of PettingZoo's classic environments builds a new one and
-    loses the game. What cannot be copied, such as a window, is shared; `check_clone` sees whether
-    the result is a faithful copy all the same.
-    """
-    own_clone = own_clone_of(env)
-    return _attribute_copy(env) if own_clone is None else own_clone(env)
+    game: Any
+    root: Any
+    """The position."""
+    compiles: bool
+    """Whether game and position may be used by machine code."""
+    actions: tuple[int, ...] | None
+    """All actions since the environment was reset; None over a foreign one, which does not tell."""
+    assumed: str | None = None
+    """What the search takes as given although it is not so; then it proves nothing."""
 
+    def new_states(self, count: int) -> Any:
+        """States to work in: an array of records, or a list over a foreign environment."""
+        if self.actions is None:
+            return [self.game.new_state(self.root) for _ in range(count)]
+        return new_states(self.game, count)
 
-def own_clone_of(env: Any) -> Callable[[Any], Any] | None:
-    """The method `clone` of an environment's class, if it has one."""
-    # A wrapper hands attributes on, so only the class tells whether `clone` copies the wrapper too.
-    return getattr(cast("type[Any]", type(env)), "clone", None)
-
-
-def independent_copy(env: Any) -> Any:
-    """A copy that may be reset; None where there might be none.
-
-    A `clone` of somebody's own may share what a step replaces, and a reset writes on.
-    """
-    methods = map(own_clone_of, layers_of(env))
-    if all(method is None or method.__module__.startswith("hexenv.") for method in methods):
-        return silent_clone(env)
-    try:
-        return silenced(_attribute_copy(env, in_full=True))
-    except Exception:  # whatever a foreign object raises: it will not be copied
-        return None
+    def new_state(self) -> Any:
+        """A state to work in."""
+        return self.game.new_state(self.root) if self.actions is None else new_state(self.game)
 
 
-def _attribute_copy(env: Any, in_full: bool = False) -> Any:
-    """A copy of an environment, attribute by attribute.
+def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> View:
+    """The game behind an environment, if it may be used, else the environment itself as a game.
 
     Args:
-        env: The environment.
-        in_full: Whether to raise what an attribute raises that will not be copied, and to use no
-            method `clone`; else such attributes are shared.
-    """
-    twin: Any = object.__new__(cast("type[Any]", type(env)))
-    memo: dict[int, Any] = {id(env): twin}
-    attributes = cast("dict[str, Any]", vars(env))
-    if "env" in attributes:
-        inner = attributes["env"]
-        copied = _attribute_copy(inner, in_full) if in_full else clone(inner)
-        layers = zip(layers_of(inner), layers_of(copied), strict=True)
-        memo.update({id(layer): twin_layer for layer, twin_layer in layers})
-    for name, value in attributes.items():
-        if name in SHARED:
-            twin.__dict__[name] = value
-        else:
-            twin.__dict__[name] = copy.deepcopy(value, memo) if in_full else _copied(value, memo)
-    return twin
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    if isinstance(value, (int, float, str, bool, type(None))):
-        return value
-    try:
-        if hasattr(value, "agent_iter") and id(value) not in memo:  # an environment within it
-            memo[id(value)] = clone(value)
-        return copy.deepcopy(value, memo)
-    except Exception:  # whatever a foreign object raises: it will not be copied
-        return value
-
-
-def silent_clone(env: Any) -> Any:
-    """A clone that draws nothing: nobody wants to see, or wait for, what is only thought."""
-    return silenced(clone(env))
-
-
-def silenced(env: Any) -> Any:
-    """The environment, which draws nothing any more."""
-    if hasattr(env.unwrapped, "render_mode"):
-        env.unwrapped.render_mode = None
-    return env
-
-
-def check_clone(env: Any) -> None:
-    """Play one action on a clone, twice: the same must follow, and nothing in the original.
+        env: A PettingZoo AEC environment in the middle of a game.
+        route: ``"auto"``: the compiled game where the environment is one of ours and no wrapper
+            around it can change moves or rewards, else the environment. ``"compiled"``,
+            ``"interpreted"``: the game, as machine code or as Python. ``"environment"``: through
+            the environment's own clone and step.
+        assume: ``"perfect information"``: plan over an environment that hides something from a
+            player, or leaves something to chance, as if its clones showed what everybody knows.
+            The view is marked as `assumed` there. None: refuse such an environment.
 
     Raises:
-        UnfitEnvironmentError: If its clones are not faithful, with what to do about it.
+        UnfitEnvironmentError: If the environment cannot be planned over (see `ForeignGame` and
+            `agents.search.requirements.check_planning`).
+        ValueError: If the route is unknown or not open to this environment, or it was not reset.
     """
-    try:
-        before = snapshot(env)
-    except Exception as error:
-        raise UnfitEnvironmentError(
-            "expected an environment that shows every agent something at any time, "
-            f"got {names_of(env)}, which raised {error!r}"
-        ) from error
-    action = int(legal_actions(env)[0])
-    shared = shared_generators(layers_of(env))  # which is no fault of the clone
-    try:
-        twins = silent_clone(env), silent_clone(env)
-        copied = all(same(snapshot(twin), before) for twin in twins)
-        for twin in twins:
-            with seeded(shared, 0):
-                twin.step(action)
-        after = [snapshot(twin) for twin in twins]
-    except Exception as error:
-        raise _cannot_clone(env, f"a clone raised {error!r}") from error
-    if not copied:
-        raise _cannot_clone(env, "a clone does not show the same position")
-    if not same(*after):
-        reason = "by what they share, or by chance that cannot be seeded"
-        raise _cannot_clone(env, f"one action leads two clones to two positions, {reason}")
-    if not same(snapshot(env), before):
-        raise _cannot_clone(env, "a step of a clone changed the original")
+    check_route(route, assume)
+    check_agents(env)
+    is_ours = is_transparent(env)
+    if route == "environment" or (route == "auto" and not is_ours):
+        from agents.search.foreign import foreign_view  # most programs never meet one
+
+        return foreign_view(env, assume)
+    if not is_ours:
+        raise ValueError(f'route "{route}" is for plain hexenv environments, got {names_of(env)}')
+    raw = env.unwrapped
+    compiles = is_compiled(raw.game)
+    if route == "compiled" and not compiles:
+        raise ValueError(f'route "compiled" needs a @compiled game, got {raw.game}')
+    return View(raw.game, raw.state, compiles and route != "interpreted", tuple(raw.actions))
 
 
-def _cannot_clone(env: Any, reason: str) -> UnfitEnvironmentError:
-    return UnfitEnvironmentError(
-        f"expected an environment that can be cloned, got {names_of(env)} "
-        f"(give its class a method clone() that returns an independent copy): {reason}"
-    )
+def check_route(route: str, assume: str | None = None) -> None:
+    """Refuse an unknown route, and what cannot be assumed.
 
-
-def snapshot(env: Any) -> list[Any]:
-    """What an environment shows: who is to move, whether it is over, and all observations."""
-    shown: list[Any] = [env.agent_selection, dict(env.terminations), dict(env.rewards)]
-    return shown + [env.observe(agent) for agent in env.agents]
-
-
-def digest_of(shown: Any) -> bytes:
-    """A short name for what is shown: the same for what looks the same."""
-    digest = hashlib.blake2b(digest_size=8)
-    for leaf in leaves(shown):
-        digest.update(leaf)
-    return digest.digest()
-
-
-def leaves(shown: Any) -> Iterator[bytes]:
-    """The bytes of all that a snapshot holds, in order."""
-    if isinstance(shown, dict):
-        for key, value in cast("dict[Any, Any]", shown).items():
-            yield repr(key).encode()
-            yield from leaves(value)
-    elif isinstance(shown, (list, tuple)):
-        for value in cast("list[Any]", shown):
-            yield from leaves(value)
-    elif isinstance(shown, np.ndarray):
-        array = cast("NDArray[Any]", shown)
-        if array.dtype.hasobject:  # whose bytes are addresses
-            yield from leaves(array.tolist())
-        else:
-            yield array.tobytes()
-    else:
-        yield repr(shown).encode()
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two snapshots hold the same."""
-    if isinstance(one, dict):
-        pairs = cast("dict[Any, Any]", one)
-        return list(pairs) == list(other) and all(same(pairs[key], other[key]) for key in pairs)
-    if isinstance(one, (list, tuple)):
-        items = cast("list[Any]", one)
-        return len(items) == len(other) and all(map(same, items, other))
-    return bool(np.array_equal(one, other)) or list(leaves(one)) == list(leaves(other))  # NaN
+    Raises:
+        ValueError: If `planner_view` knows no such route, or no such assumption.
+    """
+    if route not in ROUTES:
+        raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
+    if assume not in (None, PERFECT_INFORMATION):
+        raise ValueError(f'expected assume as None or "{PERFECT_INFORMATION}", got {assume!r}')

@@ -6,90 +6,36 @@ offers is used.
 """
 
 import copy
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.cloning import clone, digest_of, silent_clone, snapshot
 from agents.search.environment import (
     UnfitEnvironmentError,
+    View,
     check_agents,
-    clone,
-    digest_of,
     is_over,
-    is_transparent,
     legal_actions,
-    names_of,
-    silent_clone,
-    snapshot,
 )
-from agents.search.requirements import check_assume, check_planning
-from hexenv.compiled import is_compiled
-from hexenv.games.base import new_state, play_randomly
-
-ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
+from agents.search.requirements import check_planning
+from hexenv.games.base import play_randomly
 
 MAX_PLIES: Final = 100_000
 """How deep a tree over an environment can get: such games have no known longest length."""
 
 
-class View(NamedTuple):
-    """How a planner sees an environment."""
-
-    game: Any
-    root: Any
-    """The position."""
-    compiles: bool
-    """Whether game and position may be used by machine code."""
-    actions: tuple[int, ...] | None
-    """All actions since the environment was reset; None where it does not tell."""
-    assumed: str | None = None
-    """What the search takes as given although it is not so; then it proves nothing."""
-
-
-def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> View:
-    """The game behind an environment, if it may be used, else the environment itself as a game.
-
-    Args:
-        env: A PettingZoo AEC environment in the middle of a game.
-        route: ``"auto"``: the compiled game where the environment is one of ours and no wrapper
-            around it can change moves or rewards, else the environment. ``"compiled"``,
-            ``"interpreted"``: the game, as machine code or as Python. ``"environment"``: through
-            the environment's own clone and step.
-        assume: ``"perfect information"``: plan over an environment that hides something from a
-            player, or leaves something to chance, as if its clones showed what everybody knows.
-            The view is marked as `assumed` there. None: refuse such an environment.
+def foreign_view(env: Any, assume: str | None) -> View:
+    """An environment as a game; see `agents.search.environment.planner_view`.
 
     Raises:
-        UnfitEnvironmentError: If the environment cannot be planned over (see `ForeignGame` and
-            `agents.search.requirements.check_planning`).
-        ValueError: If the route is unknown or not open to this environment, or it was not reset.
+        UnfitEnvironmentError: If it cannot be planned over.
     """
-    check_route(route, assume)
-    check_agents(env)
-    if route == "environment" or (route == "auto" and not is_transparent(env)):
-        return _foreign(env, assume)
-    if not is_transparent(env):
-        raise ValueError(f'route "{route}" is for plain hexenv environments, got {names_of(env)}')
-    raw = env.unwrapped
-    compiles = is_compiled(raw.game)
-    if route == "compiled" and not compiles:
-        raise ValueError(f'route "compiled" needs a @compiled game, got {raw.game}')
-    return View(raw.game, raw.state, compiles and route != "interpreted", tuple(raw.actions))
-
-
-def check_route(route: str, assume: str | None = None) -> None:
-    """Refuse an unknown route, and what cannot be assumed.
-
-    Raises:
-        ValueError: If `planner_view` knows no such route, or no such assumption.
-    """
-    if route not in ROUTES:
-        raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
-    check_assume(assume)
-
-
-# ---- the adapter ---------------------------------------------------------------------------------
+    game = ForeignGame(env)
+    assumed = check_planning(env, assume)
+    root = env if is_over(env) else silent_clone(env)
+    return View(game, ForeignState(root), compiles=False, actions=None, assumed=assumed)
 
 
 class ForeignState:
@@ -145,6 +91,9 @@ class ForeignGame:
     def max_plies(self) -> int:
         return MAX_PLIES
 
+    def new_state(self, root: ForeignState) -> ForeignState:
+        return copy.copy(root)
+
     def copy(self, source: ForeignState, into: ForeignState) -> None:
         into.env = clone(source.env)
         into.rewards = source.rewards
@@ -193,15 +142,3 @@ class ForeignGame:
 
     def outcome(self, state: ForeignState, player: int) -> int:
         return int(np.sign(state.rewards[player] - state.rewards[1 - player]))
-
-
-def new_state_of(view: View) -> Any:
-    """A state to work in, for the game of a view."""
-    return new_state(view.game) if not isinstance(view.root, ForeignState) else copy.copy(view.root)
-
-
-def _foreign(env: Any, assume: str | None) -> View:
-    game = ForeignGame(env)
-    assumed = check_planning(env, assume)
-    root = env if is_over(env) else silent_clone(env)
-    return View(game, ForeignState(root), compiles=False, actions=None, assumed=assumed)

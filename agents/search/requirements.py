@@ -1,4 +1,4 @@
-"""What planning by clone and step needs of an environment, and where it is so.
+"""What planning by clone and step needs of an environment, and where it has it.
 
 A clone holds all there is: the cards of both players, and what the dice will show. A search over
 clones is fair only where that tells no player more than the rules do:
@@ -7,28 +7,46 @@ clones is fair only where that tells no player more than the rules do:
 * perfect information: what the agent to move has seen decides all that anybody is shown;
 * nothing is left to chance between the moves.
 
-What is so is declared by an environment, or known by its name, or told by OpenSpiel. Where none of
-them says it, `agents.search.trial` plays some moves to find out.
+An environment declares this, or is known by its name, or OpenSpiel says it. For any other, a
+*trial* finds out: some games of a few random moves are played on copies, from the position and from
+fresh starts, with other seeds of every random generator that can be found, and with another move
+here and there. In a game of perfect information without chance, what the agent to move has seen
+decides what both agents are shown, and, with its action, all that follows. Where two games disagree
+on that, something is hidden or random. That is no proof: what a few moves do not touch is not seen.
 """
 
+import gc
+import random
 import re
+import sys
 import threading
-from collections.abc import Mapping
+import warnings
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, cast
 from weakref import finalize
 
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.cloning import (
+    digest_of,
+    independent_copy,
+    same,
+    silent_clone,
+    snapshot,
+)
 from agents.search.environment import (
+    PERFECT_INFORMATION,
     TRANSPARENT,
     UnfitEnvironmentError,
-    check_clone,
     class_name,
     is_over,
     layers_of,
+    legal_actions,
+    names_of,
 )
-from agents.search.trial import tried_faults
-
-PERFECT_INFORMATION: Final = "perfect information"
-"""What an agent may be told to assume."""
 
 
 class Traits(NamedTuple):
@@ -171,11 +189,289 @@ def _unfit(env: Any, faults: tuple[str, ...]) -> UnfitEnvironmentError:
     )
 
 
-def check_assume(assume: str | None) -> None:
-    """Refuse what cannot be assumed.
+def check_clone(env: Any) -> None:
+    """Play one action on a clone, twice: the same must follow, and nothing in the original.
 
     Raises:
-        ValueError: If it is neither None nor ``"perfect information"``.
+        UnfitEnvironmentError: If its clones are not faithful, with what to do about it.
     """
-    if assume not in (None, PERFECT_INFORMATION):
-        raise ValueError(f'expected assume as None or "{PERFECT_INFORMATION}", got {assume!r}')
+    try:
+        before = snapshot(env)
+    except Exception as error:
+        raise UnfitEnvironmentError(
+            "expected an environment that shows every agent something at any time, "
+            f"got {names_of(env)}, which raised {error!r}"
+        ) from error
+    action = int(legal_actions(env)[0])
+    shared = shared_generators(layers_of(env))  # which is no fault of the clone
+    try:
+        twins = silent_clone(env), silent_clone(env)
+        copied = all(same(snapshot(twin), before) for twin in twins)
+        for twin in twins:
+            with seeded(shared, 0):
+                twin.step(action)
+        after = [snapshot(twin) for twin in twins]
+    except Exception as error:
+        raise _cannot_clone(env, f"a clone raised {error!r}") from error
+    if not copied:
+        raise _cannot_clone(env, "a clone does not show the same position")
+    if not same(*after):
+        reason = "by what they share, or by chance that cannot be seeded"
+        raise _cannot_clone(env, f"one action leads two clones to two positions, {reason}")
+    if not same(snapshot(env), before):
+        raise _cannot_clone(env, "a step of a clone changed the original")
+
+
+def _cannot_clone(env: Any, reason: str) -> UnfitEnvironmentError:
+    return UnfitEnvironmentError(
+        f"expected an environment that can be cloned, got {names_of(env)} "
+        f"(give its class a method clone() that returns an independent copy): {reason}"
+    )
+
+
+# ---- the trial -----------------------------------------------------------------------------------
+
+PLIES: Final = 30
+"""How long a game of the trial is, at most."""
+
+
+class Course(NamedTuple):
+    """How a game of the trial is played."""
+
+    is_fresh: bool
+    """Whether it begins with a reset."""
+    seed: int
+    """Of all chance."""
+    turn: int
+    """The ply at which another move is played than in the games beside it; -1: at none."""
+    line: int = 0
+    """Which random moves are played besides."""
+
+
+COURSES: Final = (
+    *(Course(False, seed, -1) for seed in range(4)),
+    *(Course(False, 0, turn) for turn in range(4)),
+    *(Course(False, 0, turn, line=1) for turn in range(-1, 4)),
+    *(Course(True, seed, -1) for seed in range(12)),
+    *(Course(True, 0, turn, line=1) for turn in range(-1, 4)),
+)
+"""The games: by chance, by one move, and by what was dealt they differ from others."""
+
+
+def tried_faults(env: Any) -> tuple[str, ...]:
+    """What planning by clone and step lacks in an environment, as far as some games show.
+
+    Args:
+        env: An environment in play. It is only cloned; global generators stay as they are.
+    """
+    trial = Trial(env)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for course in COURSES:
+            with suppress(Exception):  # whatever a foreign object raises: this game tells no more
+                trial.play(course)
+        return trial.faults()
+
+
+class Trial:
+    """The games of a trial, and how they disagree.
+
+    Args:
+        env: The environment.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self._agents: list[Any] = list(env.possible_agents)
+        self._draws = np.random.default_rng(0).random((2, PLIES)).tolist()
+        self._shown: dict[Any, bytes] = {}
+        self._follows: dict[Any, tuple[bytes, Any]] = {}
+        self._deals: list[list[tuple[Any, Any]]] = [[], []]
+        self._shows_apart = False
+        self._goes_apart = False
+        self._is_random = False
+
+    def faults(self) -> tuple[str, ...]:
+        """What was found, in words."""
+        by_what_follows = self._goes_apart and not self._is_random  # which may be the reason
+        is_hidden = self._shows_apart or by_what_follows or self._deals_apart()
+        found = {"hidden information": is_hidden, "chance between moves": self._is_random}
+        return tuple(word for word, is_so in found.items() if is_so)
+
+    def play(self, course: Course) -> None:
+        """Play a game and compare it with those before."""
+        env = independent_copy(self._env) if course.is_fresh else silent_clone(self._env)
+        if env is None:
+            return
+        with seeded([*shared_generators(layers_of(env)), *generators_in(env)], course.seed):
+            if course.is_fresh:
+                env.reset(seed=course.seed)
+            self._compare(env, course)
+
+    def _compare(self, env: Any, course: Course) -> None:
+        known: dict[Any, tuple[Any, ...]] = dict.fromkeys(self._agents, (course.is_fresh,))
+        for ply, draw in enumerate(self._draws[course.line]):
+            legal = legal_actions(env)
+            if len(legal) == 0:
+                return
+            mover = env.agent_selection
+            views = {agent: env.observe(agent) for agent in self._agents}
+            if course.is_fresh and not course.line and ply < len(self._deals):
+                other = next(agent for agent in self._agents if agent != mover)
+                self._deals[ply].append((views[mover], views[other]))
+            for agent, view in views.items():
+                known[agent] += (digest_of(view),)
+            before = mover, known[mover], legal.tobytes()
+            others = digest_of([known[agent][-1] for agent in self._agents])
+            self._shows_apart |= self._shown.setdefault(before, others) != others
+            action = int(legal[(int(draw * len(legal)) + (ply == course.turn)) % len(legal)])
+            everything = tuple(known.values())
+            known[mover] += (action,)
+            env.step(action)
+            follows = digest_of(snapshot(env))
+            earlier, as_known = self._follows.setdefault((*before, action), (follows, everything))
+            if earlier != follows and as_known == everything:
+                self._is_random = True  # nobody could have known
+            elif earlier != follows:
+                self._goes_apart = True
+
+    def _deals_apart(self) -> bool:
+        """Whether fresh starts differ, and the agent to move does not see all of that.
+
+        Hands of many cards never come twice, so that there are no two games to compare. But of what
+        both agents know, each number that one is shown is shown to the other as well, wherever it
+        stands, and in whatever units or code.
+        """
+        for deals in self._deals:
+            of_mover, of_other = (changes([deal[side] for deal in deals]) for side in range(2))
+            if of_mover is not None and of_other is not None and not of_other <= of_mover:
+                return True
+        return False
+
+
+def changes(views: Iterable[Any]) -> set[bytes] | None:
+    """The numbers in observations that are not always the same, each as what it tells of them.
+
+    Args:
+        views: Observations of one agent. Their action masks are passed over.
+
+    Returns:
+        None if their sizes differ.
+    """
+    rows = [np.concatenate([np.zeros(0), *numbers_in(view)]) for view in views]
+    if not rows or len({len(row) for row in rows}) > 1:
+        return None
+    columns: NDArray[np.float64] = np.stack(rows, axis=1)
+    found: set[bytes] = set()
+    for column in columns[(columns != columns[:, :1]).any(axis=1)]:
+        values, first, which = np.unique(column, return_index=True, return_inverse=True)
+        if len(values) == 1:  # always NaN
+            continue
+        if 2 * len(values) <= len(column):  # a code: which are the same is all that it tells
+            told: NDArray[Any] = first[which]
+        else:  # a quantity, in some unit
+            moved = column - column[0]
+            told = (moved / moved[np.flatnonzero(moved)[0]]).round(9) + 0.0  # no -0
+        found.add(told.tobytes())
+    return found
+
+
+def numbers_in(view: Any) -> list[NDArray[np.float64]]:
+    """What an observation holds as numbers; what is none counts by its hash."""
+    if isinstance(view, Mapping):
+        items = cast("Mapping[Any, Any]", view)
+        return [part for key in items if key != "action_mask" for part in numbers_in(items[key])]
+    if isinstance(view, (list, tuple)):
+        return [part for value in cast("list[Any]", view) for part in numbers_in(value)]
+    array = np.asarray(view)
+    if array.dtype.kind in "biuf":
+        return [array.reshape(-1).astype(np.float64)]
+    return [np.frombuffer(digest_of(view), np.uint32)[:1].astype(np.float64)]
+
+
+# ---- random generators ---------------------------------------------------------------------------
+
+MOST_OBJECTS: Final = 10_000
+"""How many parts of an environment are looked through for generators."""
+KINDS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+GLOBAL: Final[tuple[Any, ...]] = (random, np.random)
+"""Modules that are used as generators: they have the same functions."""
+
+_seeding: Final = threading.RLock()
+
+
+def generators_in(env: Any) -> list[Any]:
+    """The random generators that an environment holds, or that anything does which it holds."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting: list[Any] = [env]
+    while waiting and len(seen) < MOST_OBJECTS:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        kind = cast("type[Any]", type(value))  # not its __class__, which a proxy may fail to give
+        if issubclass(kind, KINDS):
+            found.append(value)
+        elif not issubclass(kind, (type, ModuleType, FunctionType)):
+            waiting += filter(gc.is_tracked, gc.get_referents(value))  # numbers hold nothing
+    return found
+
+
+def shared_generators(layers: Iterable[Any]) -> list[Any]:
+    """The generators that no clone can hold: global ones, those of classes and of their modules.
+
+    Args:
+        layers: An environment and what it wraps.
+    """
+    classes = dict.fromkeys(each for layer in layers for each in type(layer).__mro__)
+    modules = dict.fromkeys(sys.modules.get(each.__module__) for each in classes)
+    spaces = [vars(each) for each in (*classes, *modules) if each is not None]
+    found = [value for space in spaces for value in list(space.values())]
+    return [*GLOBAL, *(value for value in found if issubclass(type(value), KINDS))]
+
+
+@contextmanager
+def seeded(generators: Iterable[Any], seed: int) -> Generator[None]:
+    """Seed generators, and put them back after. What cannot be put back is left alone.
+
+    Args:
+        generators: Generators, or modules that are used as such.
+        seed: From 0.
+    """
+    with _seeding:
+        before: list[tuple[Any, Any]] = []
+        try:
+            for generator in generators:
+                with suppress(Exception):  # such as of random.SystemRandom
+                    before.append((generator, _state(generator)))
+                    _seed(generator, seed)
+            yield
+        finally:
+            for generator, state in reversed(before):
+                _restore(generator, state)
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return generator.getstate()
+
+
+def _seed(generator: Any, seed: int) -> None:
+    if isinstance(generator, np.random.Generator):
+        kind = type(generator.bit_generator)
+        generator.bit_generator.state = kind(seed).state
+    else:
+        generator.seed(seed)
+
+
+def _restore(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        generator.setstate(state)

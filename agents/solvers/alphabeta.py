@@ -9,17 +9,12 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import SeededAgent, Statistics, check_in_play, marked
+from agents.core.agent import SeededAgent, Statistics, marked
+from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
-from agents.knowledge.gomoku.evaluation import PatternEvaluation
-from agents.knowledge.gomoku.knowledge import Candidates
-from agents.knowledge.gomoku.opening_play import after_opening, opening_action
-from agents.knowledge.gomoku.view import pattern_view
-from agents.search.foreign import ForeignState, View, check_route, new_state_of, planner_view
-from agents.search.knowledge import NoKnowledge
+from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.knowledge import Knowledge, NoKnowledge
 from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
-from hexenv.games import base
-from hexenv.games.gomoku.openings import is_opening
 
 WIN: Final = 2.0
 """The worth of a win; less what its plies cost it stays above every evaluation."""
@@ -208,9 +203,10 @@ class AlphaBeta(SeededAgent):
             not one of ours `state` is an `agents.search.foreign.ForeignState`.)
         seconds: Seconds a move: it looks a ply ahead, then two, and so on, and plays by the last
             depth that it could finish.
-        patterns: In Gomoku and TicTacToe: whether to judge by patterns, if no evaluation is given,
-            and to look only at the candidates of RHMCTS (`agents.knowledge.gomoku.candidates`), best first.
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
+            them, if no evaluation is given, and to look only at the candidates of RHMCTS
+            (`agents.knowledge.gomoku.candidates`), best first.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
         assume: What to take as given where it is not so; see `route`.
 
@@ -249,41 +245,43 @@ class AlphaBeta(SeededAgent):
         super().__init__(seed)
         self.seconds = seconds
         self.patterns = patterns
-        if patterns and evaluation is None:
-            evaluation = PatternEvaluation()
-        self.evaluation = _as_evaluation(evaluation)
+        self.evaluation = None if evaluation is None else _as_evaluation(evaluation)
         self.route = route
         self.assume = assume
 
     def prepare(self, env: Any) -> None:
         """Compile what `act` needs in such an environment, so that its first call does not."""
         plain = planner_view(env, self.route, self.assume)
-        view = self._study(after_opening(plain) if self.patterns else plain)
+        if self.patterns:
+            plain = knowledge_of(plain.game).after_opening(plain)
+        view = self._search_view(plain)
         self._search(view, self._arguments(view))
 
-    def _study(self, view: View) -> View:
-        """The position as the search wants to see it."""
-        return pattern_view(view) if self.patterns else view
+    def _search_view(self, view: View) -> View:
+        """The position as the search sees it."""
+        return knowledge_of(view.game).search_view(view) if self.patterns else view
 
     def _arguments(self, view: View) -> tuple[Any, ...]:
         """All but the depth: what stays the same while it deepens."""
         depth = min(self.depth, view.game.max_plies())
         stack = new_stack(depth, view.game.num_actions())
-        if isinstance(view.root, ForeignState):
-            states: Any = [new_state_of(view) for _ in range(depth + 1)]
-        else:
-            states = base.new_states(view.game, depth + 1)
+        states = view.new_states(depth + 1)
         view.game.copy(view.root, states[0])
-        knowledge = Candidates(budget=0) if self.patterns else NoKnowledge()
-        memory = knowledge.with_memory(view.game)
-        return view.game, self.evaluation, memory, states, stack
+        evaluation: Evaluation = NoOpinion() if self.evaluation is None else self.evaluation
+        candidates: Knowledge = NoKnowledge()
+        if self.patterns:
+            known = knowledge_of(view.game)
+            candidates = known.candidates()
+            evaluation = known.evaluation() if self.evaluation is None else self.evaluation
+        return view.game, evaluation, candidates.with_memory(view.game), states, stack
 
     def _search(self, view: View, arguments: tuple[Any, ...]) -> Callable[..., int]:
-        if view.compiles and is_compiled(self.evaluation):
+        evaluation = arguments[1]
+        if view.compiles and is_compiled(evaluation):
             return compiled_search.specialise(*arguments, 1, 1, self._rng)
         if self.route == "compiled":
             raise ValueError(
-                f'route "compiled" needs an evaluation under @compiled, got {self.evaluation}'
+                f'route "compiled" needs an evaluation under @compiled, got {evaluation}'
             )
         return search
 
@@ -291,19 +289,19 @@ class AlphaBeta(SeededAgent):
         """The best action within the depth; see `Agent.act`."""
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        if self.patterns and is_opening(plain.game, plain.root):
-            chosen = opening_action(plain, self._judge, self._rng)
-            self.statistics = None  # what there was is of other positions than this one
+        if self.patterns and (known := knowledge_of(plain.game)).is_opening(plain):
+            chosen = known.play_opening(plain, self._think_apart, self._rng)
+            self.statistics = None  # the last one is of another position
             return chosen
         return self._think(plain)
 
-    def _judge(self, view: View) -> tuple[int, float]:
+    def _think_apart(self, view: View) -> tuple[int, float]:
         """The action to play, and its value."""
         action = self._think(view)
         return action, float(cast("Statistics", self.statistics).values[action])
 
     def _think(self, plain: View) -> int:
-        view = self._study(plain)
+        view = self._search_view(plain)
         arguments = self._arguments(view)
         run = self._search(view, arguments)
         started = time.perf_counter()
@@ -352,8 +350,6 @@ def _as_evaluation(evaluation: Any) -> Evaluation:
     Raises:
         ValueError: If it is none.
     """
-    if evaluation is None:
-        return NoOpinion()
     if callable(getattr(evaluation, "evaluate", None)):
         return evaluation
     if callable(evaluation):

@@ -82,6 +82,58 @@ class PositionSolver(Protocol):
         ...
 
 
+class ExactSolver(Protocol):
+    """Answers what the positions of one game are worth with perfect play."""
+
+    def prepare(self) -> None:
+        """Compile what the answers need."""
+        ...
+
+    def value(self, state: Any, clock: Clock) -> int:
+        """Who wins: 1 for the player to move, 0 for nobody, -1 for the other."""
+        ...
+
+    def values(self, state: Any, clock: Clock, found: dict[int, int]) -> dict[int, int]:
+        """The value of each legal action; `found` is given each as soon as it is known."""
+        ...
+
+    def scores(self, state: Any, clock: Clock) -> dict[int, int]:
+        """The score of each legal action.
+
+        Raises:
+            ValueError: If the solver does not count plies.
+        """
+        ...
+
+    def quickest(self, state: Any, actions: list[int], clock: Clock) -> list[int]:
+        """Those of some actions of equal value that have the best score, where there are scores."""
+        ...
+
+
+class ScoreSolver:
+    """An `ExactSolver` that asks a `PositionSolver`."""
+
+    def __init__(self, solver: PositionSolver) -> None:
+        self.solver = solver
+
+    def prepare(self) -> None:
+        """See `ExactSolver`, as for the others."""
+        self.solver.prepare()
+
+    def value(self, state: Any, clock: Clock) -> int:
+        return position_value(self.solver, state, clock)
+
+    def values(self, state: Any, clock: Clock, found: dict[int, int]) -> dict[int, int]:
+        return action_values(self.solver, state, clock, found)
+
+    def scores(self, state: Any, clock: Clock) -> dict[int, int]:
+        return action_scores(self.solver, state, clock)
+
+    def quickest(self, state: Any, actions: list[int], clock: Clock) -> list[int]:
+        score = position_score(self.solver, state, clock)
+        return best_scored(self.solver, state, actions, score, clock)
+
+
 def settle(
     solver: PositionSolver, state: Any, low: int, high: int, clock: Clock
 ) -> tuple[int, int]:

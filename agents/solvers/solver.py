@@ -27,40 +27,30 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.core.agent import SeededAgent, Statistics, check_in_play, marked
+from agents.core.agent import SeededAgent, Statistics, marked
+from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
-from agents.knowledge.connect4.grid import CONNECT
-from agents.knowledge.connect4.solver import Connect4Solver, no_book
-from agents.knowledge.hex import solver as hex_solver
 from agents.mcts.uct import UCT
-from agents.search.environment import legal_actions
-from agents.search.foreign import ForeignState, View, check_route, planner_view
-from agents.solvers.book import Book, build_book, check_book, load_book
+from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
+from agents.solvers.book import Book, build_book, load_book
 from agents.solvers.exhaustive import (
     ExhaustiveSolver,
     ForeignTree,
-    LineTactics,
     NoTactics,
     TreeState,
 )
 from agents.solvers.guess import guess
 from agents.solvers.questions import (
     Clock,
-    PositionSolver,
-    action_scores,
-    action_values,
-    best_scored,
-    position_score,
-    position_value,
+    ExactSolver,
+    ScoreSolver,
 )
-from hexenv.games import connect4, gomoku, hex, tictactoe
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
 CHOICES: Final = ("best", "optimal")
 MOST_PLIES: Final = 25
 """The longest game that is searched without a solver of its own."""
-MOST_HEX_CELLS: Final = 36
 FOREIGN_NODES: Final = 200_000
 """How many positions of a foreign environment are looked at: some minutes."""
 TABLE_ENTRIES: Final = 1 << 23
@@ -70,7 +60,7 @@ SHORTEST_GUESS: Final = 0.001
 KEPT_SOLVERS: Final = 4
 """How many games' tables are kept for the next call."""
 
-_solvers: Final[OrderedDict[Any, PositionSolver]] = OrderedDict()
+_solvers: Final[OrderedDict[Any, ExactSolver]] = OrderedDict()
 _lock: Final = threading.RLock()
 
 
@@ -122,7 +112,7 @@ class Question:
         env: An environment in play.
         seconds: The time allowed, from now on.
         book: Path of an opening book, or the book.
-        route: How it is planned over; see `agents.search.foreign.planner_view`.
+        route: How it is planned over; see `agents.search.environment.planner_view`.
         entries: Of the table of a solver.
         assume: See `route`.
     """
@@ -138,81 +128,71 @@ class Question:
     ) -> None:
         self.view = planner_view(env, route, assume)
         check_in_play(env)
-        self.is_hex = isinstance(self.view.game, hex.Hex)
-        self.solver: PositionSolver | None = None
-        self.state = self.view.root
-        if self.is_hex:
-            check_hex(self.view.game)
-        else:
-            self.solver, self.state = solver_for(self.view, book, entries)
-            self.solver.prepare()
+        self.solver, self.state = solver_for(self.view, book, entries)
+        self.solver.prepare()
         self.found: dict[int, int] = {}
-        is_foreign = isinstance(self.view.root, ForeignState)
+        is_foreign = self.view.actions is None
         self.clock = Clock(seconds, FOREIGN_NODES if is_foreign else None)
 
     def value(self) -> int:
         """The value of the position."""
-        if self.solver is None:
-            game = self.view.game
-            winner = hex_solver.winner(game, self.state, seconds=self.clock.seconds)
-            return 1 if winner == game.to_play(self.state) else -1
         with _lock:
-            return position_value(self.solver, self.state, self.clock)
+            return self.solver.value(self.state, self.clock)
 
     def values(self) -> dict[int, int]:
         """The value of each legal action; `found` has what was found before a `TimeoutError`."""
-        if self.solver is None:
-            seconds = self.clock.seconds
-            return hex_solver.solve(self.view.game, self.state, seconds, self.found)
         with _lock:
-            return action_values(self.solver, self.state, self.clock, self.found)
+            return self.solver.values(self.state, self.clock, self.found)
 
     def scores(self) -> dict[int, int]:
         """The score of each legal action."""
-        if self.solver is None:
-            raise ValueError("expected a game whose solver counts plies, got hex")
         with _lock:
-            return action_scores(self.solver, self.state, self.clock)
+            return self.solver.scores(self.state, self.clock)
 
     def quickest(self, actions: list[int]) -> list[int]:
         """Those of some actions of equal value that have the best score."""
-        if self.solver is None:
-            return actions
         with _lock:
-            score = position_score(self.solver, self.state, self.clock)
-            return best_scored(self.solver, self.state, actions, score, self.clock)
+            return self.solver.quickest(self.state, actions, self.clock)
 
 
-def solver_for(view: View, book: Any, entries: int) -> tuple[PositionSolver, Any]:
+def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
     """The solver for a position, and the position as it takes it.
 
     Raises:
         ValueError: If there is none, or the book is not for this game.
     """
-    if isinstance(view.root, ForeignState):
+    if view.actions is None:
         tree = ForeignTree(view.root.env)
         refuse_book(book, "an environment that is not one of ours")
         solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
-        return solver, TreeState(view.root.env)
-    game = view.game
-    is_connect4 = type(game) is connect4.Connect4 and game.connect == CONNECT
-    if not is_connect4:
-        refuse_book(book, str(game))
-        if game.max_plies() > MOST_PLIES:
-            raise ValueError(
-                f"expected Connect4 with four in a row, Hex of up to {MOST_HEX_CELLS} cells, or a "
-                f"game of at most {MOST_PLIES} plies, got {game}"
-            )
+        return ScoreSolver(solver), TreeState(view.root.env)
     opened = None if book is None else _opened(book)
-    key: Any = (type(game), game, view.compiles, entries, id(opened))
+    key: Any = (type(view.game), view.game, view.compiles, entries, id(opened))
     with _lock:
         if key not in _solvers:
-            make = _connect4_solver if is_connect4 else _exhaustive_solver
-            _solvers[key] = make(game, view.compiles, opened, entries)
+            _solvers[key] = _new_solver(view.game, view.compiles, opened, entries)
             while len(_solvers) > KEPT_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)
         return _solvers[key], view.root
+
+
+def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> ExactSolver:
+    """The game's own solver, or the exhaustive one."""
+    known = knowledge_of(game)
+    solver = known.exact_solver(game, compiles, book, entries)
+    if solver is not None:
+        return solver
+    refuse_book(book, str(game))
+    if game.max_plies() > MOST_PLIES:
+        raise ValueError(
+            f"expected a game with a solver of its own ({games_with('exact_solver')}), or of at "
+            f"most {MOST_PLIES} plies, got {game}"
+        )
+    few = 3 ** min(game.max_plies(), 20)  # positions of stones on cells; others may need more
+    size = min(entries, max(few, 1 << 14))
+    tactics = known.tactics(game) or NoTactics()
+    return ScoreSolver(ExhaustiveSolver(game, tactics, size, compiles))
 
 
 def _opened(book: str | os.PathLike[str] | Book) -> Book:
@@ -229,24 +209,6 @@ def _load_book(path: str, _changed: int, _size: int) -> Book:
     return load_book(path)
 
 
-def _connect4_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> PositionSolver:
-    if book is None:
-        return Connect4Solver(game, entries, compiles, no_book)
-    check_book(book, game)
-    return Connect4Solver(game, entries, compiles, book.score)
-
-
-def _exhaustive_solver(
-    game: Any, compiles: bool, _book: Book | None, entries: int
-) -> PositionSolver:
-    plays_lines = type(game) in (tictactoe.TicTacToe, gomoku.Gomoku, connect4.Connect4)
-    if plays_lines and isinstance(game, gomoku.Gomoku):
-        plays_lines = game.rule < gomoku.RENJU  # in renju the cell that stops a win may be barred
-    tactics = LineTactics() if plays_lines else NoTactics()
-    few = 3 ** min(game.max_plies(), 20)  # positions of stones on cells; others may need more
-    return ExhaustiveSolver(game, tactics, min(entries, max(few, 1 << 14)), compiles)
-
-
 def refuse_book(book: Any, game: str) -> None:
     """Refuse a book where none is of use.
 
@@ -256,19 +218,6 @@ def refuse_book(book: Any, game: str) -> None:
     if book is not None:
         raise ValueError(
             f"expected no opening book but for Connect4 with four in a row, got {game}"
-        )
-
-
-def check_hex(game: Any) -> None:
-    """Refuse a board of Hex that is too large.
-
-    Raises:
-        ValueError: Naming the size.
-    """
-    if game.rows * game.columns > MOST_HEX_CELLS:
-        raise ValueError(
-            f"expected a board of Hex of at most {MOST_HEX_CELLS} cells, got {game.rows} x "
-            f"{game.columns}"
         )
 
 
@@ -294,7 +243,7 @@ class Solver(SeededAgent):
         book: Path of an opening book for Connect4, made by `build_book`.
         table_entries: Of the table in which positions are kept, 8 or 16 bytes each. The table is
             shared by all solvers of the game in this process.
-        route: How it plans; see `agents.search.foreign.planner_view`.
+        route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None for an unforeseeable one.
         assume: What to take as given where it is not so; see `route`.
 

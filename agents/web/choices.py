@@ -1,6 +1,6 @@
 """What a page may ask for: games, and agents that neither read files nor run commands.
 
-What goes beyond, whoever starts the server offers by name.
+Other agents have to be offered, by their texts, when the server is started.
 """
 
 import math
@@ -29,32 +29,29 @@ LIMITS: Final = {
     "depth": (1, 30),
     "c": (0.0, 100.0),
 }
-"""The numbers that a page may give an agent, and their bounds."""
+"""The numeric parameters of agents that a page may set, and their bounds."""
 WORDS: Final = {"net": NETWORKS}
-"""The words that it may give."""
+"""The other parameters that a page may set, and their values."""
 DEFAULT_SECONDS: Final = 1.0
-"""A move's time where no budget is given."""
-MOST_NODES: Final = 1_000_000
-"""Bound on a tree, some 40 MB."""
+"""Seconds a move if the page gives no budget."""
+MAX_NODES: Final = 1_000_000
+"""Maximal size of a tree, about 40 MB."""
 
 OPTION_WORDS: Final = {
     "rule": RULES,
     "forbidden": FORBIDDEN,
     "opening": ("none", *OPENINGS),
 }
-"""The words that are options of games."""
+"""The values of options of games that are words."""
 
 
 def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
-    """What the page offers.
-
-    Args:
-        extra: Agents, as texts, that are offered besides.
+    """What the page offers; `extra` has agents as texts that are offered besides.
 
     Returns:
-        ``games``: for each its options, with ``default`` and, where these are all, ``words``;
-        ``agents``: of each its ``name`` and which of the ``parameters`` in `LIMITS` and `WORDS` it
-        takes; those of `extra` have none.
+        ``games``: the options of each, with ``default`` and ``words`` (all values, or none if any
+        text is allowed); ``agents``: the ``name`` of each, and the ``parameters`` of `LIMITS` and
+        `WORDS` that it takes.
     """
     games = {
         game: {key: _option(key, option.default) for key, option in parameters(maker).items()}
@@ -62,7 +59,7 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
     }
     agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
     classes = agent_classes()
-    # The first is what the page proposes; the others stay in their order.
+    # The page proposes the first.
     for name in sorted(allowed_agents(), key=lambda name: name != "uct"):
         known = parameters(classes[name])
         taken = [key for key in (*LIMITS, *WORDS) if key in known]
@@ -76,9 +73,9 @@ def _option(key: str, default: Any) -> dict[str, Any]:
 
 
 def allowed_agents() -> tuple[str, ...]:
-    """The names of the agents that a page may start here.
+    """The names of the agents that a page may start.
 
-    They are those that need nothing but what a page may give: neither a path nor a command. Agents
+    All their required parameters can be set on a page, so they need no path and no command. Agents
     with a network also need PyTorch.
     """
     has_torch = find_spec("torch") is not None
@@ -90,7 +87,7 @@ def allowed_agents() -> tuple[str, ...]:
 
 
 def needs(agent_class: type[Any]) -> set[str]:
-    """The parameters of an agent that have no default."""
+    """The required parameters of an agent."""
     known = parameters(agent_class)
     return {key for key, parameter in known.items() if parameter.default is parameter.empty}
 
@@ -100,7 +97,7 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
 
     Args:
         setup: From a page.
-        extra: Agents that are allowed besides, just as they are written here.
+        extra: Agents that are allowed besides, as exactly these texts.
 
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
@@ -114,7 +111,7 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
 
 
 def bounded(text: str) -> str:
-    """The text of an agent that a page asks for, with bounds on its time and memory.
+    """The text of an agent that a page asks for, with limits on its time and memory.
 
     Raises:
         ValueError: If a page may not start it, or not with these parameters.
@@ -154,5 +151,5 @@ def _with_bounds(name: str, given: dict[str, str]) -> dict[str, str]:
         has_budget = "simulations" in given or "depth" in given
         given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
     if "max_nodes" in known:
-        given["max_nodes"] = str(MOST_NODES)
+        given["max_nodes"] = str(MAX_NODES)
     return given

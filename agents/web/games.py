@@ -1,4 +1,4 @@
-"""The games of a server: each has an id, its pages, and an agent that thinks on a thread."""
+"""The games of a server: each has an id, its pages, and an agent that searches on a thread."""
 
 import asyncio
 import secrets
@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from agents.arena.match import close
 from agents.core.background import in_background
+from agents.play.session import Task
 from agents.records import Search
 from agents.web.choices import start
-from agents.web.game import Messages, ServedGame, Task
+from agents.web.game import Messages, ServedGame
 from agents.web.protocol import Message, MessageError, Setup
 
-MOST_WAITING: Final = 256
-"""Messages that wait for a page that does not take them; then it has to come again."""
+MAX_QUEUE: Final = 256
+"""Messages that wait for a page; a page that takes none for longer has to connect again."""
 GONE: Final = "this game is not on the server: it was started anew, or the game was left for long"
 
 
@@ -24,18 +25,18 @@ class UnknownGameError(LookupError):
 
 
 class FullError(Exception):
-    """There are as many games as may be, all of them looked at."""
+    """The server has as many games as it may have, and pages show all of them."""
 
 
-class Page:
-    """The messages that wait for one page."""
+class PageQueue:
+    """The messages that wait to be sent to one page."""
 
     def __init__(self) -> None:
-        self.waiting: asyncio.Queue[Any] = asyncio.Queue(MOST_WAITING)
+        self.waiting: asyncio.Queue[Any] = asyncio.Queue(MAX_QUEUE)
         self.is_lost = False
 
     def send(self, messages: Messages) -> None:
-        """Put messages in the queue; a page that takes none is lost."""
+        """Add messages; if there are too many, the page is lost."""
         for message in messages:
             if self.waiting.full():
                 self.is_lost = True
@@ -43,14 +44,14 @@ class Page:
             self.waiting.put_nowait(message)
 
 
-class Table:
+class GameRoom:
     """A game, with the pages that show it.
 
     Args:
         game: The game.
         agent: Its agent.
-        threads: How many searches may run at the same time, over all tables.
-        clock: Seconds.
+        threads: Limits the searches that run at the same time, over all rooms.
+        clock: A clock in seconds.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Table:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.game = game
-        self.pages: set[Page] = set()
+        self.pages: set[PageQueue] = set()
         self._agent = agent
         self._threads = threads
         self._clock = clock
@@ -69,17 +70,17 @@ class Table:
         self._running: set[asyncio.Task[None]] = set()
         self.last_used = clock()
 
-    def join(self) -> Page:
-        """A new page, which gets all there is to see."""
-        page = Page()
+    def join(self) -> PageQueue:
+        """Add a page; the state of the game waits for it."""
+        page = PageQueue()
         self.pages.add(page)
         page.send(self.game.greeting())
         self.last_used = self._clock()
         self._go_on()
         return page
 
-    def leave(self, page: Page) -> None:
-        """Forget a page."""
+    def leave(self, page: PageQueue) -> None:
+        """Remove a page."""
         self.pages.discard(page)
         self.last_used = self._clock()
 
@@ -87,26 +88,26 @@ class Table:
         """Do what a page asks for.
 
         Raises:
-            MessageError: If it cannot be done now.
+            MessageError: If it is not possible now.
         """
         self.last_used = self._clock()
-        self._tell(self.game.handle(message))
+        self._send(self.game.handle(message))
         self._go_on()
 
     def close(self) -> None:
-        """End what runs. A search that cannot be watched ends with its budget."""
+        """Stop the agent. A search that does not report goes on until its budget is used up."""
         self._is_closed = True
-        self.game.close()
+        self.game.session.abandon()
         if not self._running:
             close([self._agent])
 
-    def _tell(self, messages: Messages) -> None:
+    def _send(self, messages: Messages) -> None:
         for page in self.pages:
             page.send(messages)
 
     def _go_on(self) -> None:
-        """Let the agent do what there is to do."""
-        task = None if self._is_closed else self.game.next_task()
+        """Start the agent's next task, if there is one."""
+        task = None if self._is_closed else self.game.session.next_task()
         if task is not None:
             running = asyncio.create_task(self._run(task))
             self._running.add(running)
@@ -116,14 +117,14 @@ class Table:
         loop = asyncio.get_running_loop()
 
         def report(search: Search) -> None:  # on the thread that searches
-            loop.call_soon_threadsafe(lambda: self._tell(self.game.thought(task, search)))
+            loop.call_soon_threadsafe(lambda: self._send(self.game.show_thoughts(task, search)))
 
         try:
             async with self._threads:
-                answer = await wrap_future(in_background(lambda: task.run(report)))
-            self._tell(self.game.finished(task, answer))
+                result = await wrap_future(in_background(lambda: task.run(report)))
         except Exception as error:  # whatever an agent may raise
-            self._tell(self.game.failed(task, error))
+            result = error
+        self._send(self.game.finish(task, result))
         if self._is_closed:
             close([self._agent])
         self._go_on()
@@ -134,10 +135,10 @@ class Games:
 
     Args:
         extra: Agents, as texts, that are allowed besides those of `agents.web.choices`.
-        most: How many games are kept at the same time.
+        most: The number of games that are kept.
         idle_seconds: How long a game is kept that no page shows.
-        threads: How many searches run at the same time.
-        clock: Seconds.
+        threads: The number of searches that run at the same time.
+        clock: A clock in seconds.
     """
 
     def __init__(
@@ -154,72 +155,72 @@ class Games:
         self._threads = asyncio.Semaphore(threads)
         self._starting = asyncio.Lock()
         self._clock = clock
-        self._tables: dict[str, Table] = {}
+        self._rooms: dict[str, GameRoom] = {}
 
     def __len__(self) -> int:
-        return len(self._tables)
+        return len(self._rooms)
 
     async def create(self, setup: Setup) -> str:
         """A new game; returns its id.
 
         Raises:
             MessageError: If there is no such game or agent, or it is not for pages.
-            FullError: If there are too many games.
+            FullError: If there is no room for another game.
         """
-        async with self._starting:  # a network takes its time, and memory, to load
-            self._expect_room()
+        async with self._starting:  # loading a network needs time and memory
+            self._expect_space()
             try:
                 env, agent = await wrap_future(in_background(lambda: start(setup, self.extra)))
             except (ValueError, OSError, ImportError) as error:
                 raise MessageError(str(error)) from None
             try:
-                self._make_room()
+                self._make_space()
             except FullError:
                 close([agent])
                 raise
             name = secrets.token_urlsafe(9)
             game = ServedGame(setup, env, agent, self._clock)
-            self._tables[name] = Table(game, agent, self._threads, self._clock)
+            self._rooms[name] = GameRoom(game, agent, self._threads, self._clock)
             return name
 
-    def table(self, name: str) -> Table:
-        """A game by its id.
+    def room(self, name: str) -> GameRoom:
+        """The room of a game, by its id.
 
         Raises:
             UnknownGameError: If there is none.
         """
         self._forget_idle()
-        if name not in self._tables:
+        if name not in self._rooms:
             raise UnknownGameError(GONE)
-        return self._tables[name]
+        return self._rooms[name]
 
     def close(self) -> None:
         """End all games."""
-        for name in list(self._tables):
+        for name in list(self._rooms):
             self._forget(name)
 
     def _forget(self, name: str) -> None:
-        self._tables.pop(name).close()
+        self._rooms.pop(name).close()
 
     def _idle(self) -> list[str]:
-        """The games that no page shows, those left first before the others."""
-        left = [name for name, table in self._tables.items() if not table.pages]
-        return sorted(left, key=lambda name: self._tables[name].last_used)
+        """The games that no page shows, the longest unused first."""
+        left = [name for name, room in self._rooms.items() if not room.pages]
+        return sorted(left, key=lambda name: self._rooms[name].last_used)
 
     def _forget_idle(self) -> None:
         now = self._clock()
         for name in self._idle():
-            if now - self._tables[name].last_used > self.idle_seconds:
+            if now - self._rooms[name].last_used > self.idle_seconds:
                 self._forget(name)
 
-    def _expect_room(self) -> None:
-        """Refuse a game that would be one too many, where none can be forgotten for it."""
+    def _expect_space(self) -> None:
+        """Refuse another game if the limit is reached and pages show all games."""
         self._forget_idle()
-        if len(self._tables) >= self.most and not self._idle():
+        if len(self._rooms) >= self.most and not self._idle():
             raise FullError(f"there are {self.most} games already; leave one of them first")
 
-    def _make_room(self) -> None:
-        """Forget the game that was left first, where there is one too many."""
-        self._expect_room()
-        if len(self._tables) >= self.most:
+    def _make_space(self) -> None:
+        """Forget the game that is the longest unused, if the limit is reached."""
+        self._expect_space()
+        if len(self._rooms) >= self.most:
             self._forget(self._idle()[0])

@@ -1,7 +1,11 @@
-"""Pages as one HTML file each: styles, scripts and data are within, and nothing else is loaded.
+"""What pages show, as JSON, and the pages themselves, each as one HTML file.
 
-The sources are in ``static``: `viewer.html`, `tools.html` and the scripts before the last belong to
-both pages. What comes from records is data for the scripts, which put it in the page as text alone.
+A *frame* is one position of a game: its stones, the move that led there, whose turn it is, and what
+the player to move found in a search. A page has a list of them, from the start of the game on.
+
+Styles, scripts and data are within the page, and nothing else is loaded. The sources are in
+``static``; both pages share `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts from records
+are only data for the scripts, which show them as text and never as HTML.
 """
 
 import base64
@@ -13,33 +17,40 @@ from importlib.resources import files
 from typing import Any, Final
 
 from agents.pictures.films import positions_of
-from agents.records import GameRecord
-from agents.web.view import Values, frame_view, move_view, result_text, search_view
-from hexenv.games.base import Game
+from agents.protocols.cells import cell_of, is_by_column
+from agents.records import GameRecord, Search
+from hexenv.games import base
+from hexenv.games.base import EMPTY, NO_ACTION, Game, State
+from hexenv.games.notation import SYMBOLS
 from hexenv.render.board import board_of
 from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, PATH, figure_size
 from hexenv.render.look import DEFAULT_LOOK, THEMES
 from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 
 PAGE_THEMES: Final = ("auto", *THEMES)
-SHARED_SCRIPTS: Final = ("board.js", "curve.js", "viewer.js")
+SHARED_SCRIPTS: Final = ("overlays.js", "board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+MAX_LINE: Final = 20
+"""Moves of a principal variation that are shown."""
+
+Values = dict[str, Any]
+"""An object of JSON."""
+
+# ---- the pages -----------------------------------------------------------------------------------
 
 
 def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> str:
-    """A game as a page to step through, with what the searches thought.
+    """A game as a page to step through, with what the searches found.
 
-    The page is whole in itself: it needs no server and no network, and opens from a file.
+    The page needs no server and no network; it opens from a file.
 
     Args:
         record: The game.
-        env: Where a game that is not of `hexenv` is played again; see `agents.pictures.films.film_of`.
-        theme: The colours at first, one of `PAGE_THEMES`; ``auto``: light or dark as the reader's
-            system is.
+        env: For a game that is not of `hexenv`: a `BoardEnv` that plays it again.
+        theme: One of `PAGE_THEMES`; ``auto`` is light or dark, as the reader's system.
 
     Raises:
-        ValueError: If the game is not of `hexenv` and there is no environment for it, or the record
-            breaks its rules, or there is no such theme.
+        ValueError: If there is no such theme, or as `replay_data`.
     """
     if theme not in PAGE_THEMES:
         raise ValueError(f"expected a theme of {', '.join(PAGE_THEMES)}, got {theme!r}")
@@ -52,28 +63,54 @@ def play_page(offered: Values) -> tuple[str, str]:
     """The page to play on, and its Content-Security-Policy.
 
     Args:
-        offered: See `agents.web.choices.choices`.
+        offered: Games and agents, from `agents.web.choices.choices`.
     """
-    boards = {"theme": "auto", "offered": offered}
-    return _page("play.html", "play.js", "hexenv", boards, "; connect-src 'self'")
+    data = {"theme": "auto", "offered": offered}
+    return _page("play.html", "play.js", "hexenv", data, "; connect-src 'self'")
 
 
-# ---- data ----------------------------------------------------------------------------------------
+def _page(
+    template: str, script: str, title: str, data: Values, policy: str = ""
+) -> tuple[str, str]:
+    """A page and its Content-Security-Policy, which allows only the page's own script."""
+    code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, script))
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    policy = f"{NO_NETWORK}; script-src 'sha256-{digest}'{policy}"
+    parts = {
+        "policy": html.escape(policy),
+        "title": html.escape(title),
+        "style": _source("style.css"),
+        "tools": _source("tools.html").rstrip(),
+        "viewer": _source("viewer.html"),
+        "data": json_for_html(data),
+        "script": code,
+    }
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source(template))
+    return page, policy
+
+
+def _source(name: str) -> str:
+    return (files("agents.web") / "static" / name).read_text(encoding="utf-8")
+
+
+def json_for_html(data: Any) -> str:
+    """JSON for a ``<script>`` element: no text in it can end the element or begin another."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+# ---- the data of the pages -----------------------------------------------------------------------
 
 
 def replay_data(record: GameRecord, env: Any = None) -> Values:
-    """What the script of the replay page gets.
-
-    Args:
-        record: See `replay_page`.
-        env: See `replay_page`.
+    """The data of the replay page; the arguments are those of `replay_page`.
 
     Returns:
-        ``title``, ``names``, ``about`` (lines on the game), ``result``, ``board`` (`board_data`),
-        ``frames`` (`agents.web.view`).
+        ``title``, ``names``, ``result``, ``board`` (`board_data`) and ``frames`` (`frame_view`).
 
     Raises:
-        ValueError: See `replay_page`.
+        ValueError: If the record breaks the rules of its game, or the game is not of `hexenv` and
+            there is no environment for it.
     """
     record.check()
     game, states = positions_of(record, env)
@@ -100,16 +137,16 @@ def replay_data(record: GameRecord, env: Any = None) -> Values:
 
 
 def title_of(game: str, options: tuple[str, ...]) -> str:
-    """A game with its options, as a headline."""
+    """A game with its options, as a title."""
     return " ".join((game, *options))
 
 
 def board_data(game: Game) -> Values:
-    """The empty board and how things are drawn on it.
+    """The empty board and how stones and marks are drawn on it.
 
     Returns:
-        ``svg``, ``css`` (its colours in all themes), ``fill`` and ``line`` (how classes begin): see
-        `hexenv.render.svg`; ``path``, ``disc``, ``opacity`` and ``figure``: see
+        ``svg``, ``css`` (the colours of all ``themes``), ``fill`` and ``line`` (prefixes of
+        classes) from `hexenv.render.svg`; ``path``, ``disc``, ``opacity`` and ``figure`` from
         `hexenv.render.drawing`.
     """
     return {
@@ -125,34 +162,111 @@ def board_data(game: Game) -> Values:
     }
 
 
-# ---- the file ------------------------------------------------------------------------------------
+def frame_view(game: Game, state: State, move: Values | None = None) -> Values:
+    """A position, and the move that led there (a `move_view`).
 
-
-def _page(
-    template: str, script: str, title: str, data: Values, policy: str = ""
-) -> tuple[str, str]:
-    """A page and its Content-Security-Policy, which lets nothing run but its own script."""
-    code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, script))
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    policy = f"{NO_NETWORK}; script-src 'sha256-{digest}'{policy}"
-    parts = {
-        "policy": html.escape(policy),
-        "title": html.escape(title),
-        "style": _source("style.css"),
-        "tools": _source("tools.html").rstrip(),
-        "viewer": _source("viewer.html"),
-        "data": json_for_html(data),
-        "script": code,
+    Returns:
+        ``owners``: a text of ``X``, ``O`` and ``.``, a letter for each cell; ``player``: who is to
+        move, None if the game is over; ``last`` and ``winning``: cells to mark; ``move``;
+        ``search``: None, to be filled by `search_view`.
+    """
+    owners = base.cell_owners(game, state).ravel().tolist()
+    last = game.last_cell(state)
+    return {
+        "owners": "".join("." if owner == EMPTY else SYMBOLS[owner] for owner in owners),
+        "player": None if game.is_terminal(state) else int(game.to_play(state)),
+        "last": None if last == NO_ACTION else int(last),
+        "winning": [int(cell) for cell in game.winning_cells(state)],
+        "move": move,
+        "search": None,
     }
-    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source(template))
-    return page, policy
 
 
-def _source(name: str) -> str:
-    return (files("agents.web") / "static" / name).read_text(encoding="utf-8")
+def move_view(game: Game, state: State, action: int, seconds: float | None) -> Values:
+    """An action (``action``, ``text``, ``player``, ``seconds``) in the position before it."""
+    text, player = game.action_text(action), int(game.to_play(state))
+    return {"action": action, "text": text, "player": player, "seconds": seconds}
 
 
-def json_for_html(data: Any) -> str:
-    """JSON that may stand in a ``<script>``: nothing in it ends the element, or begins another."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
+def search_view(game: Game, state: State, search: Search) -> Values:
+    """A search from a position.
+
+    Returns:
+        ``seconds``, ``simulations``, ``value`` and ``proven`` as in `Search`; ``actions``, the most
+        visited first, each with ``action``, ``text``, ``cell``, ``visits``, ``value`` and ``prior``
+        (None if unknown); ``line``: the principal variation (`line_view`).
+    """
+    known = {**search.visits, **search.values, **search.priors}
+    actions = [
+        {
+            "action": action,
+            "text": game.action_text(action),
+            "cell": cell_of(game, state, action),
+            "visits": search.visits.get(action),
+            "value": search.values.get(action),
+            "prior": search.priors.get(action),
+        }
+        for action in sorted(known, key=lambda action: (-search.visits.get(action, 0), action))
+    ]
+    return {
+        "seconds": search.seconds,
+        "simulations": search.simulations,
+        "value": search.value,
+        "proven": search.proven,
+        "actions": actions,
+        "line": line_view(game, state, search.principal_variation[:MAX_LINE]),
+    }
+
+
+def line_view(game: Game, state: State, actions: tuple[int, ...]) -> list[Values]:
+    """A sequence of moves from a position: ``text``, ``cell`` and ``player`` of each."""
+    state = base.clone(game, state)
+    line: list[Values] = []
+    for action in actions:
+        line.append(
+            {
+                "text": game.action_text(action),
+                "cell": cell_of(game, state, action),
+                "player": int(game.to_play(state)),
+            }
+        )
+        game.step(state, action)
+    return line
+
+
+def choices_view(game: Game, state: State, legal: list[int]) -> Values:
+    """What a player may click, from the legal actions.
+
+    Returns:
+        ``cells``: for each cell that plays an action the ``action``, its ``text`` and the ``cell``
+        that it fills; ``others``: ``action`` and ``text`` of the actions without a cell.
+    """
+    found: Values = {"cells": {}, "others": []}
+    for action in legal:
+        text, cell = game.action_text(action), cell_of(game, state, action)
+        choice = {"action": action, "text": text, "cell": cell}
+        if cell is None:
+            found["others"].append({"action": action, "text": text})
+        elif is_by_column(game):
+            found["cells"] |= {row * game.columns + action: choice for row in range(game.rows)}
+        else:
+            found["cells"][cell] = choice
+    return found
+
+
+def result_text(outcome: int | None, reason: str | None, names: tuple[str, str]) -> str:
+    """How a game ended; an empty text while it goes on.
+
+    Args:
+        outcome: For player 0; None for a game without an end.
+        reason: Why it ended, if not by its rules.
+        names: Of the players.
+    """
+    if outcome is None:
+        return "" if reason is None else f"stopped: {reason}"
+    if outcome == 0:
+        words = "a draw"
+    else:
+        name = names[0 if outcome > 0 else 1]
+        words = f"{name} {'win' if name == 'you' else 'wins'}"
+    return words if reason is None else f"{words} ({reason})"

@@ -1,8 +1,8 @@
-"""The local server: its pages, its websockets, and who may speak to it.
+"""The local server: its pages, its websockets, and whose requests it accepts.
 
-Whoever can send it messages lets agents compute on this machine. So a request has to name this
-machine in its ``Host`` (a name that somebody else's page has bound to our address is refused: DNS
-rebinding), and one that comes from a page has to come from ours (``Origin``).
+A request can make agents compute on this machine. So its ``Host`` must name this machine: this
+stops DNS rebinding, where another site binds its own name to our address. And a request that comes
+from a page must come from one of ours (``Origin``).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from starlette.websockets import WebSocket
 from agents.records import GameRecord
 from agents.records.files import as_text
 from agents.web.choices import choices
-from agents.web.games import FullError, Games, Page, Table, UnknownGameError
+from agents.web.games import FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.web.page import play_page, replay_page
 from agents.web.protocol import (
     MOST_CHARACTERS,
@@ -35,9 +35,9 @@ from agents.web.protocol import (
 )
 
 UNKNOWN_GAME: Final = 4404
-"""The code with which a socket is closed whose game is not there."""
+"""The code that closes a socket for an unknown game."""
 MOST_BYTES: Final = 16 * MOST_CHARACTERS
-"""Of a websocket's message: what is longer ends the connection."""
+"""Size of a websocket's message; a longer one ends the connection."""
 
 
 def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
@@ -45,7 +45,7 @@ def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
 
     Args:
         games: The games it serves.
-        hosts: Names by which this machine may be called, besides ``localhost`` and addresses.
+        hosts: Names of this machine besides ``localhost`` and its addresses.
     """
 
     @asynccontextmanager
@@ -68,7 +68,7 @@ def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
 
 
 def config(app: Starlette) -> uvicorn.Config:
-    """How the application is served."""
+    """The configuration that serves the application."""
     return uvicorn.Config(
         app,
         log_level="warning",
@@ -79,21 +79,16 @@ def config(app: Starlette) -> uvicorn.Config:
 
 
 class PatientServer(uvicorn.Server):
-    """A server that does not break off its end, of a few seconds, at a second Ctrl-C."""
+    """A server that shuts down in order, also after a second Ctrl-C."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end."""
+        """Begin the shutdown."""
         if not self.should_exit:
             super().handle_exit(sig, frame)
 
 
 class OwnHostOnly:
-    """Refuses requests that are not meant for this machine, or come from a page that is not ours.
-
-    Args:
-        app: The application behind it.
-        hosts: See `make_app`.
-    """
+    """Refuses requests that do not name this machine, or that come from other sites' pages."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self.app = app
@@ -134,31 +129,27 @@ def is_same_origin(origin: str, host: str) -> bool:
 
 
 def own_names() -> frozenset[str]:
-    """The names of this machine, for who serves others than itself."""
+    """The names of this machine, for a server that other machines can reach."""
     name = socket.gethostname().lower()
     return frozenset({name, f"{name}.local"})
 
 
 class Server:
-    """What is answered to requests.
-
-    Args:
-        games: The games.
-    """
+    """Answers requests."""
 
     def __init__(self, games: Games) -> None:
         self.games = games
         self._page, self._policy = play_page(choices(games.extra))
 
     async def page(self, request: Request) -> Response:
-        """The page to play on; it looks at its own address for the game."""
+        """The page to play on; its script reads the game from its own address."""
         name = request.path_params.get("name")
         status = 200
         if name is not None:
             try:
-                self.games.table(name)
+                self.games.room(name)
             except UnknownGameError:
-                status = 404  # the page says so by itself
+                status = 404  # the page itself tells the reader
         headers = {
             "Content-Security-Policy": self._policy,
             "X-Frame-Options": "DENY",
@@ -184,7 +175,7 @@ class Server:
         return JSONResponse({"id": name}, 201)
 
     async def record(self, request: Request) -> Response:
-        """The record of a game, to keep."""
+        """The record of a game, as a download."""
         name = request.path_params["name"]
         headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
 
@@ -199,46 +190,46 @@ class Server:
         return await self._of_game(name, lambda record: HTMLResponse(replay_page(record)))
 
     async def _of_game(self, name: str, answer: Callable[[GameRecord], Response]) -> Response:
-        """What is made, on a thread, of the record of a game."""
+        """An answer from the record of a game, made on a thread."""
         try:
-            record = self.games.table(name).game.record()
+            make = self.games.room(name).game.record_maker()
         except UnknownGameError as error:
             return JSONResponse({"error": str(error)}, 404)
-        return await asyncio.to_thread(lambda: answer(record()))
+        return await asyncio.to_thread(lambda: answer(make()))
 
     async def socket(self, socket: WebSocket) -> None:
-        """Messages of one page, until it leaves."""
+        """Exchange messages with one page, until it leaves."""
         await socket.accept()
         try:
-            table = self.games.table(socket.path_params["name"])
+            room = self.games.room(socket.path_params["name"])
         except UnknownGameError as error:
             await socket.send_json({"type": "gone", "error": str(error)})
             await socket.close(UNKNOWN_GAME)
             return
-        page = table.join()
+        page = room.join()
         sending = asyncio.create_task(_send_all(socket, page))
         try:
-            await _receive_all(socket, table, page)
+            await _receive_all(socket, room, page)
         finally:
             sending.cancel()
-            table.leave(page)
+            room.leave(page)
 
 
-async def _send_all(socket: WebSocket, page: Page) -> None:
-    """Send a page what waits for it."""
+async def _send_all(socket: WebSocket, page: PageQueue) -> None:
+    """Send a page its messages."""
     while not page.is_lost:
         message = await page.waiting.get()
         await socket.send_text(json.dumps(message, allow_nan=False))
-    await socket.close(1013)  # it comes again, and gets all there is then
+    await socket.close(1013)  # the page connects again and gets the whole state
 
 
-async def _receive_all(socket: WebSocket, table: Table, page: Page) -> None:
-    """Do what a page sends; what is wrong with it is told to this page alone."""
+async def _receive_all(socket: WebSocket, room: GameRoom, page: PageQueue) -> None:
+    """Handle the messages of a page; an error goes to this page only."""
     while True:
         received = await socket.receive()
         if received["type"] == "websocket.disconnect":
             return
         try:
-            table.receive(parse_message(received.get("text") or received.get("bytes") or ""))
+            room.receive(parse_message(received.get("text") or received.get("bytes") or ""))
         except MessageError as error:
             page.send([{"type": "error", "error": str(error)}])

@@ -28,8 +28,8 @@ MODULES = {
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
         "agents.search.proofs", "agents.search.rave", "agents.search.history",
         "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
-        "agents.knowledge.hex.bridges", "agents.search.nested", "agents.search.puct",
-        "agents.search.gumbel",
+        "agents.knowledge.hex.bridges", "agents.search.nested", "agents.mcts.puct",
+        "agents.mcts.gumbel",
     ],
     "Learning": [
         "agents.policies.policy", "agents.policies.models", "agents.learning.configuration",

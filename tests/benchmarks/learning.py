@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
-from agents.mcts.root import wilson_interval
+from agents.mcts.tree_search import wilson_interval
 from agents.registry import make_environment
 from hexenv.adapters.sb3 import BoardVecEnv
 

@@ -2,20 +2,16 @@
 
 from typing import Any, ClassVar, Final, NamedTuple, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from agents.core.options import number_within, whole_number_within
 from agents.knowledge.gomoku.candidates import ALL_HEURISTICS
 from agents.knowledge.gomoku.evaluation import SCALE
+from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
 from agents.knowledge.gomoku.knowledge import Candidates
 from agents.knowledge.gomoku.playout import GuidedPlayout
 from agents.knowledge.gomoku.scores import PUBLISHED, load_worth
 from agents.knowledge.gomoku.selection import EvaluationPrior
-from agents.knowledge.gomoku.view import pattern_view
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.eager import compiled_search_eagerly
-from agents.search.foreign import View
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
 from hexenv.compiled import CompiledFunction
@@ -124,7 +120,7 @@ class RHMCTS(TreeSearchAgent):
         reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
         weight = number_within("defend", _either(defend, given.defend), 0.0, 1e3)
         fours = LEAF_FOURS if threats else 0
-        knowledge = Candidates(n, reach, bits, weight, fours, is_sound=not faithful)
+        candidates = Candidates(n, reach, bits, weight, fours, is_sound=not faithful)
         selection = EvaluationPrior(
             c=number_within("c", _either(c, given.c)),
             bias=number_within("bias", bias),
@@ -148,13 +144,10 @@ class RHMCTS(TreeSearchAgent):
             options.setdefault("solver", "off")
             options.setdefault("final_move", "value")
         self.eager = bool(_either(eager, given.eager))
-        self._scores: NDArray[np.int64] = PUBLISHED if patterns is None else load_worth(patterns)
-        super().__init__(Variant(selection, playout, WinLoss()), simulations, seconds, **options)
-        self.variant = self.variant._replace(knowledge=knowledge)
-        self._selects_by_patterns = self._sees_patterns = True
-
-    def _study(self, view: View) -> View:
-        return pattern_view(view, self._scores)
+        scores = PUBLISHED if patterns is None else load_worth(patterns)
+        variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
+        known = GomokuKnowledge(scores)
+        super().__init__(variant, simulations, seconds, **options, knowledge=known)
 
     def _kernel(self) -> CompiledFunction:
         return compiled_search_eagerly if self.eager else super()._kernel()

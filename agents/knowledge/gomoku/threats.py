@@ -15,13 +15,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import check_in_play
 from agents.core.options import check_budget, whole_number_within
 from agents.knowledge.gomoku.board import PatternGame, plain_state
 from agents.knowledge.gomoku.fours import NO_WIN, search_fours
 from agents.knowledge.gomoku.threat_search import MOST_THREATS, new_threat_search, search_threats
 from agents.knowledge.gomoku.view import pattern_view
-from agents.search.foreign import planner_view
+from agents.search.environment import check_in_play, planner_view
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
@@ -44,7 +43,7 @@ def vcf(
         env: An environment of Gomoku or TicTacToe in play. It is left as it was.
         nodes: About how many positions to search.
         seconds: How long to search, without the first compilation; None for no limit.
-        route: How to search; see `agents.search.foreign.planner_view`.
+        route: How to search; see `agents.search.environment.planner_view`.
 
     Returns:
         The actions of both sides, from the first to the one that wins; or, in renju, to a four that

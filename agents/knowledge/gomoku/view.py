@@ -8,13 +8,9 @@ from numpy.typing import NDArray
 
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PatternGame
-from agents.knowledge.gomoku.evaluation import SCALE
-from agents.knowledge.gomoku.knowledge import FourThreats
-from agents.knowledge.gomoku.minimax import ImplicitMinimax
 from agents.knowledge.gomoku.scores import PUBLISHED
+from agents.search.environment import View
 from agents.search.evaluated import Evaluator
-from agents.search.foreign import View
-from agents.search.mcts import Variant
 from hexenv.games import base, notation
 from hexenv.games.base import State
 from hexenv.games.gomoku import Gomoku
@@ -32,23 +28,6 @@ def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
     game = _pattern_game(rules, scores.tobytes())
     state = board.state_of(game, position, view.compiles)
     return view._replace(game=game, root=state)
-
-
-def with_patterns(variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
-    """A variant with what the parameters of a tree search for such games add to it.
-
-    Args:
-        variant: The composition.
-        threats: Whether every new leaf is looked at for a win by fours.
-        implicit_minimax: The share of a child's mean that the minimax value takes, 0 to 1.
-    """
-    if threats:
-        variant = variant._replace(knowledge=FourThreats())
-    if implicit_minimax > 0.0:
-        scale = getattr(variant.selection, "scale", SCALE)
-        rule: Any = ImplicitMinimax(variant.selection, implicit_minimax, scale)
-        variant = variant._replace(selection=rule)
-    return variant
 
 
 def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:
@@ -70,18 +49,14 @@ def line_game(game: Any, state: Any) -> tuple[Gomoku, State]:
     raise ValueError(f"expected Gomoku or TicTacToe, to look for patterns, got {game}")
 
 
-class PlainView:
-    """An evaluator that is shown positions with patterns, and passes them on as plain ones.
-
-    Args:
-        evaluator: See `agents.search.evaluated.Evaluator`.
-    """
+class PlainEvaluator:
+    """An evaluator of positions with patterns, by an evaluator of plain ones."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
 
     def evaluate(self, game: PatternGame, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What the evaluator says of the plain positions."""
+        """See `agents.search.evaluated.Evaluator.evaluate`."""
         positions = np.zeros(len(states), game.rules.state_dtype).view(np.recarray)
         for field in game.rules.state_dtype.names or ():
             positions[field] = states[field]

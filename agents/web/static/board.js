@@ -15,38 +15,6 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/** How a search's numbers become discs: a strength from -1 to 1, and what is written on it. */
-const OVERLAYS = {
-  none: () => [],
-  visits: (actions) => shares(actions, "visits"),
-  values: (actions) => actions.filter(known("value")).map((action) => ({
-    ...action, strength: action.value, label: signed(action.value),
-  })),
-  priors: (actions) => shares(actions, "prior"),
-};
-
-function known(key) {
-  return (action) => action[key] !== null;
-}
-
-/** A value from -1 to 1 in hundredths. */
-function signed(value) {
-  const hundredths = Math.round(100 * value);
-  return (hundredths > 0 ? "+" : "") + hundredths;
-}
-
-/** Numbers from 0 as shares of their sum, in per cent; the colour is strongest at the greatest. */
-function shares(actions, key) {
-  const told = actions.filter((action) => action[key] > 0);
-  const sum = told.reduce((total, action) => total + action[key], 0);
-  const most = Math.max(...told.map((action) => action[key]));
-  return told.map((action) => {
-    const share = action[key] / sum;
-    const label = share >= 0.005 ? String(Math.round(100 * share)) : "";
-    return { ...action, strength: action[key] / most, label };
-  });
-}
-
 /** The board: an SVG made by `hexenv.render.svg`, whose stones and marks are placed here. */
 class Board {
   constructor(holder, settings) {

@@ -18,7 +18,9 @@ from hexenv.games import base, notation
 FORMAT: Final = "hexenv-tree"
 VERSION: Final = 1
 MOST_VISITS: Final = 2**30
-"""Of a node in a file: room for as many again."""
+"""The most visits of a node in a file: it can get as many again."""
+NAMES_IN_FILES: Final = {"extras.raw_value": "extras.worth", "extras.root_noise": "extras.noise"}
+"""The names that version 1 of the format gives to some arrays of a tree."""
 
 
 class SavedTrees(NamedTuple):
@@ -35,6 +37,56 @@ class SavedTrees(NamedTuple):
     path: str
     """The file, for messages."""
 
+    def check_rules(self, game: Any, selection: Any, compiles: bool) -> Any:
+        """Refuse trees that are not of this game, or in which something is against its rules.
+
+        Args:
+            game: The game in which they are to be used.
+            selection: The selection rule of the search.
+            compiles: Whether the game is one that compiles.
+
+        Returns:
+            The position over which the trees are.
+
+        Raises:
+            ValueError: Naming the file.
+        """
+        of = (self.game, self.parameters)
+        if of != (game.name, base.parameters(game)):
+            raise ValueError(f"{self.path}: expected a tree of {game}, got one of {of[0]} {of[1]}")
+        try:
+            root = notation.from_bytes(game, self.position)
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}") from error
+        selection = selection.with_memory(game)
+        check = compiled_first_breach if compiles and is_compiled(selection) else first_breach
+        for tree in self.trees:
+            count = int(tree.node_count[0])
+            # Only what `first_breach` writes is copied: the tree may be large.
+            anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
+            for name, array in node_arrays(anew).items():
+                if name.startswith("extras"):
+                    array[:] = node_arrays(tree)[name]
+            node = check(game, root, base.new_state(game), anew, selection)
+            if node == -1:  # what a rule keeps of a node in whole numbers does not change any more
+                node = _first_difference(tree, anew, count)
+            if node != -1:
+                raise ValueError(
+                    f"{self.path}: expected what the rules of {game.name} allow, got something "
+                    f"else at node {node} (damaged data?)"
+                )
+        return root
+
+
+def _first_difference(tree: Tree, anew: Tree, count: int) -> int:
+    """The first node with other whole numbers in the extras; -1 if there is none."""
+    node = -1
+    for name, array in node_arrays(tree).items():
+        if name.startswith("extras") and array.dtype.kind == "i":
+            others = np.flatnonzero(array[1:count] != node_arrays(anew)[name][1:count])
+            node = max(node, int(others[0]) + 1 if len(others) else -1)
+    return node
+
 
 def describe(part: Any) -> Any:
     """A variant in words and numbers, without its memory: what has to agree to use a tree."""
@@ -42,6 +94,8 @@ def describe(part: Any) -> Any:
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # which changes what is searched, not what a tree means
         known = {name: value for name, value in fields.items() if value is not None}
+        if hasattr(part, "evaluation"):  # as version 1 of the format describes such rules
+            known = {"assessor": {"part": "Indifferent", "value": 0.0}, **known}
         return {"part": type(part).__name__, **known}
     return part if isinstance(part, (bool, int, float, str)) else None
 
@@ -75,17 +129,18 @@ def save_trees(
     for number, tree in enumerate(trees):
         count = int(tree.node_count[0])
         for name, array in node_arrays(tree).items():
-            arrays[f"{number}.{name}"] = array[:count]
+            arrays[f"{number}.{NAMES_IN_FILES.get(name, name)}"] = array[:count]
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
-    """Read trees of a variant.
+def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> SavedTrees:
+    """Read the trees that the workers of an agent with this variant have saved.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is no such file, damaged, of another version or of another variant.
+        ValueError: If it is no such file, damaged, or of another version, variant or number of
+            workers.
     """
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
@@ -97,7 +152,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
     for key, value in expected.items():
         expect(path, *first_difference(key, value, found[key]))
     try:
-        return SavedTrees(
+        saved = SavedTrees(
             str(about["game"]),
             dict(about["parameters"]),
             tuple(map(int, about["actions"])),
@@ -107,6 +162,8 @@ def load_trees(path: str | os.PathLike[str], variant: Variant) -> SavedTrees:
         )
     except (KeyError, TypeError, OverflowError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
+    expect(path, "number of workers", workers, len(saved.trees))
+    return saved
 
 
 def first_difference(name: str, expected: Any, found: Any) -> tuple[str, Any, Any]:
@@ -139,7 +196,8 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     count = len(arrays[f"{number}.action"])
     tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
     for name, array in node_arrays(tree).items():
-        found = arrays.pop(f"{number}.{name}")  # so that memory holds it once
+        in_file = f"{number}.{NAMES_IN_FILES.get(name, name)}"
+        found = arrays.pop(in_file)  # so that memory holds it once
         if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
@@ -173,51 +231,6 @@ def is_tree(firsts: NDArray[np.int32], counts: NDArray[np.int32]) -> bool:
         and bool((firsts[inner] == ends - counts[inner]).all())
         and int(ends[-1] if len(ends) else 1) == len(counts)
     )
-
-
-def check_rules(saved: SavedTrees, game: Any, selection: Any, compiles: bool) -> Any:
-    """Refuse trees that are not of this game, or in which something is against its rules.
-
-    Args:
-        saved: What was loaded.
-        game: The game in which it is to be used.
-        selection: The selection rule of the search.
-        compiles: Whether the game is one that compiles.
-
-    Returns:
-        The position over which the trees are.
-
-    Raises:
-        ValueError: Naming the file.
-    """
-    of = (saved.game, saved.parameters)
-    if of != (game.name, base.parameters(game)):
-        raise ValueError(f"{saved.path}: expected a tree of {game}, got one of {of[0]} {of[1]}")
-    try:
-        root = notation.from_bytes(game, saved.position)
-    except ValueError as error:
-        raise ValueError(f"{saved.path}: {error}") from error
-    selection = selection.with_memory(game)
-    look = compiled_first_breach if compiles and is_compiled(selection) else first_breach
-    for tree in saved.trees:
-        count = int(tree.node_count[0])
-        # Only what `first_breach` writes is copied: the tree may be large.
-        anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
-        for name, array in node_arrays(anew).items():
-            if name.startswith("extras"):
-                array[:] = node_arrays(tree)[name]
-        node = look(game, root, base.new_state(game), anew, selection)
-        if node == -1:  # what a rule notes of a node in whole numbers does not change any more
-            for name, array in node_arrays(tree).items():
-                if name.startswith("extras") and array.dtype.kind == "i":
-                    others = np.flatnonzero(array[1:count] != node_arrays(anew)[name][1:count])
-                    node = max(node, int(others[0]) + 1 if len(others) else -1)
-        if node != -1:
-            raise ValueError(
-                f"{saved.path}: expected what the rules of {game.name} allow, got something else "
-                f"at node {node} (damaged data?)"
-            )
-    return root
 
 
 @kernel

@@ -1,0 +1,98 @@
+"""How a test runs: as plain Python, unless it is marked `compiled`; and two options for CI."""
+
+import os
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+
+import numba
+import pytest
+
+from hexenv.compiled import interpreted
+
+HAS_COMPILER = not numba.config.DISABLE_JIT
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", help="run the K-th of N parts of what is selected, such as 3/7")
+    parser.addoption("--skipped-to", metavar="FILE", help="write down which tests were skipped")
+
+
+def part_of(test: str, parts: int) -> int:
+    """The part, from 1, that a test belongs to: its name alone says it."""
+    return zlib.crc32(test.encode()) % parts + 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part = config.getoption("--part")
+    if part is None:
+        return
+    number, _, parts = part.partition("/")
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
+    chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+# ---- what was skipped ----------------------------------------------------------------------------
+
+SKIPPED = pytest.StashKey[dict[str, None]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--skipped-to") and not hasattr(config, "workerinput"):
+        config.stash[SKIPPED] = {}
+        config.pluginmanager.register(_SkippedTests(config.stash[SKIPPED]))
+
+
+class _SkippedTests:
+    """Collects the names of skipped tests, and of files that were skipped as a whole."""
+
+    def __init__(self, names: dict[str, None]) -> None:
+        self.names = names
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped:
+            self.names[report.nodeid] = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.names[report.nodeid] = None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if SKIPPED in session.config.stash:
+        names = session.config.stash[SKIPPED]
+        Path(session.config.getoption("--skipped-to")).write_text("".join(f"{n}\n" for n in names))
+
+
+# ---- compiled or not -----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    with interpreted():  # what a module plays while it is imported
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("compiled"):
+        return (yield)
+    before = os.environ.get("NUMBA_DISABLE_JIT")
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # for the processes that it starts
+    try:
+        with interpreted():
+            return (yield)
+    finally:
+        if before is None:
+            del os.environ["NUMBA_DISABLE_JIT"]
+        else:
+            os.environ["NUMBA_DISABLE_JIT"] = before
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("compiled")
+    if marker and marker.kwargs.get("only") and not HAS_COMPILER:
+        pytest.skip("it needs machine code, and NUMBA_DISABLE_JIT is set")

@@ -1,0 +1,90 @@
+"""Of the suite itself: which tests run as machine code, in which part, and what was skipped."""
+
+from pathlib import Path
+
+import pytest
+from conftest import HAS_COMPILER
+
+pytest_plugins = ["pytester"]
+CONFIGURATION = """
+[pytest]
+addopts = -p no:cacheprovider -m 'not slow'
+markers =
+    slow
+    compiled
+"""
+TESTS = """
+import os
+import pytest
+from hexenv.compiled import CompiledFunction
+
+def one(): return 1
+compiled_one = CompiledFunction(one)
+at_import = compiled_one.specialise() is one
+
+@pytest.fixture(scope="module")
+def of_the_module(): return compiled_one.specialise() is one
+
+def test_plain(of_the_module):
+    assert at_import and of_the_module and compiled_one.specialise() is one
+    assert os.environ["NUMBA_DISABLE_JIT"] == "1"
+
+@pytest.mark.compiled(only=True)
+def test_compiled():
+    assert compiled_one.specialise() is not one
+    assert "NUMBA_DISABLE_JIT" not in os.environ
+
+@pytest.mark.skip
+def test_skipped(): pass
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(40))
+def test_slow(number): pass
+"""
+
+
+@pytest.fixture
+def suite(pytester):
+    pytester.makeini(CONFIGURATION)
+    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+    pytester.makepyfile(test_one=TESTS)
+    pytester.makepyfile(test_two="import pytest\npytest.skip('all of it', allow_module_level=True)")
+    return pytester
+
+
+def test_a_test_is_plain_python_unless_it_is_marked(suite, monkeypatch):
+    if HAS_COMPILER:
+        monkeypatch.delenv("NUMBA_DISABLE_JIT")
+    result = suite.runpytest_subprocess()
+    compiled = int(HAS_COMPILER)
+    result.assert_outcomes(passed=1 + compiled, skipped=3 - compiled, deselected=40)
+
+
+def names_of(result):
+    return {line for line in result.outlines if "::" in line}
+
+
+def test_the_parts_are_disjoint_and_complete(suite):
+    def collected(*options):
+        return names_of(suite.runpytest_inprocess("--collect-only", "-q", "-m", "slow", *options))
+
+    whole, parts = collected(), [collected("--part", f"{number}/3") for number in (1, 2, 3)]
+    assert len(whole) == sum(map(len, parts)) == 40
+    assert set().union(*parts) == whole
+    assert all(parts)
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b"])
+def test_a_part_that_is_none_is_refused(suite, part):
+    result = suite.runpytest_inprocess("--part", part)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*such as 3/7*"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_is_skipped_is_written_down(suite, workers):
+    suite.runpytest_subprocess("--skipped-to", "skipped.txt", *workers)
+    skipped = (suite.path / "skipped.txt").read_text().split()
+    assert "test_one.py::test_skipped" in skipped
+    assert "test_two.py" in skipped
+    assert "test_one.py::test_plain" not in skipped
