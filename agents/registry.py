@@ -222,10 +222,6 @@ def parse_options(
         name: The function's name in messages.
         given: Parameters whose values come from elsewhere.
         word: What a parameter is called in messages.
-
-    Raises:
-        ValueError: If a text is not a pair, there is no such parameter, a value does not fit the
-            parameter's type, or a parameter without default is missing.
     """
     known = parameters(function)
     hints = type_hints(function)
@@ -248,11 +244,7 @@ def parse_options(
 
 
 def parse_value(text: str, hint: Any) -> Any:
-    """The value of a text, of the first type in `hint` that it fits.
-
-    Raises:
-        ValueError: Naming the expected types.
-    """
+    """The value of a text, of the first type in `hint` that it fits."""
     if get_origin(hint) is Literal:
         if text in get_args(hint):
             return text

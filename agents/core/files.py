@@ -3,7 +3,8 @@
 A file is first written under a hidden name, ``.name.partial.suffix``, and then renamed. The writer
 holds a lock on it that the system releases when the writer dies, so the next write to the same
 place can reuse what a killed writer left. Without such locks, as on Windows, hidden names are
-random, and files of killed writers remain.
+random, and files of killed writers remain. A file that cannot be written is an `OSError`, and the
+earlier file is unchanged.
 """
 
 import csv
@@ -34,9 +35,6 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
 
     Yields:
         Path of an empty file to write to, in the same directory and with the same suffix.
-
-    Raises:
-        OSError: If it cannot be written; the earlier file is unchanged.
     """
     target = Path(os.path.realpath(path))  # Path.resolve differs for a loop of links
     if target.exists() and not target.is_file():
@@ -56,9 +54,6 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
 
     Yields:
         Path of an empty directory to write them to.
-
-    Raises:
-        OSError: If they cannot be written.
     """
     target = Path(os.path.realpath(directory))
     with _hidden(directory, target / "files", is_directory=True) as temporary:
@@ -132,12 +127,7 @@ def _remove_left(target: Path, begin: int, is_directory: bool) -> None:
 
 
 def _lock(place: Path, is_directory: bool) -> int | None:
-    """Make or empty a file or directory, and lock it; None if it belongs to another writer.
-
-    Raises:
-        OSError: If it cannot be made.
-        NotImplementedError: If the system has no locks.
-    """
+    """Make or empty a file or directory, and lock it; None if it belongs to another writer."""
     if fcntl is None:
         raise NotImplementedError
     try:
@@ -218,11 +208,7 @@ def _remove(place: Path) -> None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file of text, in UTF-8 and with the text's own line ends.
-
-    Raises:
-        OSError: If it cannot be written; the earlier file is unchanged.
-    """
+    """Write a file of text, in UTF-8 and with the text's own line ends."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
@@ -233,9 +219,6 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
     Args:
         path: The file.
         rows: At least one; all have the keys of the first.
-
-    Raises:
-        OSError: If it cannot be written; the earlier file is unchanged.
     """
     with (
         replacing(path) as temporary,
@@ -252,9 +235,6 @@ def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
     Args:
         key: Its name in messages.
         path: The file, which need not exist.
-
-    Raises:
-        ValueError: If its folder does not exist, or it is not a writable file.
     """
     folder = Path(path).parent
     if not folder.is_dir():

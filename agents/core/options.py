@@ -1,4 +1,4 @@
-"""Checks of agents' parameters, for their constructors."""
+"""Checks of agents' parameters, for their constructors; they raise `ValueError`."""
 
 import math
 from collections.abc import Collection
@@ -12,11 +12,7 @@ DEFAULT_SIMULATIONS: Final = 1_000
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
-    """The budget of a move; `DEFAULT_SIMULATIONS` if there is none.
-
-    Raises:
-        ValueError: If one of them is not positive.
-    """
+    """The budget of a move; `DEFAULT_SIMULATIONS` if there is none."""
     if simulations is not None:
         simulations = whole_number("simulations", simulations)
         if simulations < 1:
@@ -29,22 +25,14 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
-    """A parameter that must be one of the known names.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """A parameter that must be one of the known names."""
     if value not in known:
         raise ValueError(not_one_of(name, known, value))
     return value
 
 
 def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """A whole number from `least` to `most`.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """A whole number from `least` to `most`."""
     number = whole_number(name, value)
     if not least <= number <= most:
         raise ValueError(f"expected {name} from {least} to {most}, got {number}")
@@ -52,11 +40,7 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
 
 
 def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
-    """A number from `least` to `most`.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """A number from `least` to `most`."""
     try:
         number = float(value)
     except (TypeError, ValueError):

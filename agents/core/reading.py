@@ -15,6 +15,9 @@ The longest record of a game of `hexenv`, with a search for every move on the la
 250,000 values. Of our own files, trees compress best: 5 to 20 times. Large files have no other
 bound: a tree of ten million nodes is a file of 20 MB and takes the memory of its nodes; the results
 of a tournament take the memory of their games, and are read line by line.
+
+A file that cannot be read is an `OSError`. One that is damaged, of another kind or beyond the
+bounds is a `ValueError` with its path, and the line if it is a text.
 """
 
 import json
@@ -48,11 +51,7 @@ MOST_SIDE: Final = 1 << 20
 
 
 def expect_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse a pipe or a device, which may have no end.
-
-    Raises:
-        ValueError: If something is there that is neither a regular file nor a directory.
-    """
+    """Refuse a pipe or a device, which may have no end."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise ValueError(f"{path}: expected a file, got a pipe or a device")
 
@@ -61,12 +60,7 @@ def expect_regular(path: str | os.PathLike[str]) -> None:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is too large or not such a text.
-    """
+    """The text of a file in UTF-8, with or without a byte-order mark."""
     expect_regular(path)
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
@@ -88,9 +82,6 @@ def parse_json(text: str | bytes, finite: bool = True) -> Any:
     Args:
         text: The text.
         finite: Whether NaN and the infinities are refused.
-
-    Raises:
-        ValueError: If it is not JSON (a `json.JSONDecodeError`) or exceeds the bounds.
     """
     _expect_at_most(MOST_BYTES, "bytes", len(text))
     if isinstance(text, bytes):
@@ -158,23 +149,14 @@ def _expect_shallow(value: Any) -> None:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """A value of JSON that must be an object.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """A value of JSON that must be an object."""
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, got {shortened(value)}")
     return cast("dict[str, Any]", value)
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The object in a JSON file.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is not a JSON object; with the line and column of a syntax error.
-    """
+    """The object in a JSON file."""
     text = read_text(path)
     try:
         return as_object(parse_json(text))
@@ -186,12 +168,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The objects in a file of JSON lines; their numbers may be infinite or NaN.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If a line is not a JSON object; with its number.
-    """
+    """The objects in a file of JSON lines; their numbers may be infinite or NaN."""
     text = read_text(path)
     try:
         _expect_bounded(text)
@@ -211,11 +188,7 @@ def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 @contextmanager
 def opened_archive(file: IO[bytes]) -> Generator[zipfile.ZipFile]:
-    """A zip archive in a file, whose declared sizes are within the bounds.
-
-    Raises:
-        ValueError: If it is not an archive, or too large.
-    """
+    """A zip archive in a file, whose declared sizes are within the bounds."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 98))
     tail = file.read(98).rjust(98, b"\0")
@@ -250,10 +223,6 @@ def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[An
     Args:
         path: The file.
         what: What it should be, for messages.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is not an archive, damaged, or exceeds the bounds.
     """
     expect_regular(path)
     with open(path, "rb") as file:

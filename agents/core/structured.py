@@ -2,7 +2,8 @@
 
 A structure is a dataclass or a `msgspec.Struct`. A type says what a value may be, with its bounds:
 ``Annotated[int, Meta(ge=1, le=100)]``. What does not fit is an error that names the place, what was
-expected and what came. The size of a text is bounded before it is parsed, by `agents.core.reading`.
+expected and what came: a `ValueError`. The size of a text is bounded before it is parsed, by
+`agents.core.reading`.
 """
 
 import dataclasses
@@ -54,9 +55,6 @@ def convert(value: Any, kind: Any, where: str = "") -> Any:
         value: What JSON knows, or a structure.
         kind: The type. Keys of objects may be texts of whole numbers.
         where: Place of the value, for messages: ``search.simulations``.
-
-    Raises:
-        ValueError: If the value does not fit.
     """
     try:
         return msgspec.convert(value, kind, str_keys=True)
@@ -72,9 +70,6 @@ def to_structure(value: Any, kind: type[T], where: str = "", *, complete: bool =
         kind: The type of the structure.
         where: Its place, for messages.
         complete: Whether fields with a default are required too.
-
-    Raises:
-        ValueError: If a key is unknown or missing, or a value does not fit.
     """
     if not isinstance(value, Mapping):
         raise ValueError(f"expected {_place(where)}an object, got {shortened(value)}")
@@ -87,11 +82,7 @@ def to_structure(value: Any, kind: type[T], where: str = "", *, complete: bool =
 
 
 def check_fields(structure: Any, *names: str, where: str = "") -> None:
-    """Convert fields of a dataclass to their declared types, in place, in its constructor.
-
-    Raises:
-        ValueError: If a value does not fit.
-    """
+    """Convert fields of a dataclass to their declared types, in place, in its constructor."""
     kinds = fields_of(cast("Any", type(structure)))
     for name in names:
         value = convert(getattr(structure, name), kinds[name], _join(where, name))
@@ -99,11 +90,7 @@ def check_fields(structure: Any, *names: str, where: str = "") -> None:
 
 
 def expect_keys(values: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:
-    """Refuse an unknown key.
-
-    Raises:
-        ValueError: With the known keys.
-    """
+    """Refuse an unknown key."""
     names = list(known)
     for key in values:
         if key not in names:

@@ -2,6 +2,7 @@
 
 A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* has all
 that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
+A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
 """
 
 import json
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.core.files import replacing
-from agents.core.reading import expect_regular, opened_archive, parse_json
+from agents.core.reading import as_object, expect_regular, opened_archive, parse_json
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
@@ -70,11 +71,7 @@ class SavedNetwork(NamedTuple):
 
 
 def game_of(name: str, options: Mapping[str, Any]) -> Game:
-    """The game of an environment with this name and these options.
-
-    Raises:
-        ValueError: If there is no such environment of `hexenv`, or it refuses an option.
-    """
+    """The game of an environment with this name and these options."""
     given = {
         key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
         for key, value in options.items()
@@ -100,9 +97,6 @@ def save_network(
         options: Of the network.
         game: Name and options of the environment, for `game_of`.
         about: Its origin, as values of JSON.
-
-    Raises:
-        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     header = {
         "format": NETWORK_FORMAT,
@@ -155,14 +149,11 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             raise ValueError(f"expected a header of at most {MOST_HEADER} bytes, got {length}")
         with safe_open(str(path), "pt") as file:
             texts = cast("dict[str, str]", file.metadata() or {})
-            header: Any = parse_json(texts.get("hexenv", "{}"))
+            header = as_object(parse_json(texts.get("hexenv", "{}")))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    try:
-        found = header.get("format"), header.get("version")
-    except AttributeError:
-        found = "a header", header
+    found = header.get("format"), header.get("version")
     if found != (NETWORK_FORMAT, VERSION):
         raise ValueError(
             f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
@@ -201,9 +192,6 @@ def load_weights(
         network: The network.
         tensors: Its weights by name.
         assign: Whether it uses these tensors instead of copies.
-
-    Raises:
-        RuntimeError: If one is missing, unknown, or of another shape.
     """
     own, weights = network.state_dict(), weights_of(network)
     counters = {name: own[name] for name in own if name not in weights}
@@ -216,9 +204,6 @@ def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -
     Args:
         path: The file.
         contents: Tensors, numbers, texts, and lists and dictionaries of these.
-
-    Raises:
-        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
@@ -229,12 +214,7 @@ def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a checkpoint; nothing in the file is executed.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is damaged, or not a checkpoint of this version.
-    """
+    """Read a checkpoint; nothing in the file is executed."""
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:

@@ -5,6 +5,7 @@ This is the notation of Pascal Pons' solver and its test sets
 the score of the position, is ignored. From ten columns on, moves are separated by spaces.
 
 A string has only the moves: a game on another board than 6 x 7 must be read with its options.
+Errors are `ValueError`s with a line.
 """
 
 import re
@@ -24,9 +25,6 @@ def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]
     Args:
         text: The file.
         options: ``key=value`` texts for the game.
-
-    Raises:
-        ValueError: With the line of the error.
     """
     rules = rules_of("connect4", tuple(options))
     has_games = False
@@ -48,11 +46,7 @@ def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]
 
 
 def write_columns(records: Sequence[GameRecord]) -> str:
-    """Games as strings of columns.
-
-    Raises:
-        ValueError: If one is not of Connect4, or has no move.
-    """
+    """Games as strings of columns."""
     for record in records:
         if record.game != "connect4":
             raise ValueError(f"expected games of connect4, got one of {record.game}")

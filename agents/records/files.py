@@ -1,4 +1,7 @@
-"""Records in files: JSON, one file a game, checked when it is read; and directories of them."""
+"""Records in files: JSON, one file a game, checked when it is read; and directories of them.
+
+A file that cannot be read or written is an `OSError`; anything but a record is a `ValueError`.
+"""
 
 import json
 import os
@@ -81,12 +84,7 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
 
 
 def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
-    """Read a record without comparing it with the rules of its game, which takes time.
-
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If it lacks a key of a record, or a value has another type.
-    """
+    """Read a record without comparing it with the rules of its game, which takes time."""
     given = read_object(path)
     try:
         return _from_object(given)
@@ -125,10 +123,6 @@ class RecordDirectory:
     Args:
         path: The directory; it is made, but not its parents.
         games: How many games there may be.
-
-    Raises:
-        OSError: If it cannot be made.
-        ValueError: If there are too many games.
     """
 
     def __init__(self, path: str | os.PathLike[str], games: int) -> None:
@@ -148,11 +142,7 @@ class RecordDirectory:
                 yield int(path.stem), path
 
     def save(self, number: int, record: GameRecord) -> None:
-        """Write the record of a game.
-
-        Raises:
-            OSError: If it cannot be written.
-        """
+        """Write the record of a game."""
         save_record(record, self.file(number))
 
 
@@ -164,10 +154,6 @@ class MatchRecords:
         recorder: Its `on_move` is called for each move.
         games: How many games the match has.
         seed: Of the match.
-
-    Raises:
-        OSError: If the directory cannot be made.
-        ValueError: If there are records in it, or too many games.
     """
 
     def __init__(
@@ -182,11 +168,7 @@ class MatchRecords:
         self.on_move = recorder.on_move
 
     def add(self, result: "GameResult") -> None:
-        """Write the record of the game that has just been played.
-
-        Raises:
-            OSError: If it cannot be written.
-        """
+        """Write the record of the game that has just been played."""
         record = self._recorder.record(result, seed=self._seed + self._count)
         self._count += 1
         self._directory.save(self._count, record)

@@ -8,7 +8,8 @@ sometimes have one more line with the rule: ``1,Freestyle``. See
 https://github.com/plastovicka/Piskvork.
 
 A file keeps neither the seed, searches, openings, nor an outcome that is not by the rules. Times
-have milliseconds. Games with another rule than freestyle must be read with that option.
+have milliseconds. Games with another rule than freestyle must be read with that option. Errors are
+`ValueError`s with a line.
 """
 
 import re
@@ -32,9 +33,6 @@ def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
     Args:
         text: The file.
         options: ``key=value`` texts for the game; they override the file.
-
-    Raises:
-        ValueError: With the line of the error.
     """
     lines = [line.strip() for line in text.splitlines()]
     while lines and not lines[-1]:
@@ -110,11 +108,7 @@ def _footer(lines: Sequence[str], begin: int) -> tuple[tuple[str, str], str]:
 
 
 def write_psq(record: GameRecord) -> str:
-    """A game as ``.psq``.
-
-    Raises:
-        ValueError: If the format cannot represent it.
-    """
+    """A game as ``.psq``."""
     rules: Any = record.rules()
     if rules.name != "gomoku":
         raise ValueError(f"expected a game of gomoku for psq, got {rules.name}")

@@ -24,7 +24,7 @@ Gomoku: cells are two letters, the column from the left and the row from the top
 
 A file has no seed, times or openings, and searches only as comments. Its options are the size, the
 swap in Hex, and the rule in Gomoku (RU); a game with other options must be read with them. Setup
-stones are refused. Of variations the first is read.
+stones are refused. Of variations the first is read. Errors are `ValueError`s with a line.
 """
 
 import re
@@ -72,11 +72,7 @@ Node = dict[str, Property]
 
 
 def main_lines(text: str) -> Iterator[list[Node]]:
-    """The nodes of the main line, always the first variation, of each game of a collection.
-
-    Raises:
-        ValueError: With the line of a syntax error.
-    """
+    """The nodes of the main line, always the first variation, of each game of a collection."""
     nodes: list[Node] = []
     depth, is_main, node, found = 0, False, None, None  # found: the property of the next values
     line = 1
@@ -181,9 +177,6 @@ def read_sgf(
         text: The file.
         game: ``"hex"`` or ``"gomoku"``, for a file that does not say.
         options: ``key=value`` texts for the game; they override the file.
-
-    Raises:
-        ValueError: With the line of the error.
     """
     for nodes in main_lines(text):
         yield _Reader(nodes, game, options).record()
@@ -340,11 +333,7 @@ def _plays(node: Node) -> Iterator[Play]:
 
 
 def write_sgf(records: Sequence[GameRecord]) -> str:
-    """Games as SGF.
-
-    Raises:
-        ValueError: If SGF cannot represent one of them.
-    """
+    """Games as SGF."""
     return "".join(_game_text(_nodes(record)) for record in records)
 
 
@@ -391,11 +380,7 @@ def _letters(rules: Any, action: int) -> str:
 
 
 def check_plain(rules: Any) -> None:
-    """Refuse variants of Gomoku that SGF and psq cannot represent.
-
-    Raises:
-        ValueError: If there is an opening, or not five in a row.
-    """
+    """Refuse variants of Gomoku that SGF and psq cannot represent."""
     if not isinstance(rules, Gomoku):
         raise ValueError("expected Gomoku without an opening, got one with an opening")
     if rules.connect != 5:

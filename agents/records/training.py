@@ -29,10 +29,6 @@ def read_training_games(
         path: The file. The run's ``config.json``, two directories up, has the game and its options.
         game: The game, for a file that is not in its run's directory.
         options: ``key=value`` texts for the game.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is damaged, or of another game.
     """
     simulations = PERCENT
     if game is None:
