@@ -14,7 +14,7 @@ from agents import UCT
 from agents.core import files, reading
 from agents.core.files import adding, is_partial, replacing, write_text
 from agents.core.reading import load_arrays, parse_json, read_object, read_objects, read_text
-from agents.solvers.book import load_book, new_book, save_book
+from agents.knowledge.connect4.book import load_book, new_book, save_book
 from hexenv.games import connect4
 
 FUZZER = Path(__file__).parent / "benchmarks" / "damaged_files.py"
