@@ -6,6 +6,7 @@ import resource
 import numpy as np
 import pytest
 from environments import BOARDS, make, random_action
+from msgspec.structs import replace
 
 from agents.arena import play_match
 from agents.policies.models import PolicyError
@@ -18,7 +19,7 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 safetensors = pytest.importorskip("safetensors.torch", reason="the extra train is not installed")
 
 from agents.learning import files  # noqa: E402
-from agents.learning.configuration import Configuration, NetworkOptions  # noqa: E402
+from agents.learning.configuration import Configuration, NetworkOptions, as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator, traced  # noqa: E402
 from agents.learning.files import (  # noqa: E402
@@ -49,7 +50,7 @@ GAMES = ["hex-3", "hex-2x4", "hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-
 
 
 def with_(options, **changes):
-    return NetworkOptions(**{**vars(options), **changes})
+    return replace(options, **changes)
 
 
 def game_on(board):
@@ -546,7 +547,7 @@ def header_of(**changes):
         "version": 1,
         "game": "tictactoe",
         "options": {},
-        "network": vars(KINDS["dense"]),
+        "network": as_dict(KINDS["dense"]),
         "about": {},
     }
     return {key: value for key, value in {**header, **changes}.items() if value is not ...}
@@ -563,7 +564,7 @@ def write(path, header, tensors=None):
 
 def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    giant = {**vars(KINDS["dense"]), "channels": 1024, "blocks": 100}  # of 7 GB
+    giant = {**as_dict(KINDS["dense"]), "channels": 1024, "blocks": 100}  # of 7 GB
     write(tmp_path / "net", header_of(network=giant))
     with pytest.raises(ValueError, match=r"(?s)expected a network in .*Missing key"):
         load_network(tmp_path / "net")

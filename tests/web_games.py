@@ -3,8 +3,9 @@
 import threading
 from contextlib import contextmanager
 
-from agents.web.choices import Setup, start
+from agents.web.choices import start
 from agents.web.game import ServedGame
+from agents.web.protocol import Message, Setup
 
 
 def served(game="tictactoe", options=(), agent="random", side=0, seed=1, player=None, **more):
@@ -38,7 +39,7 @@ def ready(**options):
 
 
 def send(game, kind, **more):
-    return game.handle({"type": kind, "ply": game.ply, **more})
+    return game.handle(Message(type=kind, ply=game.ply, **more))
 
 
 def state_of(game):

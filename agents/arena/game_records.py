@@ -8,8 +8,7 @@ from typing import Any
 from agents.arena.results import PlayedGame, Result
 from agents.arena.schedule import OF_ENVIRONMENTS, Schedule, ScheduledGame, stream_seed
 from agents.arena.specification import Tournament, describe
-from agents.records.directory import RecordDirectory
-from agents.records.files import load_fields
+from agents.records.files import RecordDirectory, load_unchecked
 from agents.records.record import GameRecord
 from agents.records.recorder import Recorder, assumed_of, reason_of
 
@@ -109,7 +108,7 @@ class TournamentRecords:
                 self._directory.save(number + 1, plain_record(tournament, result))
 
     def _check(self, file: Path, game: ScheduledGame, played: PlayedGame | None) -> None:
-        record = load_fields(file)
+        record = load_unchecked(file)
         expected = known_before(self._tournament, game)
         found = {key: getattr(record, key) for key in expected}
         is_opened = record.actions[: record.opening] == game.opening

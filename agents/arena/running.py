@@ -10,7 +10,9 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Any, Final, Literal, cast, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
+
+from msgspec import Meta
 
 from agents.arena.game_records import TournamentRecords, environment_seed, new_recorder
 from agents.arena.match import close, play_game, prepare
@@ -22,10 +24,11 @@ from agents.arena.schedule import (
     new_environment,
     stream_seed,
 )
-from agents.arena.specification import Entrant, Tournament, is_number, is_whole_number
+from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import SprtMonitor, Standings, standings
 from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.core.ray_workers import RayPool
+from agents.core.structured import convert
 from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
 from agents.registry import make_agent
 from agents.search.environment import action_mask, planner_view
@@ -402,13 +405,11 @@ def check_running(engine: str, workers: int | None, game_seconds: float | None) 
     Raises:
         ValueError: Naming the wrong value.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"expected an engine of {', '.join(ENGINES)}, got {engine!r}")
-    least = 1 if engine == "ray" else 0
-    if workers is not None and not is_whole_number(workers, least):
-        raise ValueError(f"expected workers as a whole number from {least}, got {workers!r}")
-    if game_seconds is not None and not is_number(game_seconds, 1e-3, 1e9):
-        raise ValueError(f"expected a timeout from 0.001 s, got {game_seconds!r}")
+    convert(engine, EngineName, "engine")
+    if workers is not None:
+        convert(workers, Annotated[int, Meta(ge=1 if engine == "ray" else 0)], "workers")
+    if game_seconds is not None:
+        convert(game_seconds, Annotated[float, Meta(ge=1e-3, le=1e9)], "timeout")
 
 
 def run_tournament(

@@ -22,7 +22,7 @@ from agents.arena.match import (
 )
 from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, wide_console
 from agents.policies.models import PolicyError
-from agents.records.directory import MatchRecords
+from agents.records.files import MatchRecords
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
 from agents.search.environment import UnfitEnvironmentError

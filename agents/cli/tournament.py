@@ -15,11 +15,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
-from agents.arena.specification import KINDS, Tournament, expect_keys
+from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
 from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, plot_option, wide_console
 from agents.core.files import expect_writable, write_csv
 from agents.core.reading import read_object
+from agents.core.structured import expect_keys
 from agents.pictures.plots import check_plot, tournament_plot, write_plot
 
 
@@ -95,7 +96,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     """
     settings = [item.name for item in fields(Settings)]
     about = [item.name for item in fields(Tournament) if item.init]
-    expect_keys("a tournament", given, [*about, *settings])
+    expect_keys(given, [*about, *settings])
     tournament = Tournament.from_description({k: given[k] for k in given if k in about})
     return tournament, Settings(**{k: given[k] for k in given if k in settings})
 

@@ -5,7 +5,6 @@ Other agents have to be offered, by their texts, when the server is started.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from agents.registry import (
     make_environment,
     parameters,
 )
+from agents.web.protocol import Setup
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
 
@@ -43,25 +43,6 @@ OPTION_WORDS: Final = {
     "opening": ("none", *OPENINGS),
 }
 """The values of options of games that are words."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a page wants to play.
-
-    Attributes:
-        game: A game of `hexenv`.
-        options: ``key=value`` texts for it.
-        agent: The opponent, as a text.
-        side: The person's side, 0 or 1.
-        seed: The agent's seed, if it has one.
-    """
-
-    game: str
-    options: tuple[str, ...]
-    agent: str
-    side: int
-    seed: int | None = None
 
 
 def choices(extra: Sequence[str] = ()) -> dict[str, Any]:

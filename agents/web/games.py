@@ -11,9 +11,9 @@ from agents.arena.match import close
 from agents.core.background import in_background
 from agents.play.session import Task
 from agents.records import Search
-from agents.web.choices import Setup, start
+from agents.web.choices import start
 from agents.web.game import Messages, ServedGame
-from agents.web.protocol import MessageError
+from agents.web.protocol import Message, MessageError, Setup
 
 MAX_QUEUE: Final = 256
 """Messages that wait for a page; a page that takes none for longer has to connect again."""
@@ -79,8 +79,12 @@ class GameRoom:
         self.pages.discard(page)
         self.last_used = self._clock()
 
-    def receive(self, message: dict[str, Any]) -> None:
-        """Do what a page asks for, or raise `MessageError`."""
+    def receive(self, message: Message) -> None:
+        """Do what a page asks for.
+
+        Raises:
+            MessageError: If it is not possible now.
+        """
         self.last_used = self._clock()
         self._send(self.game.handle(message))
         self._go_on()
