@@ -45,6 +45,7 @@ from agents.solvers.questions import (
     ExactSolver,
     ScoreSolver,
 )
+from hexenv.compiled import uses_machine_code
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
