@@ -35,6 +35,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
+# ---- workers ------------------------------------------------------------------------------------
+
+# A process that has compiled one search of a game compiles the next in a third of the time. So one
+# worker gets all compiled tests; the names tell the scheduler, which sees nothing else of a test.
+TOGETHER = "@compiled"
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def name_the_compiled_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        for item in items:
+            if item.get_closest_marker("compiled"):
+                item._nodeid += TOGETHER
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class TogetherScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.endswith(TOGETHER) else super()._split_scope(nodeid)
+
+    return TogetherScheduling(config, log)
+
+
 # ---- what was skipped ----------------------------------------------------------------------------
 
 SKIPPED = pytest.StashKey[dict[str, None]]()
@@ -64,7 +92,8 @@ class _SkippedTests:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if SKIPPED in session.config.stash:
         names = session.config.stash[SKIPPED]
-        Path(session.config.getoption("--skipped-to")).write_text("".join(f"{n}\n" for n in names))
+        text = "".join(f"{name.removesuffix(TOGETHER)}\n" for name in names)
+        Path(session.config.getoption("--skipped-to")).write_text(text)
 
 
 # ---- compiled or not -----------------------------------------------------------------------------
