@@ -38,8 +38,13 @@ GAMES: Final = {
 MOVED: Final = {
     "hexenv.aec": "hexenv.envs.aec",
     "hexenv.boards": "hexenv.learners.boards",
-    "hexenv.learner": "hexenv.learners.learner",
+    "hexenv.learner": "hexenv.learners.boards",
     "hexenv.opponents": "hexenv.learners.opponents",
+    "hexenv.policies": "hexenv.learners.policies",
+    "hexenv.render.animation": "hexenv.render.svg",
+    "hexenv.render.board": "hexenv.render.geometry",
+    "hexenv.render.canvas": "hexenv.render.rgb",
+    "hexenv.render.picture": "hexenv.render.display",
     "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
 }
 """New names of modules by old ones, which users may still import."""

@@ -1,17 +1,16 @@
-"""Plain Python that also compiles: the three doors between the rules, the searches and numba.
+"""Plain Python that also compiles: the interface between rules, searches and numba.
 
 * `@kernel` marks a function that compiled code may call; called from Python it stays what it is.
 * `@compiled` marks a NamedTuple class whose methods compiled code may call: a game, a selection
-  rule, a playout policy. Which method runs is settled by the class, at compile time, so a search
-  is specialised for the game and the variant it gets and no branch is left at run time.
-* `CompiledFunction(search)` is a search (or any kernel) as machine code, kept on disk.
+  rule, a playout policy. The class selects the method at compile time, so a search is specialised
+  for its game and variant, without branches at run time.
+* `CompiledFunction(search)` is a search (or any kernel) as machine code, cached on disk.
 
-The interpreted form is always there: the function itself. `with interpreted():` uses it for a part
-of a program, and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
+The interpreted form is the function itself. `with interpreted():` uses it for a part of a program,
+and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
 """
 
-# Numba's types are partly missing and partly wrong; this module is where that stays (and its
-# settings, in `compiled_cache`).
+# Numba's types are partly missing and partly wrong; only this module and `compiled_cache` use them.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
@@ -28,7 +27,7 @@ from typing import Any, Final, TypeVar
 
 import numba
 
-# What is registered first wins: the fields of every NamedTuple have to, before our methods.
+# The first registration wins: fields of NamedTuples must be registered before our methods.
 import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
 from numba.core import cgutils, types
 from numba.core import event as numba_event
@@ -65,8 +64,8 @@ def kernel(function: F) -> F:
 def inlined_kernel(function: F) -> F:
     """A `kernel` whose code becomes part of its caller's.
 
-    For the inner steps of a search: their arguments are many, and passing them takes a tenth of a
-    simulation's time.
+    For the inner steps of a search: passing their many arguments takes a tenth of a simulation's
+    time.
     """
     register_jitable(error_model="numpy", forceinline=True)(function)
     return function
@@ -82,9 +81,9 @@ def compiled(cls: C) -> C:
         The same class.
 
     Raises:
-        TypeError: If `cls` is not a NamedTuple, has no field, gives a method that another compiled
-            class has other parameters, or a method the name of another compiled class's field
-            (which of the two numba means hangs on the order in which it heard of them).
+        TypeError: If `cls` is not a NamedTuple, has no field, has a method with other parameters
+            than the same method of another compiled class, or a method with the name of another
+            class's field (numba would use the one that was registered first).
     """
     fields: tuple[str, ...] | None = getattr(cls, "_fields", None)
     if not fields:
@@ -117,7 +116,7 @@ def compiled(cls: C) -> C:
 
 
 def is_compiled(value: object) -> bool:
-    """Whether `value` is an instance of a `@compiled` class, with all that it contains."""
+    """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
     return type(value) in _classes and _classes.issuperset(_named_tuple_classes([value]))
 
 
@@ -129,7 +128,7 @@ def _parameters(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _expose(name: str, method: Callable[..., Any]) -> None:
-    """Tell numba, once for each method name, to look the method up in the class of its object."""
+    """Register a method name with numba, which looks the method up in the class of its object."""
 
     def resolve(self: Any, *_args: Any, **_keywords: Any) -> Any:
         return getattr(self.instance_class, name, None)
@@ -166,9 +165,9 @@ def _overload_copy_record(source: Any, into: Any) -> Any:
 class CompiledFunction:
     """A kernel as machine code, compiled for the types of its arguments when first called.
 
-    The code is kept on disk and found again by later processes, until a source it was made from
-    changes. What a later process could not find, as it was defined in `__main__`, at a prompt or
-    inside a function, is compiled for this process alone; so is a source edited while it runs.
+    The code is cached on disk for later processes, until one of its sources changes. Functions and
+    classes of `__main__`, of a prompt or inside a function are compiled for this process only, as a
+    later process cannot import them; so are sources edited during this process.
 
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
@@ -181,13 +180,13 @@ class CompiledFunction:
         self._dispatchers: dict[frozenset[type], Any] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the machine code for these arguments, compiling it first where need be."""
+        """Run the machine code for these arguments, compiling it first if needed."""
         return self.specialise(*arguments)(*arguments)
 
     def specialise(self, *arguments: Any) -> Callable[..., Any]:
-        """The machine code for the types of `arguments`, without numba's dispatch in front.
+        """The machine code for the types of `arguments`, without numba's dispatch.
 
-        Call it only with arguments of exactly these types: no type is looked at again.
+        Call it only with arguments of exactly these types: types are not checked again.
         """
         if not uses_machine_code():
             return self.function
@@ -244,22 +243,22 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> 
     directory = cache_directory(function, classes)
     if directory is not None:
         before = numba.config.CACHE_DIR
-        # Numba reads the setting when it decorates, so the user's own functions keep their place.
+        # Numba reads the setting when it decorates, so other functions keep their directory.
         numba.config.CACHE_DIR = str(directory)
         try:
             dispatcher = _jit(function, cache=True)
-            # Where numba cannot write it takes another place, which an edit does not change.
+            # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
                 return dispatcher
         except RuntimeError:
-            pass  # it found no place at all
+            pass  # numba found no directory
         finally:
             numba.config.CACHE_DIR = before
     return _jit(function, cache=False)
 
 
 def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...]) -> Any:
-    """Compile for one signature, or load it; returns the dispatcher that has it then."""
+    """Compile for one signature, or load it; returns the dispatcher that has it."""
     cache = dispatcher.stats.cache_path
     with _announcement(dispatcher.py_func, classes, is_kept=cache is not None):
         try:
@@ -267,7 +266,7 @@ def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ..
         except Exception as error:
             if cache is None or isinstance(error, NumbaError):
                 raise
-            # A damaged file or a full disk: do without, and let the next process start anew.
+            # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
             shutil.rmtree(cache, ignore_errors=True)
             dispatcher = _jit(dispatcher.py_func, cache=False)
             dispatcher.compile(signature)
@@ -278,7 +277,7 @@ def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ..
 
 
 class _Announcer(numba_event.Listener):
-    """Prints one line when numba really compiles (and none when the code comes from the cache)."""
+    """Prints one line if numba compiles, none if the code comes from the cache."""
 
     def __init__(self, function: Callable[..., Any], line: str) -> None:
         self.function = function

@@ -1,8 +1,8 @@
-"""Where machine code is kept on disk: a directory for a function and for the sources it is made of.
+"""The disk cache of machine code: a directory for each function and the sources it is made of.
 
-The key has the sources that are compiled: the module of the function, the modules of the classes
-among its arguments, and every local module these import. Numba's own check sees only the function's
-file, and so would run old rules after an edit elsewhere.
+The key contains all compiled sources: the module of the function, the modules of the classes of
+its arguments, and every local module that these import. Numba's own check sees only the function's
+file, and would run old rules after an edit elsewhere.
 """
 
 # Numba's settings have no types.
@@ -30,11 +30,11 @@ from typing import Any, Final
 import numba
 
 _started: Final = time.time()
-"""When this process began, near enough."""
+"""About the time when this process began."""
 
 
 def cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> Path | None:
-    """The directory for one function over one set of classes, or None where nothing can be kept."""
+    """The directory for one function over one set of classes, or None without a cache."""
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
     files = [str(_source_file(module) or "") for module in modules]
     if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
@@ -48,14 +48,14 @@ def cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> P
     family = f"{function.__name__}-{_digest([repr((names, files, settings))])}"
     directory = root / f"{family}-{_digest(sources)}"
     if not directory.exists():
-        for stale in root.glob(f"{family}-*"):  # what an older source was compiled to
-            if stale != directory:  # which another process may have begun by now
+        for stale in root.glob(f"{family}-*"):  # code of older sources
+            if stale != directory:  # another process may have created it by now
                 shutil.rmtree(stale, ignore_errors=True)
     return directory
 
 
 def _is_in_place(cls: type) -> bool:
-    """Whether a class is found by its name, as a later process will have to."""
+    """Whether a later process can find a class by its name."""
     with suppress(AttributeError):
         return operator.attrgetter(cls.__qualname__)(sys.modules[cls.__module__]) is cls
     return False
@@ -95,7 +95,7 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def _source_file(module_name: str) -> Path | None:
-    """The file of an imported module; None for `__main__` and the like, which do not last."""
+    """The file of an imported module; None for `__main__` and modules without a file."""
     module: ModuleType | None = sys.modules.get(module_name)
     if module is None or module_name == "__main__":
         return None
@@ -104,9 +104,9 @@ def _source_file(module_name: str) -> Path | None:
 
 
 def _sources(modules: Iterable[str]) -> list[str] | None:
-    """The text of the given modules and, followed through their imports, of all local ones.
+    """The sources of the given modules and of all local modules that they import.
 
-    None if one was edited since this process began, which may still run what was there before.
+    None if one was edited since this process began: the process may still run the older source.
     """
     tops = {module.partition(".")[0] for module in (*modules, __name__)}
     found: dict[str, str] = {}
@@ -130,7 +130,7 @@ _LIBRARIES: Final = (
 
 
 def _is_local(name: str, file: Path, tops: set[str]) -> bool:
-    """Whether a module belongs to the code that is compiled, and not to an installed library."""
+    """Whether a module is ours or a user's, not an installed library."""
     if name.partition(".")[0] in tops:
         return True
     file = file.resolve()
@@ -140,10 +140,10 @@ def _is_local(name: str, file: Path, tops: set[str]) -> bool:
 
 @functools.cache
 def _imported_modules(name: str, source: str) -> list[str]:
-    """Names of the modules that a module's import statements may mean.
+    """The names of modules that a module's import statements may refer to.
 
-    Only what the module holds counts, as compiled code can reach nothing else: no import inside a
-    function or for type checking, which may or may not have happened by now.
+    Only names in the module's namespace count, as compiled code can use nothing else: not imports
+    inside functions or for type checking.
     """
     held = vars(sys.modules[name])
     package = held.get("__package__") or ""

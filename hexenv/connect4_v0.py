@@ -28,7 +28,7 @@ def raw_env(
         rows: Rows of the board; ``(rows + 1) * columns`` is at most 63.
         columns: Columns of the board.
         connect: Stones in a row that win, 2 to 8.
-        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(rows, columns, connect), "connect4_v0", **view)
 

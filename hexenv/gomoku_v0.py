@@ -1,7 +1,6 @@
 """Gomoku as a PettingZoo environment, with renju and openings.
 
-Rules and notation are in `hexenv.games.gomoku`, renju's forbidden moves in `hexenv.games.gomoku.renju`,
-the openings in `hexenv.games.gomoku.openings`.
+Rules and notation are in `hexenv.games.gomoku`, with the modules `renju` and `openings`.
 
 | | |
 |---|---|
@@ -12,7 +11,7 @@ the openings in `hexenv.games.gomoku.openings`.
 | | with `swap` or `swap2` two planes more: black (is next), swap (is legal) |
 | Rewards | 1 for the winner, -1 for the loser, 0 for both in a draw, with the last move |
 
-Version history: v0, first version. What was added since changes nothing where it is not asked for:
+Version history: v0, first version. Options added since, which change nothing by default:
 ``rule="renju"`` with `forbidden`, and `opening`.
 """
 
@@ -43,11 +42,11 @@ def raw_env(
         rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`;
             ``"renju"``, with five: exactly five for black, who must not make an overline, two fours
             or two threes, five or more for white.
-        forbidden: What becomes of forbidden moves in renju: they are no legal actions
-            (``"masked"``), or lose at once (``"loses"``).
-        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``, see `hexenv.games.gomoku.openings`;
-            or move lists such as ``["h8 i9 j8", "h8 h9 g6"]``, one of which `reset` draws.
-        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
+        forbidden: Forbidden moves in renju are not legal (``"masked"``) or lose (``"loses"``).
+        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"`` of
+            `hexenv.games.gomoku.openings`; or move lists such as ``["h8 i9 j8", "h8 h9 g6"]``, one
+            of which `reset` draws.
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
     """
     if isinstance(opening, str):
         game = openings.new(opening, board_size, connect, rule, forbidden)

@@ -28,7 +28,7 @@ def raw_env(
     Args:
         board_size: Side of the board or ``(rows, columns)``, each from 2 to 19.
         swap: Whether player 1 may take over the first stone; square boards only.
-        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(board_size, swap), "hex_v0", **view)
 

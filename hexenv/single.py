@@ -1,4 +1,4 @@
-"""One learner against an opponent: see `hexenv.learners.single`."""
+"""`hexenv.learners.single` under its short name: one learner against an opponent."""
 
 from hexenv.learners.single import SingleEnv
 

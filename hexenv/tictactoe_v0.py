@@ -23,7 +23,7 @@ def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
     """TicTacToe.
 
     Args:
-        **view: How the game is shown; see `hexenv.envs.aec.ViewOptions`.
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
     """
     return BoardEnv(rules.new(), "tictactoe_v0", **view)
 

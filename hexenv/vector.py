@@ -1,4 +1,4 @@
-"""Many boards at once: see `hexenv.learners.vector`."""
+"""`hexenv.learners.vector` under its short name: many boards at once."""
 
 from hexenv.learners.vector import BoardVectorEnv
 

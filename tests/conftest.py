@@ -25,42 +25,13 @@ def part_of(test: str, parts: int) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     part = config.getoption("--part")
-    if part is None:
-        return
-    number, _, parts = part.partition("/")
-    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
-        raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
-    chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
-
-
-# ---- workers ------------------------------------------------------------------------------------
-
-# A process that has compiled one search of a game compiles the next in a third of the time. So one
-# worker gets all compiled tests; the names tell the scheduler, which sees nothing else of a test.
-TOGETHER = "@compiled"
-
-
-@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
-def name_the_compiled_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
-        for item in items:
-            if item.get_closest_marker("compiled"):
-                item._nodeid += TOGETHER
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    if config.getoption("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class TogetherScheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER if nodeid.endswith(TOGETHER) else super()._split_scope(nodeid)
-
-    return TogetherScheduling(config, log)
+    if part is not None:
+        number, _, parts = part.partition("/")
+        if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+            raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
+        chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
 
 
 # ---- what was skipped ----------------------------------------------------------------------------
@@ -92,7 +63,7 @@ class _SkippedTests:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if SKIPPED in session.config.stash:
         names = session.config.stash[SKIPPED]
-        text = "".join(f"{name.removesuffix(TOGETHER)}\n" for name in names)
+        text = "".join(f"{name}\n" for name in names)
         Path(session.config.getoption("--skipped-to")).write_text(text)
 
 

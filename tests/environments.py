@@ -7,6 +7,7 @@ import numpy as np
 
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import uses_machine_code
+from hexenv.games import base
 
 
 class MachineCode:
@@ -117,6 +118,16 @@ def random_game(env, rng):
     """The actions of a random game from here to its end, for the caller to step."""
     while not any(env.terminations.values()):
         yield random_action(env, rng)
+
+
+def random_states(game, seed):
+    """The positions of a random game, from the start to the end."""
+    rng = np.random.default_rng(seed)
+    states = [base.new_state(game)]
+    while not game.is_terminal(states[-1]):
+        states.append(base.clone(game, states[-1]))
+        game.step(states[-1], int(rng.choice(base.legal_actions(game, states[-1]))))
+    return states
 
 
 def play_out(env, rng):

@@ -24,8 +24,9 @@ EXAMPLES = {
     "hexenv.learners.single": 4,
     "hexenv.learners.vector": 4,
     "hexenv.wrappers": 5,
-    "hexenv.wrappers.single": 4,
-    "hexenv.wrappers.vector": 8,
+    "hexenv.wrappers.rewards": 2,
+    "hexenv.wrappers.shape": 5,
+    "hexenv.wrappers.symmetry": 5,
 }
 """How many there are in each module: none vanishes unseen."""
 NEEDS = {"agents.pictures.plots": ("matplotlib", "plot")}

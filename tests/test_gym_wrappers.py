@@ -10,8 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from hexenv import IllegalActionError
+from hexenv.envs.observation import cell_symmetries, observation_of
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
-from hexenv.learners.opponents import entry
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.wrappers import (
@@ -25,7 +25,6 @@ from hexenv.wrappers import (
     VectorStackBoards,
     VectorSymmetryAugmentation,
 )
-from hexenv.wrappers.views import cell_symmetries
 
 VIEWS = {
     "default": {},
@@ -159,7 +158,7 @@ def test_what_is_played_on_images_is_a_game(board, view):
             mask = twin.infos[twin.agent_selection].get("action_mask")
             expected = twin.observe(twin.agent_selection)
             mask = expected["action_mask"] if mask is None else mask
-            assert plain(entry(observations, 0)) == plain(expected)
+            assert plain(observation_of(observations, 0)) == plain(expected)
             assert all((found[0] == mask).all() for found in plain_masks(observations, infos))
             assert (masks_of(envs)[0] == mask).all()
             action = any_legal(mask, rng)
@@ -269,7 +268,7 @@ def test_player_1_sees_the_swapped_board_as_player_0_would(board, view):
                 state = swapped(raw.game, base.cell_owners(raw.game, state))
             raw.begin_at(state, ())
             expected = planes_of(raw.observe("player_0")).take(kept, axis)
-            shown = planes_of(entry(observations, 0)).take(kept, axis)
+            shown = planes_of(observation_of(observations, 0)).take(kept, axis)
             assert plain(shown) == plain(expected)
             cells = raw.game.rows * raw.game.columns
             legal = [raw.is_legal(action) for action in range(cells)]
@@ -367,7 +366,7 @@ def test_an_illegal_action_in_self_play_ends_the_game_for_who_is_to_move():
     assert masks_of(envs).argmin(axis=1).tolist() == [3, 6]
     _, rewards, terminations, _, infos = envs.step(np.array([3, 0]))
     assert (terminations.tolist(), rewards.tolist()) == ([True, False], [-1, 0])
-    assert plain(infos["final_obs"][0]) == plain(entry(observations, 0))
+    assert plain(infos["final_obs"][0]) == plain(observation_of(observations, 0))
     assert infos["final_info"]["action_mask"].argmin(axis=1)[0] == 3
     assert masks_of(envs)[0].all()
 
@@ -446,12 +445,6 @@ def test_stacks_hold_the_last_observations_of_the_episode(view):
         assert len(seen_so_far) > 4
 
 
-def test_a_stack_of_one_is_the_observation():
-    env, below = StackBoards(single(), 1), single()
-    assert plain(env.reset(seed=1)) == plain(below.reset(seed=1))
-    assert env.observation_space == below.observation_space
-
-
 @pytest.mark.parametrize("dtype", [None, np.float32, "float64"])
 @over_views
 def test_flat_boards_have_one_axis(view, dtype):
@@ -505,7 +498,7 @@ def test_every_board_is_as_a_single_environment(wrap, wrap_many, mode, view):
         assert envs.observation_space.contains(observations)
         final_obs = infos.get("final_obs", [None] * 3)
         for board in range(3):
-            of_board = [entry(observations, board), masks[board], float(rewards[board])]
+            of_board = [observation_of(observations, board), masks[board], float(rewards[board])]
             of_board += [bool(over[board]), final_obs[board]]
             assert plain(of_board) == seen[board]
         actions = [any_legal(mask, rng) for mask in masks]
@@ -531,24 +524,10 @@ def test_a_reset_of_some_boards_leaves_the_others_as_they_were(wrap, wrap_many, 
         after, _ = envs.reset(options={"reset_mask": over})
         for board in np.flatnonzero(~over).tolist():
             resets += 1
-            assert plain(entry(after, board)) == plain(entry(before, board))
+            assert plain(observation_of(after, board)) == plain(observation_of(before, board))
             assert (masks_of(envs)[board] == masks[board]).all()
         assert (masks_of(envs)[over].sum(axis=1) >= 8).all()
     assert resets > 5
-
-
-def test_stacks_of_boards_that_begin_are_empty():
-    envs = VectorStackBoards(vector("hex-3", 4, autoreset_mode="SameStep"), 2)
-    rng, ended = np.random.default_rng(10), 0
-    envs.reset(seed=10)
-    for _ in range(12):
-        actions = [any_legal(mask, rng) for mask in masks_of(envs)]
-        observations, _, over, _, infos = envs.step(np.array(actions))
-        for board in np.flatnonzero(over).tolist():
-            ended += 1
-            assert not observations["observation"][board, :, :, :3].any()
-            assert infos["final_obs"][board]["observation"][:, :, :3].any()
-    assert ended > 4
 
 
 @over_wrappers

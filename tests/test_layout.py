@@ -22,7 +22,7 @@ from sources import (
 LAYERS = (
     "compiled compiled_cache extras importing",
     "games",
-    "policies render",
+    "render",
     "envs",
     "learners wrappers",
     "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0 single vector",

@@ -5,7 +5,7 @@ import pytest
 
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, notation
-from hexenv.render.board import cell_at
+from hexenv.render.geometry import cell_at
 from hexenv.render.look import Look
 from hexenv.render.overlay import (
     Overlay,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from environments import SMALL, legal_actions, make, random_game
 
-from hexenv.policies import POLICIES, Stream, new_policy, new_seed
+from hexenv.learners.policies import POLICIES, Stream, new_policy, new_seed
 
 over_small_boards = pytest.mark.parametrize("board", SMALL)
 over_policies = pytest.mark.parametrize("name", POLICIES)

@@ -19,6 +19,7 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
 
 over_boards = pytest.mark.parametrize("board", SMALL)
+over_two_boards = pytest.mark.parametrize("board", ["hex-3-swap", "connect4-4x5"])
 over_masks = pytest.mark.parametrize("mask_in", ["both", "observation", "info"])
 
 ILLEGAL_MOVE = "Illegal move made, game terminating with current player losing"
@@ -187,7 +188,7 @@ RAISING = set(CALLS) - {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@over_boards
+@over_two_boards
 def test_calls_before_reset(board, name):
     pair = Pair(board, render_mode="ansi")
     text = pair.call(CALLS[name])
@@ -198,7 +199,7 @@ def test_calls_before_reset(board, name):
 
 
 @pytest.mark.parametrize("name", ["reset", *CALLS])
-@over_boards
+@over_two_boards
 def test_calls_in_the_middle_of_a_game_and_after_it(board, name):
     pair = Pair(board, render_mode="ansi")
     call = CALLS.get(name, lambda side: side.env.reset())
@@ -315,7 +316,7 @@ def test_playing_on_after_an_illegal_move_and_reset(board):
     ],
     ids=repr,
 )
-@over_boards
+@over_two_boards
 def test_actions_outside_the_space(board, action):
     pair = Pair(board)
     pair.reset()
@@ -329,7 +330,7 @@ def test_actions_outside_the_space(board, action):
 
 
 @pytest.mark.parametrize("integer", [int, np.int8, np.int32, np.int64, np.uint8, np.array])
-@over_boards
+@over_two_boards
 def test_actions_inside_the_space(board, integer):
     pair = Pair(board)
     pair.reset()

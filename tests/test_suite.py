@@ -88,20 +88,3 @@ def test_what_is_skipped_is_written_down(suite, workers):
     assert "test_one.py::test_skipped" in skipped
     assert "test_two.py" in skipped
     assert "test_one.py::test_plain" not in skipped
-
-
-def test_one_worker_gets_all_compiled_tests(suite):
-    pytest.importorskip("xdist")
-    workers = """
-        import os
-        import pytest
-
-        @pytest.mark.compiled
-        @pytest.mark.parametrize("number", range(5))
-        def test_compiled(number): print("compiled by", os.environ["PYTEST_XDIST_WORKER"])
-    """
-    suite.makepyfile(test_three=workers, test_four=workers, test_five=workers)
-    files = ("test_three.py", "test_four.py", "test_five.py")
-    result = suite.runpytest_subprocess("-n", "2", "--dist", "loadfile", "-rP", *files)
-    result.assert_outcomes(passed=15)
-    assert len({line for line in result.outlines if line.startswith("compiled by")}) == 1

@@ -5,30 +5,20 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from environments import random_states
 
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
-from hexenv.render.animation import animated_svg
-from hexenv.render.board import cell_centers
+from hexenv.render.geometry import cell_centers
 from hexenv.render.look import THEMES, Look, palette_of
 from hexenv.render.overlay import Overlay, move_numbers
 from hexenv.render.rgb import render_rgb
-from hexenv.render.svg import LAYERS, board_svg, render_svg, svg_image, theme_css
+from hexenv.render.svg import LAYERS, animated_svg, board_svg, render_svg, svg_image, theme_css
 
 GAMES = [tictactoe.new(), connect4.new(4, 5), gomoku.new((6, 8), 4), hex.new((5, 7)), hex.new(3)]
 SWAP = hex.new(4, swap=True)
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 over_games = pytest.mark.parametrize("game", GAMES, ids=repr)
-
-
-def random_states(game, seed):
-    """The positions of a random game, from the start to the end."""
-    rng = np.random.default_rng(seed)
-    states = [base.new_state(game)]
-    while not game.is_terminal(states[-1]):
-        states.append(base.clone(game, states[-1]))
-        game.step(states[-1], int(rng.choice(base.legal_actions(game, states[-1]))))
-    return states
 
 
 def parsed(text):

@@ -167,14 +167,6 @@ def test_views(mode, view):
     envs.close()
 
 
-@pytest.mark.parametrize("side", ["first", "second"])
-@over_resetting
-def test_sides(mode, side):
-    envs = vector("hex-3", 4, autoreset_mode=mode, side=side)
-    compare(envs, synchronous("hex-3", 4, "random", mode, side=side), 20)
-    assert envs.sides.tolist() == [("first", "second").index(side)] * 4
-
-
 @pytest.mark.parametrize(
     "opponent",
     ["uct:simulations=8", ["uct:simulations=4", "random", "greedy"]],
@@ -770,11 +762,6 @@ def test_a_mask_of_boards_to_reset_stays_the_callers():
     assert mask.tolist() == [True, False]
 
 
-def test_a_class_is_no_opponent():
-    with pytest.raises(TypeError, match="expected an opponent, got the class UCT: make one of it"):
-        vector(opponent=UCT)
-
-
 @pytest.mark.parametrize("former", [over_boards(last_legal), "uct:simulations=2"], ids=["f", "uct"])
 def test_a_former_opponent_costs_nothing_once_its_games_are_over(former):
     envs = vector("tictactoe", 3, former)
@@ -788,19 +775,6 @@ def test_a_former_opponent_costs_nothing_once_its_games_are_over(former):
     assert boards.is_compiled
     assert boards.moves is None
     assert set(envs.opponents) <= {"random", "greedy"}
-
-
-@pytest.mark.parametrize(
-    ("opponent", "error"), [("alphazero", ValueError), ([], ValueError), (3, TypeError)]
-)
-def test_what_is_no_opponent_is_refused(opponent, error):
-    with pytest.raises(error, match="expected a"):
-        vector(opponent=opponent)
-    envs = vector()
-    envs.reset(seed=1)
-    with pytest.raises(error, match="expected a"):
-        envs.set_opponent(opponent)
-    assert envs.opponents == ("random",) * 5
 
 
 def test_an_opponent_is_neither_taken_away_nor_added():
@@ -1028,27 +1002,6 @@ def test_states_are_copies():
     assert envs.states["ply"].tolist() == [2, 2, 2]
     envs.states["ply"][:] = 7
     assert envs.states["ply"].tolist() == [2, 2, 2]
-
-
-@over_resetting
-@over_small_boards
-def test_masks_are_never_empty(board, mode):
-    envs = vector(board, 6, None, autoreset_mode=mode)
-    rng = np.random.default_rng(12)
-    envs.reset(seed=1)
-    over = 0
-    for _ in range(60):
-        observations, _, terminations, _, infos = envs.step(some_actions(envs.action_masks(), rng))
-        masks = envs.action_masks()
-        assert masks.dtype == np.bool_
-        assert masks.any(axis=1).all()
-        assert masks.tolist() == (observations["action_mask"] == 1).tolist()
-        if mode == AutoresetMode.NEXT_STEP:
-            assert masks[terminations].all()
-        elif terminations.any():
-            assert infos["final_info"]["action_mask"][terminations].all()
-        over += int(terminations.sum())
-    assert over > 6
 
 
 # ---- pictures, copies and the end ----------------------------------------------------------------

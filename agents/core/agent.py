@@ -16,7 +16,7 @@ from agents.search.environment import (
     planner_view,
 )
 from hexenv.compiled import CompiledFunction
-from hexenv.policies import greedy_action
+from hexenv.learners.policies import greedy_action
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from agents.learning.evaluator import device_of
 from agents.learning.files import load_weights, weights_of
 from agents.learning.networks import new_network
 from agents.learning.replay import Batch
+from hexenv.envs.observation import cell_symmetries
 from hexenv.games.base import Game
-from hexenv.wrappers.views import cell_symmetries
 
 OPTIMISERS: Final[dict[str, Any]] = {
     "adamw": torch.optim.AdamW,

@@ -20,12 +20,11 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.extras import how_to_install, library
 from hexenv.games import base
 from hexenv.games.base import Game, State
-from hexenv.render.animation import animated_svg
 from hexenv.render.ansi import render_text
 from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.overlay import Overlay, numbers_in_game, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb
-from hexenv.render.svg import render_svg
+from hexenv.render.svg import animated_svg, render_svg
 
 OverlayName = Literal["none", "visits", "values", "priors"]
 OVERLAYS: Final[tuple[OverlayName, ...]] = get_args(OverlayName)

@@ -12,7 +12,7 @@ from agents.play.live import LiveSession
 from agents.play.session import Session
 from hexenv.games.base import EMPTY, IN_PLAY, Game, State, clone, new_state
 from hexenv.games.notation import IllegalActionError
-from hexenv.render.board import board_of, cell_at, cell_centers
+from hexenv.render.geometry import cell_at, cell_centers, geometry_of
 from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
 from hexenv.render.window import Click, Event, Key, Moved, Window
@@ -291,7 +291,7 @@ def fitting_look(game: Game) -> Look:
     """A board with the largest of `CELL_SIZES` that fits `MAX_BOARD`, or else the smallest."""
     looks = [Look(cell_size=size) for size in CELL_SIZES]
     for look in looks:
-        width, height = board_of(game, look).frame_size
+        width, height = geometry_of(game, look).frame_size
         if width <= MAX_BOARD[0] and height <= MAX_BOARD[1]:
             return look
     return looks[-1]

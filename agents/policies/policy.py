@@ -28,8 +28,8 @@ from agents.policies.models import (
     torch_policy,
 )
 from agents.search.environment import action_mask, check_in_play
-from hexenv.envs.aec import AGENTS, BoardEnv, planes_of
-from hexenv.envs.observation import plane_names
+from hexenv.envs.aec import AGENTS, BoardEnv
+from hexenv.envs.observation import plane_names, planes_of
 from hexenv.games.base import Game, State
 
 

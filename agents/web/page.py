@@ -22,8 +22,8 @@ from agents.records import GameRecord, Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
 from hexenv.games.notation import SYMBOLS
-from hexenv.render.board import board_of
 from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, PATH, figure_size
+from hexenv.render.geometry import geometry_of
 from hexenv.render.look import DEFAULT_LOOK, THEMES
 from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 
@@ -158,7 +158,7 @@ def board_data(game: Game) -> Values:
         "path": PATH,
         "disc": DISC_RADIUS,
         "opacity": DISC_OPACITY,
-        "figure": figure_size(board_of(game, DEFAULT_LOOK)),
+        "figure": figure_size(geometry_of(game, DEFAULT_LOOK)),
     }
 
 

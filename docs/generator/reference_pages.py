@@ -6,7 +6,7 @@ from agents.registry import agent_classes, environment_makers
 MODULES = {
     "Environments": [
         "hexenv", "hexenv.envs.aec", "hexenv.envs.standard_wrapper", "hexenv.learners.single",
-        "hexenv.learners.vector", "hexenv.wrappers", "hexenv.learners.learner",
+        "hexenv.learners.vector", "hexenv.wrappers",
         "hexenv.learners.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
         "hexenv.adapters.torchrl",
     ],

@@ -1,1 +1,1 @@
-"""What RL libraries need besides Gymnasium and PettingZoo: a module for each library."""
+"""Adapters for RL libraries that need more than Gymnasium and PettingZoo, one module each."""

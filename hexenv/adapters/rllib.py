@@ -1,4 +1,4 @@
-"""RLlib, new API stack: the keys it reads, and its module that applies masks (extra `rllib`).
+"""RLlib, new API stack: its observation keys and its module that applies masks (extra `rllib`).
 
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.tune.registry import register_env
@@ -8,8 +8,7 @@
     config = PPOConfig().environment("connect4", env_config={"opponent": "random"})
     config = config.rl_module(rl_module_spec=masked_module(hidden=[256, 256]))
 
-RLlib's masking module wants a dictionary of ``"observations"`` (with an s), flat, and
-``"action_mask"``, both of float32.
+RLlib's masking module expects flat ``"observations"`` and ``"action_mask"``, both of float32.
 """
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
@@ -28,10 +27,10 @@ import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers 
 
 
 def rllib_space(space: spaces.Space[Any]) -> spaces.Dict:
-    """The space of `rllib_observation` of the observations of a space of ours.
+    """The space of `rllib_observation`, from that of our observations.
 
     Raises:
-        ValueError: If it holds no mask.
+        ValueError: If it has no mask.
     """
     if not (isinstance(space, spaces.Dict) and "action_mask" in space.spaces):
         raise ValueError(
@@ -47,7 +46,7 @@ def rllib_space(space: spaces.Space[Any]) -> spaces.Dict:
 
 
 def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
-    """An observation of ours as RLlib's masking module reads it."""
+    """Our observation in the form of RLlib's masking module."""
     return {
         "observations": observation["observation"].reshape(-1).astype(np.float32),
         "action_mask": observation["action_mask"].astype(np.float32),
@@ -55,7 +54,7 @@ def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
 
 
 class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, Any, Any]):
-    """A single-agent environment as RLlib's masking module reads it."""
+    """A single-agent environment with observations for RLlib's masking module."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -63,7 +62,7 @@ class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, 
         self.observation_space = rllib_space(env.observation_space)
 
     def observation(self, observation: Any) -> dict[str, NDArray[np.float32]]:
-        """See `rllib_observation`."""
+        """The observation in the form of RLlib's masking module."""
         return rllib_observation(observation)
 
 
@@ -72,13 +71,13 @@ def make_env(id: str, **options: Any) -> RLlibObservation:
 
     Args:
         id: Of the environment, such as ``"hexenv/Hex-v0"``.
-        **options: See `hexenv.learners.single.SingleEnv`.
+        **options: Those of `hexenv.learners.single.SingleEnv`.
     """
     return RLlibObservation(gymnasium.make(id, **options))
 
 
 def masked_module(hidden: Sequence[int] = (256, 256)) -> Any:
-    """The specification of RLlib's own module that applies masks (for PPO).
+    """The specification of RLlib's module that applies masks, for PPO.
 
     Args:
         hidden: Widths of the layers.

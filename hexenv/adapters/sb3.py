@@ -6,7 +6,7 @@
     envs = BoardVecEnv("hexenv/Connect4-v0", num_envs=64, opponent="random", mask_in="info")
     model = MaskablePPO("MlpPolicy", envs)
 
-`MaskablePPO` asks for the masks by `action_masks`, so the observation need not have them
+`MaskablePPO` gets the masks from `action_masks`, so observations do not need them
 (``mask_in="info"``). A single environment of `gymnasium.make` needs no adapter.
 """
 
@@ -23,25 +23,24 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
-from hexenv.envs.aec import Observation
+from hexenv.envs.observation import Observation
 from hexenv.learners.vector import BoardVectorEnv
 
 
 class BoardVecEnv(VecEnv):
     """Many boards for Stable-Baselines3, stepped by compiled code.
 
-    Observations, rewards and ends are those of a `DummyVecEnv` of single environments, board by
-    board. Infos hold no masks (`action_masks` does), and methods are called and attributes set for
-    all boards at once.
+    Observations, rewards and ends are those of a `DummyVecEnv` of single environments. Masks are in
+    `action_masks`, not in infos; methods and attributes are those of all boards at once.
 
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
-        num_envs: How many boards, where `env` is an id.
-        **options: Those of the environment, where `env` is an id; see `BoardVectorEnv`.
+        num_envs: The number of boards, if `env` is an id.
+        **options: Those of `BoardVectorEnv`, if `env` is an id.
 
     Raises:
         TypeError: If it is another environment.
-        ValueError: If the environment resets in another way than Stable-Baselines3 expects.
+        ValueError: If the environment does not reset in the same step.
     """
 
     def __init__(self, env: str | BoardVectorEnv, num_envs: int = 1, **options: Any) -> None:
@@ -64,7 +63,7 @@ class BoardVecEnv(VecEnv):
     # ---- the games -------------------------------------------------------------------------------
 
     def reset(self) -> Observation:
-        """Begin episodes on all boards, with what `seed` and `set_options` have said."""
+        """Begin episodes on all boards, with the values of `seed` and `set_options`."""
         options, seeds = cast("list[dict[str, Any]]", self._options), cast("Any", self._seeds)
         if any(other != options[0] for other in options):
             raise ValueError("expected the same options for all boards")
@@ -74,13 +73,13 @@ class BoardVecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Take the actions for `step_wait`."""
+        """Keep the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[Observation, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play them; the last observation of an episode is in its board's info."""
+        """Play the actions; the last observation of an episode is in its board's info."""
         step = self.envs.step(self._actions)
         observations, rewards, terminations, truncations, found = step
         infos: list[dict[str, Any]] = [
@@ -92,29 +91,29 @@ class BoardVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """``(num_envs, num_actions)``: what is legal on each board."""
+        """``(num_envs, num_actions)``: the legal actions of each board."""
         return self.envs.action_masks()
 
     def close(self) -> None:
         """Close the environment."""
         self.envs.close()
 
-    # ---- what a VecEnv hands on to its environments ----------------------------------------------
+    # ---- forwarded to the environment ------------------------------------------------------------
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once and for all boards, whatever the indices.
+        """Call a method of the vector environment, once for all boards, whatever the indices.
 
         Returns:
-            What it returned for each of the boards asked for, if it is an array over boards, else
-            the same for each.
+            A result for each board of `indices`: its entry of an array over boards, else the same
+            result for all.
         """
         found = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return self._by_board(found, indices)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vector environment, for each of the boards asked for."""
+        """An attribute of the vector environment, for each board of `indices`."""
         return self._by_board(getattr(self.envs, attr_name), indices)
 
     def _by_board(self, found: Any, indices: Any) -> list[Any]:
@@ -129,14 +128,14 @@ class BoardVecEnv(VecEnv):
         """Set an attribute of the vector environment, for all boards.
 
         Raises:
-            ValueError: If it is asked for on some boards only.
+            ValueError: If `indices` are given.
         """
         if indices is not None:
             raise ValueError("expected an attribute to set for all boards, got some of them")
         setattr(self.envs, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Boards are not wrapped."""
+        """False: boards are not wrapped."""
         return [False for _ in cast("Iterable[int]", self._get_indices(indices))]
 
     def get_images(self) -> Sequence[Any]:

@@ -6,13 +6,13 @@
     env = wrap(connect4_v0.env())
     env.rollout(50, policy)
 
-Under ``"players"`` a TensorDict has, for both players at once, the planes (``("observation",
-"observation")``), ``"action_mask"`` (all True for the one who is not to move, as an empty mask
-breaks distributions), ``"action"``, and ``"mask"``: whose turn it is. Only the rows of the turn are
-of interest for learning.
+Under ``"players"`` a TensorDict has, for both players, the planes (``("observation",
+"observation")``), ``"action_mask"`` (all True for the player who is not to move, as an empty mask
+breaks distributions), ``"action"``, and ``"mask"``, which is True for the player to move. Learn
+from the rows of that player only.
 
-Give a batch of environments (`SerialEnv`, `ParallelEnv`) a policy that masks: TorchRL's own random
-actions for batches do not look at the masks, and play illegal moves.
+A batch of environments (`SerialEnv`, `ParallelEnv`) needs a policy that applies the masks:
+TorchRL's own random actions for batches ignore them.
 """
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
@@ -25,15 +25,15 @@ from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from hexenv.envs.aec import AGENTS
 
 GROUP = "players"
-"""The group that both players are in."""
+"""The group of both players."""
 
 
 def wrap(env: Any, **options: Any) -> Any:
     """The environment as TorchRL's, with both players in one group.
 
     Args:
-        env: What `env` of a module such as `hexenv.hex_v0` returns.
-        **options: Of TorchRL's `PettingZooWrapper`.
+        env: The result of `env` of a module such as `hexenv.hex_v0`.
+        **options: Those of TorchRL's `PettingZooWrapper`.
     """
     settings = {"use_mask": True, "categorical_actions": True, "group_map": {GROUP: list(AGENTS)}}
     return PettingZooWrapper(env, **(settings | options))

@@ -1,4 +1,4 @@
-"""One PettingZoo environment over any game of the contract in `hexenv.games.contract`."""
+"""The PettingZoo environment of any game that fulfils the contract `hexenv.games.contract`."""
 
 import copy
 import operator
@@ -10,40 +10,40 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.envs.observation import extra_codes, plane_names
-from hexenv.envs.position import Code, Position
-from hexenv.envs.starts import Start, opening_starts, told_start
+from hexenv.envs.observation import Observation, extra_codes, plane_names
+from hexenv.envs.position import (
+    BoardPosition,
+    Rules,
+    Start,
+    opening_starts,
+    start_from_options,
+)
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
-from hexenv.render.display import Display, check_render_mode
+from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
-from hexenv.render.picture import PICTURE_MODES
-from hexenv.render.svg import svg_image
 
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
 
-Observation = dict[str, NDArray[Any]] | NDArray[Any]
-
 
 class ViewOptions(TypedDict, total=False):
-    """The options that all environments share: how the game is shown.
+    """The options that all environments share: observations and pictures.
 
     Attributes:
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (``(height, width, 3) uint8``),
-            ``"rgb_array_list"`` (the frames of all positions since the last `render`: none when
-            nothing was played), ``"svg"`` (a document as text) or ``"human"`` (a window; extra
-            `human`). A film by PettingZoo's `RecordVideo` has the last frame three times with
-            ``"rgb_array"``, as both agents step once more when the game is over, and once with
-            ``"rgb_array_list"``.
+            ``"rgb_array_list"`` (the frames of all positions since the last `render`),
+            ``"svg"`` (a document as text) or ``"human"`` (a window; extra `human`). For films by
+            PettingZoo's `RecordVideo` use ``"rgb_array_list"``: with ``"rgb_array"`` the last frame
+            appears three times, as both agents step once more when the game is over.
         theme: Colours of the pictures: ``"light"``, ``"dark"`` or ``"colorblind"``.
-        cell_size: Of the pictures: distance of neighbours in a row, 8 to 128 pixels.
+        cell_size: Distance of neighbours in a row of the pictures, 8 to 128 pixels.
         coordinates: Whether columns and rows of the pictures are labelled.
         planes: Names of planes to add to the game's own: ``"side"``, ``"last_move"``.
         channels_first: ``(planes, rows, columns)`` instead of ``(rows, columns, planes)``.
         dtype: Of the planes; int8 by default.
-        mask_in: Where the action mask is found: in the observation, in the infos, or (default) in
-            both. With ``"info"`` the observation is the planes alone.
+        mask_in: Whether the action mask is in the ``"observation"``, in the ``"info"``, or
+            (default) in ``"both"``. With ``"info"`` the observation is the planes alone.
     """
 
     render_mode: str | None
@@ -69,9 +69,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     Args:
         game: The rules.
         name: Name and version, as in ``hex_v0``.
-        openings: Move lists, one of which every game begins with; `reset` draws it. None: nothing
-            is played before.
-        render_mode: See `ViewOptions`, as for all that follows.
+        openings: Move lists; `reset` draws the one with which a game begins. None: a game begins
+            with the initial position.
+        render_mode: See `ViewOptions`, also for the arguments below.
         theme: See `ViewOptions`.
         cell_size: See `ViewOptions`.
         coordinates: See `ViewOptions`.
@@ -133,12 +133,12 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._starts = opening_starts(game, openings)
         self._rng: np.random.Generator | None = None  # draws among several starts
         self.extra_planes = extra_codes(game, self.planes)
-        code = Code(game, self.extra_planes, len(self.planes))
-        self._position = Position(Start.of(game, new_state(game)), code)
-        self.all_actions = spaces.Discrete(game.num_actions())  # to look actions up in
+        rules = Rules(game, self.extra_planes, len(self.planes))
+        self._position = BoardPosition(Start.of(game, new_state(game)), rules)
+        self.all_actions = spaces.Discrete(game.num_actions())  # for checks alone
         self._spaces = self._make_spaces()
         self._owns_spaces = True
-        self._display: Display | None = None  # made when first something is shown
+        self._display: Display | None = None  # created by the first picture
 
     # ---- spaces --------------------------------------------------------------------------------
 
@@ -150,23 +150,23 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             if self.mask_in == "info":
                 return board
             mask = spaces.Box(0, 1, (size,), np.int8)
-            # From pairs, because a plain dict would be sorted by key: the order is part of the API.
+            # Pairs, because a dict would be sorted by key, and the order is part of the API.
             return spaces.Dict([("observation", board), ("action_mask", mask)])
 
         return {agent: (observation_space(), spaces.Discrete(size)) for agent in AGENTS}
 
     def _spaces_of(self, agent: str) -> tuple[spaces.Space[Any], spaces.Discrete]:
-        if not self._owns_spaces:  # a clone, whose spaces must not share a random stream
+        if not self._owns_spaces:  # a clone must not share the random streams of the original
             self._spaces = self._make_spaces()
             self._owns_spaces = True
         return self._spaces[agent]
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of an agent's observations, the same object on each call."""
+        """The space of an agent's observations, the same object for each call."""
         return self._spaces_of(agent)[0]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """The space of an agent's actions, the same object on each call."""
+        """The space of an agent's actions, the same object for each call."""
         return self._spaces_of(agent)[1]
 
     # ---- the game ------------------------------------------------------------------------------
@@ -175,15 +175,15 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """Start a game.
 
         Args:
-            seed: Starts the stream anew that draws one of several openings; nothing else in the
-                game is random.
+            seed: Of the random stream that draws one of several openings; nothing else in the game
+                is random.
             options: At most one of ``"moves"``, a move list such as ``"a1 b2"``; ``"board"``, rows
-                of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, where the stones do not
-                tell); ``"state"``, a position from `to_bytes` or the `state` of an environment of
-                the same game. Other keys are ignored.
+                of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, if the stones leave it open);
+                ``"state"``, a position from `to_bytes` or the `state` of an environment of the same
+                game. Other keys are ignored.
 
         Raises:
-            ValueError: If the position cannot be read, or cannot come about.
+            ValueError: If the position cannot be read or is impossible.
         """
         starts = self.starting_positions(options or {})
         if len(self._starts) > 1 and (seed is not None or self._rng is None):
@@ -192,11 +192,11 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin(starts[int(drawn * len(starts))])
 
     def begin_at(self, state: State, actions: Iterable[int]) -> None:
-        """Start from a position of this very game, unchecked; for whoever keeps the positions.
+        """Start from a position of the same game, without checks.
 
         Args:
             state: The position; it is copied.
-            actions: What has been played up to it, as far as it is known.
+            actions: The actions that led to it, if they are known.
         """
         self._position.begin_at(state)
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
@@ -208,7 +208,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
     def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
-        """Go on from the position and the mask that have been written."""
+        """Begin a game at the position and the mask that have been written."""
         self.actions = actions
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
@@ -221,27 +221,27 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._show()
 
     def starting_positions(self, options: dict[str, Any]) -> list[Start]:
-        """Where to start: the position that the options tell, or else all openings."""
-        told = told_start(self.game, options)
-        return self._starts if told is None else [told]
+        """The position that the options of a `reset` give, or else those after all openings."""
+        start = start_from_options(self.game, options)
+        return self._starts if start is None else [start]
 
     def step(self, action: int | None) -> None:
         """Play an action for the agent to move; None for an agent whose game is over.
 
         Raises:
-            IllegalActionError: If the action is not legal; nothing has changed then.
+            IllegalActionError: If the action is not legal; nothing has changed.
             ValueError: If the agent's game is over and the action is not None.
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        if not self.is_legal(action):
-            notation.check_action(self.game, self.state, action)  # raises, and says why
+        if not self.is_legal(action):  # the one check of a step: wrappers rely on the error
+            notation.check_action(self.game, self.state, action)  # raises, with the reason
         number = int(action)  # type: ignore[arg-type]
         winner, to_play = self._position.step(number)
         self.actions.append(number)
-        # Rewards and cumulative rewards are all zero until the last move: nothing to clear.
+        # Nothing to clear: rewards and cumulative rewards are zero until the last move.
         self._settle(winner, to_play)
         self._show()
 
@@ -255,7 +255,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return 0 <= number < len(mask) and bool(mask[number])
 
     def forfeit(self, reward: float) -> None:
-        """End the game for an illegal move of the agent to move, as PettingZoo's wrapper does.
+        """End the game after an illegal move of the agent to move, as PettingZoo's wrapper does.
 
         Args:
             reward: For the agent to move; the other gets 0. Both are terminated and truncated.
@@ -271,7 +271,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._refresh_infos()
 
     def _settle(self, winner: int, to_play: int) -> None:
-        """Bring what the API shows in line with the position."""
+        """Update the attributes of the API after a change of the position."""
         self.agent_selection = AGENTS[to_play]
         if winner != IN_PLAY:
             self.terminations = dict.fromkeys(AGENTS, True)
@@ -283,7 +283,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def _refresh_infos(self) -> None:
         infos: dict[str, dict[str, Any]] = {}
-        for agent in self.agents:  # a loop, as clones come here: faster than a comprehension
+        for agent in self.agents:  # faster than a comprehension; every clone runs this
             infos[agent] = (
                 {} if self.mask_in == "observation" else {"action_mask": self._mask_of(agent)}
             )
@@ -297,7 +297,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return np.zeros(mask.size, np.int8)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees, at any time and whoever is to move; fresh arrays each time."""
+        """What an agent sees, whoever is to move; fresh arrays for each call."""
         out = self._position.planes(PLAYER[agent]).reshape(self.board_shape)
         if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))
@@ -307,13 +307,17 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             return out
         return {"observation": out, "action_mask": self._mask_of(agent)}
 
+    def pack_observation(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Observation:
+        """An observation of one board or of many, with the mask if `mask_in` says so."""
+        return planes if self.mask_in == "info" else {"observation": planes, "action_mask": masks}
+
     # ---- copies --------------------------------------------------------------------------------
 
     def clone(self) -> "BoardEnv":
         """An independent environment in the same position, in a few microseconds.
 
-        `copy.deepcopy` and `pickle` give the same, slower; they also take the random streams of the
-        spaces along, where a clone starts new ones. A window stays with the original.
+        `copy.deepcopy` and `pickle` do the same, slower; they also copy the random streams of the
+        spaces, where a clone starts new ones. A window stays with the original.
         """
         if type(self) is not BoardEnv:
             return copy.deepcopy(self)  # a subclass may keep what must not be shared
@@ -343,15 +347,15 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     # ---- positions -----------------------------------------------------------------------------
 
     @property
-    def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method: no use here
-        """The position, a record for the game's verbs; change it only through `step`."""
+    def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method
+        """The position, a record for the game's methods; change it only through `step`."""
         return self._position.state
 
     @property
     def moves(self) -> str:
         """The moves since `reset`, as text.
 
-        After a start from nothing or from moves, ``reset(options={"moves": ...})`` reads it back.
+        ``reset(options={"moves": ...})`` reads it, if the game did not start from a board or state.
         """
         return notation.moves_text(self.game, self.actions)
 
@@ -361,16 +365,16 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     # ---- pictures ------------------------------------------------------------------------------
 
-    def _shown(self) -> Display:
+    def _get_display(self) -> Display:
         if self._display is None:
             name, fps = self.metadata["name"], self.metadata["render_fps"]
             self._display = Display(self.game, self.look, name, fps)
         return self._display
 
     def _show(self) -> None:
-        """Show or keep the position after a change, where the render mode says so."""
+        """Show or keep the position after a change, if the render mode says so."""
         if self.render_mode is not None:
-            self._shown().update(self.state, self.render_mode)
+            self._get_display().update(self.state, self.render_mode)
 
     def render(self) -> Any:
         """The board as `render_mode` says.
@@ -378,22 +382,17 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         Returns:
             A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
         """
-        return self._shown().render(self.state, self.render_mode)
+        return self._get_display().render(self.state, self.render_mode)
 
     def _repr_svg_(self) -> str:
         """The board, for notebooks."""
-        return self._shown().picture(self.state, "svg")
+        return self._get_display().picture(self.state, "svg")
 
     def _repr_html_(self) -> str:
-        """The board as an image of its own: documents in one page would share their names."""
-        return svg_image(self._repr_svg_())
+        """The board as an image, for notebooks."""
+        return self._get_display().html(self.state)
 
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._display is not None:
             self._display.close()
-
-
-def planes_of(observation: Observation) -> NDArray[Any]:
-    """The planes of an observation of one board or of many: all of it, or what it holds."""
-    return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)

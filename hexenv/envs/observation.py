@@ -1,4 +1,4 @@
-"""The compiled half of an environment: a step with its mask, and the planes a player is shown."""
+"""Observations: the planes that a player sees of a position, with or without an action mask."""
 
 from typing import Any, Final
 
@@ -6,20 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel
-from hexenv.games.base import NO_ACTION, Cells, Game, State
+from hexenv.games.base import NO_ACTION, Cells, Game, State, legal_actions, new_state
+
+Observation = dict[str, NDArray[Any]] | NDArray[Any]
+"""Of one board or many: ``{"observation": planes, "action_mask": mask}``, or planes alone."""
 
 SIDE: Final = 0
 LAST_MOVE: Final = 1
 EXTRA_PLANES: Final = ("side", "last_move")
-"""Planes that any game can show besides its own: 1 everywhere while player 0 is to move, and 1 on
-the cell of the last stone."""
+"""Planes that any game can add to its own: 1 everywhere while player 0 is to move, and 1 on the
+cell of the last stone."""
+
+
+def planes_of(observation: Observation) -> NDArray[Any]:
+    """The planes of an observation."""
+    return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
+
+
+def observation_of(observations: Observation, board: int) -> Observation:
+    """The observation of one board of many; a view."""
+    if isinstance(observations, dict):
+        return {key: array[board] for key, array in observations.items()}
+    return observations[board]
 
 
 def plane_names(game: Game, extra: tuple[str, ...]) -> tuple[str, ...]:
     """The planes of an observation in order: the game's own, then those of `extra` it lacks.
 
     Raises:
-        ValueError: If a name of `extra` is no plane of this game.
+        ValueError: If the game has no plane of a name in `extra`.
     """
     own = game.planes()
     for name in extra:
@@ -34,13 +49,49 @@ def extra_codes(game: Game, names: tuple[str, ...]) -> NDArray[np.int8]:
     return np.array([EXTRA_PLANES.index(name) for name in names[len(game.planes()) :]], np.int8)
 
 
+def cell_symmetries(game: Game) -> NDArray[np.int64]:
+    """The symmetries of a game as permutations of its cells.
+
+    An action and its image fill cells that are images of each other, each time they are played. So
+    it is enough to list the cells that an action fills one after the other: one cell if actions are
+    cells, a column from the bottom in Connect4, none for a swap.
+
+    Returns:
+        ``(S, R * C)``: entry ``[k, cell]`` is where image ``k`` has that cell.
+
+    Raises:
+        ValueError: If the result is not a permutation of the cells.
+    """
+    filled = [_cells_filled(game, action) for action in range(game.num_actions())]
+    cells = np.arange(game.rows * game.columns)
+    images: list[NDArray[np.int64]] = []
+    for symmetry in game.symmetries().tolist():
+        image = np.full_like(cells, -1)
+        for action, image_action in enumerate(symmetry):
+            image[filled[action]] = filled[image_action]
+        if not np.array_equal(np.sort(image), cells):
+            raise ValueError(f"expected a game whose actions put stones on cells, got {game}")
+        images.append(image)
+    return np.stack(images)
+
+
+def _cells_filled(game: Game, action: int) -> list[int]:
+    """The cells that an action fills in order, if both players play nothing else."""
+    state = new_state(game)
+    cells: list[int] = []
+    while action in legal_actions(game, state):
+        game.step(state, action)
+        cells.append(game.last_cell(state))
+    return cells
+
+
 @inlined_kernel
 def write_planes(
     game: Any, state: State, player: int, owners: Cells, extra: NDArray[np.int8], out: NDArray[Any]
 ) -> None:
-    """Write the game's planes and the extra ones behind them into `out`, ``(cells, K)``.
+    """Write the game's planes, then the extra ones, into `out`, ``(cells, K)``.
 
-    `owners` is what the game's `owners` says of the position.
+    `owners` holds the result of the game's `owners` for the position.
     """
     game.observe(state, player, owners, out)
     first = out.shape[1] - extra.size
@@ -51,25 +102,8 @@ def write_planes(
             out[game.last_cell(state), first + i] = 1
 
 
-# Python passes numba an array ten times faster than a record, so the functions that an environment
-# calls take the position as an array of one record.
-
-
-@kernel
-def write_mask(game: Any, states: Any, mask: NDArray[np.int8]) -> None:
-    """Write the legal mask."""
-    owners = np.empty(game.rows * game.columns, np.int8)
-    game.owners(states[0], owners)
-    game.legal_mask(states[0], owners, mask)
-
-
-@kernel
-def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tuple[int, int]:
-    """Step, and write the new mask; returns the winner and the player to move."""
-    state = states[0]
-    game.step(state, action)
-    write_mask(game, states, mask)
-    return state.winner, game.to_play(state)
+# Python passes an array to numba ten times faster than a record, so functions called from Python
+# take a position as an array of one record.
 
 
 @kernel
@@ -84,14 +118,12 @@ def show(
 
 @kernel
 def show_to_play(game: Any, states: Any, extra: NDArray[np.int8], out: NDArray[np.int8]) -> None:
-    """Write the planes of many positions, ``(N, cells, K)``, as those who are to move see them."""
+    """Write the planes of many positions, ``(N, cells, K)``, each as the player to move sees it."""
     owners = np.empty(game.rows * game.columns, np.int8)
     for i in range(out.shape[0]):
         game.owners(states[i], owners)
         write_planes(game, states[i], game.to_play(states[i]), owners, extra, out[i])
 
 
-compiled_advance: Final = CompiledFunction(advance)
 compiled_show: Final = CompiledFunction(show)
 compiled_show_to_play: Final = CompiledFunction(show_to_play)
-compiled_write_mask: Final = CompiledFunction(write_mask)

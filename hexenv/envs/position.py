@@ -1,30 +1,132 @@
-"""The position of an environment, and the compiled code that plays on it."""
+"""The position of an environment: its start, its legal mask, and compiled code to play on it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import is_compiled
-from hexenv.envs.observation import (
-    advance,
-    compiled_advance,
-    compiled_show,
-    compiled_write_mask,
-    show,
-    write_mask,
-)
-from hexenv.envs.starts import Start
-from hexenv.games.base import Game, State
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.envs.observation import compiled_show, show
+from hexenv.games import notation
+from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
+
+# ---- starting positions --------------------------------------------------------------------------
 
 
-class Code:
-    """The rules and their machine code, which a position and its copies share.
+class Start(NamedTuple):
+    """A starting position, and what `reset` needs to know about it."""
+
+    record: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    winner: int
+    to_play: int
+    actions: list[int]
+    """The actions that led there, if they are known."""
+
+    @staticmethod
+    def of(game: Game, state: State, actions: Sequence[int] = ()) -> "Start":
+        mask = legal_mask_of(game, state)
+        record = np.frombuffer(state.tobytes(), np.uint8)
+        return Start(record, mask, int(state.winner), int(game.to_play(state)), list(actions))
+
+    @staticmethod
+    def after(game: Game, moves: str) -> "Start":
+        actions = notation.parse_moves(game, moves)
+        return Start.of(game, notation.play(game, actions), actions)
+
+
+def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
+    """The positions after the given openings, or the initial position if None are given.
+
+    Raises:
+        ValueError: If the list is empty, or an opening is not a list of legal moves or ends the
+            game.
+    """
+    if openings is None:
+        return [Start.of(game, new_state(game))]
+    if not isinstance(openings, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected an opening's name or move lists, got {openings!r}")
+    if not openings:
+        raise ValueError("expected at least one opening, got none")
+    starts: list[Start] = []
+    for moves in openings:
+        if not isinstance(moves, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected openings as move lists, got {moves!r}")
+        starts.append(Start.after(game, moves))
+        if starts[-1].winner != IN_PLAY:
+            raise ValueError(f"expected openings that leave the game in play, got {moves!r}")
+    return starts
+
+
+def start_from_options(game: Game, options: dict[str, Any]) -> Start | None:
+    """The position that the options of `hexenv.envs.aec.BoardEnv.reset` give; None without one.
+
+    Raises:
+        ValueError: If they give several, or one that cannot be read or is impossible.
+    """
+    given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
+    if len(given) > 1:
+        raise ValueError(f"expected one starting position, got {' and '.join(given)}")
+    for key in ("moves", "board"):
+        if key in given and not isinstance(options[key], str):
+            raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
+    if "moves" in given:
+        return Start.after(game, options["moves"])
+    if "board" in given:
+        board, to_play = options["board"], options.get("to_play")
+        if to_play not in (None, 0, 1):
+            raise ValueError(f"expected to_play of 0 or 1, got {to_play!r}")
+        return Start.of(game, notation.parse_board(game, board, to_play))
+    if "state" in given:
+        return Start.of(game, _checked_state(game, options["state"]))
+    return None
+
+
+def _checked_state(game: Game, state: Any) -> State:
+    """A state given as bytes or as a record; a record is converted to bytes to be checked."""
+    if isinstance(state, bytes):
+        return notation.from_bytes(game, state)
+    if getattr(state, "dtype", None) != game.state_dtype:
+        raise ValueError(f"expected a state of {game.name} or bytes, got {type(state).__name__}")
+    restored = notation.from_bytes(game, notation.to_bytes(game, state))
+    # A record does not contain the size of its board: for a wrong size it means another position.
+    expected = (state.ply, state.winner, game.position_hash(state))
+    if expected != (restored.ply, restored.winner, game.position_hash(restored)):
+        raise ValueError(f"expected a state of {game}, got one of another board")
+    return restored
+
+
+# ---- compiled code -------------------------------------------------------------------------------
+
+
+@kernel
+def write_mask(game: Any, states: Any, mask: NDArray[np.int8]) -> None:
+    """Write the legal mask."""
+    owners = np.empty(game.rows * game.columns, np.int8)
+    game.owners(states[0], owners)
+    game.legal_mask(states[0], owners, mask)
+
+
+@kernel
+def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tuple[int, int]:
+    """Step, and write the new mask; returns the winner and the player to move."""
+    state = states[0]
+    game.step(state, action)
+    write_mask(game, states, mask)
+    return state.winner, game.to_play(state)
+
+
+compiled_advance: Final = CompiledFunction(advance)
+compiled_write_mask: Final = CompiledFunction(write_mask)
+
+
+class Rules:
+    """A game and its machine code, which a position and its copies share.
 
     Args:
         game: The rules.
-        extra_planes: See `hexenv.envs.observation.extra_codes`.
+        extra_planes: The result of `hexenv.envs.observation.extra_codes`.
         num_planes: How many planes there are, with the game's own.
     """
 
@@ -41,75 +143,78 @@ class Code:
         return {**self.__dict__, **dict.fromkeys(("advance", "show", "write_mask"))}
 
 
-class Position:
+# ---- the position --------------------------------------------------------------------------------
+
+
+class BoardPosition:
     """One position of a game, which changes in place, and its legal mask.
 
     Args:
-        start: Where it is at first.
-        code: What plays on it.
+        start: The first position.
+        rules: The game and its machine code.
 
     Attributes:
         mask: ``(num_actions,) int8``: 1 for a legal action; all zeros once the game is over.
     """
 
-    def __init__(self, start: Start, code: Code) -> None:
-        self._code = code
+    def __init__(self, start: Start, rules: Rules) -> None:
+        self._rules = rules
         self._bytes = start.record.copy()
-        self._states = self._bytes.view(code.dtype)
-        self.mask = np.zeros(code.game.num_actions(), np.int8)
+        self._states = self._bytes.view(rules.dtype)
+        self.mask = np.zeros(rules.game.num_actions(), np.int8)
 
     @property
     def state(self) -> State:
-        """The position as a record for the game's verbs."""
+        """The position as a record for the game's methods."""
         return self._states[0]
 
     def bind(self) -> None:
-        """Find the machine code; a game that does not compile is interpreted."""
-        code = self._code
-        if code.advance is None:
-            game, states = code.game, self._states
-            code.advance, code.show = advance, show
+        """Load or compile the machine code; a game that does not compile is interpreted."""
+        rules = self._rules
+        if rules.advance is None:
+            game, states = rules.game, self._states
+            rules.advance, rules.show = advance, show
             if is_compiled(game):
-                out = np.empty(code.planes_shape, np.int8)
-                code.advance = compiled_advance.specialise(game, states, 0, self.mask)
-                code.show = compiled_show.specialise(game, states, 0, code.extra_planes, out)
+                out = np.empty(rules.planes_shape, np.int8)
+                rules.advance = compiled_advance.specialise(game, states, 0, self.mask)
+                rules.show = compiled_show.specialise(game, states, 0, rules.extra_planes, out)
 
     def start(self, start: Start) -> None:
-        """Go to a start."""
+        """Go to a starting position."""
         self._bytes[:] = start.record
         self.mask[:] = start.mask
 
     def begin_at(self, state: State) -> None:
         """Go to any position of the game."""
-        code = self._code
+        rules = self._rules
         self._bytes[:] = np.frombuffer(state.tobytes(), np.uint8)
-        if code.write_mask is None:  # searches and opponents come here at every position
-            code.write_mask = write_mask
-            if is_compiled(code.game):
-                arguments = (code.game, self._states, self.mask)
-                code.write_mask = compiled_write_mask.specialise(*arguments)
-        code.write_mask(code.game, self._states, self.mask)
+        if rules.write_mask is None:  # fast code pays: searches call this at every position
+            rules.write_mask = write_mask
+            if is_compiled(rules.game):
+                arguments = (rules.game, self._states, self.mask)
+                rules.write_mask = compiled_write_mask.specialise(*arguments)
+        rules.write_mask(rules.game, self._states, self.mask)
 
     def step(self, action: int) -> tuple[int, int]:
         """Play a legal action; returns the winner and the player to move."""
-        code = self._code
-        assert code.advance is not None
-        return code.advance(code.game, self._states, action, self.mask)
+        rules = self._rules
+        assert rules.advance is not None
+        return rules.advance(rules.game, self._states, action, self.mask)
 
     def planes(self, player: int) -> NDArray[np.int8]:
         """``(cells, planes)``: what a player sees, a fresh array."""
-        code = self._code
-        out = np.empty(code.planes_shape, np.int8)
-        assert code.show is not None
-        code.show(code.game, self._states, player, code.extra_planes, out)
+        rules = self._rules
+        out = np.empty(rules.planes_shape, np.int8)
+        assert rules.show is not None
+        rules.show(rules.game, self._states, player, rules.extra_planes, out)
         return out
 
-    def copy(self) -> "Position":
-        """An independent position of the same code."""
-        twin = object.__new__(Position)
-        twin._code = self._code
+    def copy(self) -> "BoardPosition":
+        """An independent position of the same rules."""
+        twin = object.__new__(BoardPosition)
+        twin._rules = self._rules
         twin._bytes = self._bytes.copy()
-        twin._states = np.ndarray(1, self._code.dtype, twin._bytes)  # faster than a view
+        twin._states = np.ndarray(1, self._rules.dtype, twin._bytes)  # faster than a view
         twin.mask = self.mask.copy()
         return twin
 
@@ -118,4 +223,4 @@ class Position:
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._states = self._bytes.view(self._code.dtype)
+        self._states = self._bytes.view(self._rules.dtype)

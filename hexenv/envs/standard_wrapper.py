@@ -1,4 +1,4 @@
-"""PettingZoo's three standard wrappers in one, without their cost."""
+"""PettingZoo's three standard wrappers in one, which is faster."""
 
 import copy
 import functools
@@ -10,19 +10,21 @@ from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStub
     OrderEnforcingWrapper,
 )
 
-from hexenv.envs.aec import BoardEnv, Observation
+from hexenv.envs.aec import BoardEnv
+from hexenv.envs.observation import Observation
 from hexenv.games.base import State
+from hexenv.games.notation import IllegalActionError
 
 P = ParamSpec("P")
 
 
 class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
-    """What `TerminateIllegalWrapper`, `AssertOutOfBoundsWrapper` and `OrderEnforcingWrapper` do.
+    """`TerminateIllegalWrapper`, `AssertOutOfBoundsWrapper` and `OrderEnforcingWrapper` in one.
 
     An illegal move ends the game: -1 for its player, 0 for the other, both terminated and
     truncated. An action outside the space, and calls in the wrong order, fail an assertion. The
-    three wrappers hand every attribute down one by one, which takes most of a step's time; here the
-    environment is asked directly. Beside that, `clone` gives an environment of the same kind.
+    three wrappers forward every attribute one by one, which takes most of the time of a step; this
+    one uses the environment directly. It also has `clone`.
 
     Args:
         env: The environment.
@@ -60,34 +62,34 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
         assert (action is None and dead) or env.all_actions.contains(action), (
             "action is not in action space"
         )
-        if dead or env.is_legal(action):
+        try:
             env.step(action)
-        else:
+        except IllegalActionError:
             EnvLogger.warn_on_illegal_move()
             env.forfeit(self._illegal_reward)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, terminated, truncated and info of the agent to move."""
         if not self._has_reset or type(self) is not StandardWrapper:
-            return super().last(observe)  # by way of whatever a subclass overrides
+            return super().last(observe)  # calls the methods that a subclass overrides
         return self.env.last(observe)
 
     @property
-    def state(self) -> State:  # type: ignore[override]  # a method there that nothing of ours has
+    def state(self) -> State:  # type: ignore[override]  # PettingZoo's optional method
         """The position; see `BoardEnv.state`."""
         if not self._has_reset:
             EnvLogger.error_state_before_reset()
         return self.env.state
 
     def clone(self) -> "StandardWrapper":
-        """An independent environment in the same position, wrapped likewise."""
+        """An independent environment in the same position, with the same wrapper."""
         if type(self) is not StandardWrapper:
             return copy.deepcopy(self)  # a subclass may keep what must not be shared
         twin = copy.copy(self)
         twin.env = self.env.clone()
         return twin
 
-    def _repr_svg_(self) -> str:  # of names with underscores PettingZoo's wrappers hand down none
+    def _repr_svg_(self) -> str:  # PettingZoo's wrappers do not forward names with underscores
         return self.env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
 
     def _repr_html_(self) -> str:

@@ -1,1 +1,1 @@
-"""Gymnasium: one learner against an opponent, on one board or on many."""
+"""Gymnasium: boards on which a learner plays one side and an opponent the other."""

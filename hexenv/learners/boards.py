@@ -1,45 +1,283 @@
 """Many boards of one game, stepped together by compiled code.
 
-What the single-agent and the vector environments share: a learner plays one side of every board,
-and something else (`hexenv.learners.opponents`) the other side.
+The single-agent and the vector environments share this: a learner plays one side of every board, an
+opponent (`hexenv.learners.opponents`) the other side.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from importlib import import_module
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import is_compiled
-from hexenv.envs.aec import BoardEnv
-from hexenv.envs.starts import Start
+from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.observation import write_planes
+from hexenv.envs.position import Start
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, whole_number
 from hexenv.games.notation import IllegalActionError
-from hexenv.learners.board_kernels import (
-    BOTH,
-    COMPILED,
-    Which,
-    answer_boards,
-    find_players,
-    find_waiting,
-    judge_boards,
-    play_boards,
-    play_given,
-    show_boards,
-    start_boards,
-)
-from hexenv.learners.learner import ILLEGAL, SIDES
-from hexenv.policies import Stream, new_seed
+from hexenv.learners.policies import Stream, new_seed
 
-MOST_STARTS: Final = 1000
+Which = NDArray[np.int64]
+"""Numbers of boards."""
+
+SIDES: Final = ("first", "second", "random")
+FIRST, SECOND, RANDOM, BOTH = range(4)
+"""The learner's side: an index of `SIDES`, or `BOTH` if it plays for both players."""
+ILLEGAL: Final = ("terminate", "raise", "penalise")
+MAX_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
 DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 """Of planes that compiled code writes."""
 
 
+# ---- options -------------------------------------------------------------------------------------
+
+
+class LearnerOptions(TypedDict, total=False):
+    """The options that the single-agent and the vector environments share.
+
+    Attributes:
+        side: The learner's side: ``"first"`` to move, ``"second"``, or (default) ``"random"``,
+            drawn from the seed for every episode.
+        illegal: The effect of an illegal action. ``"terminate"`` (default): the episode ends, with
+            reward -1. ``"raise"``: `hexenv.IllegalActionError`, and nothing changes.
+            ``"penalise"``: the reward is `penalty`, the learner is to move again, and the
+            `max_illegal`-th illegal action of an episode truncates it.
+        penalty: Reward of an illegal action with ``"penalise"``, at most 0; -0.1 by default.
+        max_illegal: 10 by default.
+    """
+
+    side: Literal["first", "second", "random"]
+    illegal: Literal["terminate", "raise", "penalise"]
+    penalty: float
+    max_illegal: int
+
+
+def split_options(options: dict[str, Any]) -> tuple[LearnerOptions, dict[str, Any]]:
+    """The options of `LearnerOptions`, and those for the game."""
+    names = LearnerOptions.__annotations__
+    of_learner = {name: value for name, value in options.items() if name in names}
+    of_game = {name: value for name, value in options.items() if name not in names}
+    return cast("LearnerOptions", of_learner), of_game
+
+
+def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -> BoardEnv:
+    """The environment behind a Gymnasium one.
+
+    Args:
+        game: A function that makes it, or its name, as in ``"hexenv.hex_v0:raw_env"``.
+        options: Arguments for the function.
+
+    Raises:
+        TypeError: If the function does not have one of the options.
+    """
+    if isinstance(game, str):
+        module, _, name = game.partition(":")
+        game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
+    parameters = inspect.signature(game).parameters.values()
+    # A function without `ViewOptions` checks its own options.
+    if any(get_args(one.annotation) == (ViewOptions,) for one in parameters):
+        own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+        known = [*own, *ViewOptions.__annotations__]
+        for name in set(options).difference(known):
+            known += ["opponent", *LearnerOptions.__annotations__]
+            raise TypeError(f"expected an option of {', '.join(known)}, got {name!r}")
+    return game(**options)
+
+
+def action_array(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Actions as an array of integers.
+
+    Raises:
+        ValueError: If they are not integers, or have another shape.
+    """
+    array = np.asarray(actions)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        expected = f"actions of shape {shape}" if shape else "an action"
+        got = f"shape {array.shape} of {array.dtype}" if array.ndim or shape else repr(actions)
+        raise ValueError(f"expected {expected} as integers, got {got}")
+    return np.ascontiguousarray(array, np.int64)  # compiled code assumes no strides
+
+
+# ---- kernels over many boards --------------------------------------------------------------------
+
+
+@kernel
+def start_boards(
+    game: Any,
+    initial: Any,
+    states: Any,
+    begun: NDArray[np.int32],
+    players: NDArray[np.int8],
+    chosen: NDArray[np.int32],
+    seeds: NDArray[np.uint64],
+    which: Which,
+    side: int,
+    opponents: int,
+    first_opponent: int,
+) -> None:
+    """Draw a starting position, the learner's side and the opponent of boards, and set them up."""
+    for i in range(which.size):
+        board = which[i]
+        begun[board] = 0
+        if initial.size > 1:
+            begun[board] = int(Stream(seeds, board).random() * initial.size)
+        game.copy(initial[begun[board]], states[board])
+        players[board] = game.to_play(states[board])
+        if side in (FIRST, SECOND):
+            players[board] = side
+        elif side == RANDOM:
+            players[board] = int(Stream(seeds, board).random() * 2.0)
+        chosen[board] = first_opponent
+        if opponents > 1:
+            chosen[board] += int(Stream(seeds, board).random() * opponents)
+
+
+@kernel
+def play_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    side: int,
+    actions: NDArray[np.int64],
+    masks: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    illegal: NDArray[np.bool_],
+) -> int:
+    """Play the learner's legal actions on all boards that are not idle.
+
+    Returns:
+        The number of illegal actions.
+    """
+    found = 0
+    for board in range(states.size):
+        illegal[board] = False
+        if idle[board]:
+            continue
+        action = actions[board]
+        if action < 0 or action >= masks.shape[1] or masks[board, action] == 0:
+            illegal[board] = True
+            found += 1
+            continue
+        if side == BOTH:
+            players[board] = game.to_play(states[board])
+        game.step(states[board], int(action))
+    return found
+
+
+@kernel
+def play_given(game: Any, states: Any, which: Which, actions: NDArray[np.int64]) -> None:
+    """Play a legal action on each of the given boards."""
+    for i in range(which.size):
+        game.step(states[which[i]], int(actions[i]))
+
+
+@kernel
+def answer_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    seeds: NDArray[np.uint64],
+    which: Which,
+    policy: Any,
+) -> None:
+    """Let a policy play on boards until it is the learner's turn or the game is over."""
+    for i in range(which.size):
+        board = which[i]
+        state = states[board]
+        while not game.is_terminal(state) and game.to_play(state) != players[board]:
+            action = policy.answer(game, state, Stream(seeds, board))
+            game.step(state, action)
+
+
+@kernel
+def find_waiting(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    waiting: NDArray[np.bool_],
+) -> None:
+    """Mark the boards, among those that are not idle, on which it is the opponent's turn."""
+    for board in range(states.size):
+        state = states[board]
+        turn = not game.is_terminal(state) and game.to_play(state) != players[board]
+        waiting[board] = turn and not idle[board]
+
+
+@kernel
+def find_players(game: Any, states: Any, players: NDArray[np.int8]) -> None:
+    """Write the players to move."""
+    for board in range(states.size):
+        players[board] = game.to_play(states[board])
+
+
+@kernel
+def score_boards(
+    game: Any,
+    states: Any,
+    players: NDArray[np.int8],
+    idle: NDArray[np.bool_],
+    rewards: NDArray[np.float64],
+    over: NDArray[np.bool_],
+) -> None:
+    """Write the learner's rewards and which games are over; 0 and False for idle boards."""
+    for board in range(states.size):
+        rewards[board] = 0.0
+        over[board] = False
+        if not idle[board] and game.is_terminal(states[board]):
+            rewards[board] = game.outcome(states[board], players[board])
+            over[board] = True
+
+
+@kernel
+def show_boards(
+    game: Any,
+    states: Any,
+    viewers: NDArray[np.int8],
+    to_play: bool,
+    which: Which,
+    out: Any,
+    masks: NDArray[np.int8],
+    extra: NDArray[np.int8],
+) -> None:
+    """Write planes, ``(boards, cells, planes)``, and masks, all 1 where a game is over."""
+    owners = np.empty(out.shape[1], np.int8)
+    for i in range(which.size):
+        state = states[which[i]]
+        viewer = game.to_play(state) if to_play else int(viewers[which[i]])
+        game.owners(state, owners)
+        write_planes(game, state, viewer, owners, extra, out[i])
+        if game.is_terminal(state):
+            masks[i, :] = 1
+        else:
+            game.legal_mask(state, owners, masks[i])
+
+
+COMPILED: Final = {
+    function: CompiledFunction(function)
+    for function in (
+        start_boards,
+        play_boards,
+        play_given,
+        answer_boards,
+        find_waiting,
+        find_players,
+        score_boards,
+        show_boards,
+    )
+}
+
+
+# ---- the boards ----------------------------------------------------------------------------------
+
+
 class Opponent(Protocol):
-    """Whatever plays the other side of boards. `hexenv.learners.opponents` has the kinds."""
+    """Plays the other side of boards; `hexenv.learners.opponents` has the kinds."""
 
     name: str
     needs_moves: bool
@@ -48,13 +286,13 @@ class Opponent(Protocol):
     """Whether it plays in compiled code, and so in several threads at once."""
 
     def begin(self, boards: "Boards", which: Which) -> None:
-        """Games start on some boards."""
+        """Prepare for the games that start on some boards."""
         ...
 
     def answer(self, boards: "Boards", which: Which) -> None:
         """Play on some boards until it is the learner's turn or the game is over.
 
-        There may be boards among them on which it is not the opponent's turn.
+        On some of these boards it may not be the opponent's turn.
 
         Raises:
             ValueError: Naming the opponent and the position, if it has no legal answer.
@@ -62,8 +300,8 @@ class Opponent(Protocol):
         ...
 
 
-class Outcome(NamedTuple):
-    """What a step brought, an entry for each board."""
+class StepResult(NamedTuple):
+    """The result of a step, an entry for each board."""
 
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
@@ -74,22 +312,22 @@ class Boards:
     """Boards of one game with a learner on one side, or (without opponents) on both.
 
     Args:
-        env: Tells the game and how it is shown.
-        count: How many boards.
-        first: The number of the first in messages, where there are several boards.
-        side: See `LearnerOptions`, as for all that follows.
+        env: An environment of the game, whose options say how to show it.
+        count: The number of boards.
+        first: The number of the first board in messages; None if there is only one.
+        side: See `LearnerOptions`, also for the arguments below.
         illegal: See `LearnerOptions`.
         penalty: See `LearnerOptions`.
         max_illegal: See `LearnerOptions`.
 
     Attributes:
         states: ``(count,)`` positions.
-        players: ``(count,) int8``: the learner's side; without opponents, who has moved last.
-        seeds: ``(count,) uint64``: where the random streams have come to.
+        players: ``(count,) int8``: the learner's side; without opponents, who moved last.
+        seeds: ``(count,) uint64``: the states of the random streams.
         idle: ``(count,) bool``: boards whose episode is over.
-        masks: ``(count, num_actions) int8``: what the learner may play, as it was last shown.
+        masks: ``(count, num_actions) int8``: the learner's legal actions, as last shown.
         moves: The actions of each episode; None unless an opponent needs them.
-        illegal_actions: How many illegal actions the learner has chosen so far.
+        illegal_actions: The number of illegal actions that the learner has chosen.
     """
 
     def __init__(
@@ -132,7 +370,7 @@ class Boards:
         self.seeds = np.ones(count, np.uint64)
         self.idle = np.ones(count, np.bool_)
         self.masks = np.ones((count, self.game.num_actions()), np.int8)
-        self._begun = np.zeros(count, np.int32)  # which of the starts each episode has
+        self._begun = np.zeros(count, np.int32)  # the number of each episode's start
         self._chosen = np.zeros(count, np.int32)
         self._found_illegal = np.zeros(count, np.bool_)
         self._illegal_in_episode = np.zeros(count, np.int64)
@@ -151,13 +389,13 @@ class Boards:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether a step is compiled code alone."""
+        """Whether all opponents are compiled, so that boards can be stepped in threads."""
         return all(opponent.is_compiled for opponent in self._opponents)
 
     def set_opponents(self, pool: Sequence[Opponent]) -> None:
-        """Who plays the other side in the episodes to come, drawn anew for each; none: nobody.
+        """Set the opponents of which one is drawn for each new episode.
 
-        Episodes under way keep their opponent.
+        Without any, the learner plays both sides. Running episodes keep their opponent.
         """
         in_play = np.unique(self._chosen[~self.idle]) if self._opponents else np.zeros(0, int)
         places = np.zeros(len(self._opponents) + 1, np.int32)
@@ -170,11 +408,11 @@ class Boards:
 
     @property
     def _former(self) -> int:
-        """How many opponents are left from before the pool was set, first in the list."""
+        """The number of opponents of an earlier pool, which come first in the list."""
         return len(self._opponents) - len(self._pool)
 
     def opponent_of(self, board: int) -> Opponent | None:
-        """Who plays the other side of a board."""
+        """The opponent on a board; None without opponents."""
         return self._opponents[int(self._chosen[board])] if self._opponents else None
 
     def _answer(self, which: Which) -> None:
@@ -183,17 +421,17 @@ class Boards:
             self._opponents[0].answer(self, which)
             return
         for number, opponent in enumerate(self._opponents):
-            its_own = which[self._chosen[which] == number]
-            if its_own.size:
-                opponent.answer(self, its_own)
+            own = which[self._chosen[which] == number]
+            if own.size:
+                opponent.answer(self, own)
 
     # ---- episodes -------------------------------------------------------------------------------
 
     def start(self, starts: Sequence[Start]) -> None:
-        """Where the episodes to come begin: at one of the starts, drawn anew for each.
+        """Set the starts of which one is drawn for each new episode.
 
         Raises:
-            ValueError: If the game is over there.
+            ValueError: If the game is over at one of them.
         """
         if any(start.winner != IN_PLAY for start in starts):
             raise ValueError("expected a position in play to start from, got one that is over")
@@ -202,7 +440,7 @@ class Boards:
         self._first_moves = [start.actions for start in starts]
 
     def seed(self, board: int, rng: np.random.Generator) -> None:
-        """Give a board's stream its beginning."""
+        """Seed the random stream of a board."""
         self.seeds[board] = new_seed(rng)
 
     def restart(self, which: Which) -> None:
@@ -213,23 +451,23 @@ class Boards:
         try:
             self._restart(which)
         except BaseException:
-            self.idle[which] = True  # an opponent has failed: they have not begun
+            self.idle[which] = True  # an opponent has failed
             raise
         former = self._former
-        if former and self._chosen.min() >= former:  # nobody plays a former opponent any more
+        if former and self._chosen.min() >= former:  # all episodes have new opponents
             self._opponents = self._pool.copy()
             self._chosen -= former
             if not any(opponent.needs_moves for opponent in self._opponents):
                 self.moves = None
 
     def _restart(self, which: Which) -> None:
-        for _ in range(MOST_STARTS):
+        for _ in range(MAX_STARTS):
             self._run(
                 start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
                 self.seeds, which, self.side, len(self._pool), self._former,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
-            if not self._opponents:  # nobody moves before the learner does
+            if not self._opponents:
                 return
             if self.moves is not None:
                 for board in which.tolist():
@@ -242,7 +480,7 @@ class Boards:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
 
-    def play(self, actions: NDArray[np.int64]) -> Outcome:
+    def play(self, actions: NDArray[np.int64]) -> StepResult:
         """Play the learner's actions and the opponents' answers on all boards that are not idle.
 
         Args:
@@ -259,17 +497,17 @@ class Boards:
             try:
                 self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
             except BaseException:
-                self.idle[:] = True  # it is not the learner's turn: the episodes cannot go on
+                self.idle[:] = True  # it is not the learner's turn: no episode can continue
                 raise
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
-        self._run(judge_boards, self.states, self.players, self.idle, rewards, over)
-        outcome = Outcome(rewards, over, np.zeros(self.count, np.bool_))
+        self._run(score_boards, self.states, self.players, self.idle, rewards, over)
+        result = StepResult(rewards, over, np.zeros(self.count, np.bool_))
         if found:
-            self._punish(outcome)
-        return outcome
+            self._punish(result)
+        return result
 
     def refuse_illegal(self, actions: NDArray[np.int64]) -> None:
-        """With ``illegal="raise"``, look at actions before they are played.
+        """Check actions before any is played, if ``illegal="raise"``.
 
         Raises:
             IllegalActionError: If one is not legal.
@@ -286,7 +524,7 @@ class Boards:
         """The action as an integer.
 
         Raises:
-            IllegalActionError: If it is not legal on the board; of several boards, it is named.
+            IllegalActionError: If it is not legal; the message names one of several boards.
         """
         try:
             return notation.check_action(self.game, self.states[board], action)
@@ -294,28 +532,28 @@ class Boards:
             where = f", board {self._first + board}" if self._first is not None else ""
             raise IllegalActionError(f"{error}{where}") from None
 
-    def _punish(self, outcome: Outcome) -> None:
-        """What the learner gets for illegal actions."""
+    def _punish(self, result: StepResult) -> None:
+        """Write the rewards and ends that follow from illegal actions."""
         illegal = self._found_illegal
         self.illegal_actions += int(illegal.sum())
         self._illegal_in_episode += illegal
         if self._illegal == "terminate":
-            outcome.rewards[illegal] = -1.0
-            outcome.terminations[illegal] = True
+            result.rewards[illegal] = -1.0
+            result.terminations[illegal] = True
         else:
-            outcome.rewards[illegal] = self._penalty
+            result.rewards[illegal] = self._penalty
             too_many = self._illegal_in_episode >= self._max_illegal
-            outcome.truncations[illegal & too_many] = True
+            result.truncations[illegal & too_many] = True
 
-    # ---- what opponents use ----------------------------------------------------------------------
+    # ---- for opponents ---------------------------------------------------------------------------
 
     def waiting(self, which: Which) -> Which:
-        """Those boards of some on which it is the opponent's turn."""
+        """Those of the given boards on which it is the opponent's turn."""
         self._run(find_waiting, self.states, self.players, self.idle, self._waiting)
         return which[self._waiting[which]]
 
     def to_play(self) -> NDArray[np.int8]:
-        """``(count,)``: who is to move on each board."""
+        """``(count,)``: the player to move on each board."""
         players = np.empty(self.count, np.int8)
         self._run(find_players, self.states, players)
         return players
@@ -327,20 +565,20 @@ class Boards:
         )
 
     def answer_with(self, which: Which, actions: NDArray[np.int64]) -> None:
-        """Play the opponent's actions, checked before, on the boards that wait for them."""
+        """Play an opponent's legal actions."""
         self._run(play_given, self.states, which, actions)
         if self.moves is not None:
             for board, action in zip(which, actions, strict=True):
                 self.moves[int(board)].append(int(action))
 
     def draw(self, board: int) -> int:
-        """A seed from a board's stream."""
+        """A seed, drawn from a board's stream."""
         return int(Stream(self.seeds, board).random() * 2**32)
 
-    # ---- what is seen ----------------------------------------------------------------------------
+    # ---- observations ----------------------------------------------------------------------------
 
     def new_planes(self, count: int) -> NDArray[Any]:
-        """Room for what is seen on so many boards, as the environment shows it."""
+        """An empty array for the planes of `count` boards, as the environment shows them."""
         return np.empty((count, *self.env.shown_shape), self.env.dtype)
 
     def show(self, which: Which, to_play: bool = False) -> tuple[NDArray[Any], NDArray[np.int8]]:
@@ -348,7 +586,7 @@ class Boards:
 
         Args:
             which: The boards.
-            to_play: As the player to move sees them, not the learner.
+            to_play: As the player to move sees them, instead of the learner.
         """
         planes = self.new_planes(len(which))
         masks = np.empty((len(which), self.masks.shape[1]), np.int8)
@@ -370,7 +608,7 @@ class Boards:
         to_play = to_play or self.side == BOTH
         self._run(
             show_boards, self.states, self.players, to_play, which, out, masks,
-            self.env.extra_planes, kind=out.flags.f_contiguous,  # one board has another layout
+            self.env.extra_planes, kind=out.flags.f_contiguous,  # differs for a single board
         )  # fmt: skip
 
     def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
@@ -378,8 +616,8 @@ class Boards:
 
         Args:
             function: The kernel.
-            *arguments: What it gets besides the game.
-            kind: Tells the types of the arguments apart, where they are not always the same.
+            *arguments: Its arguments after the game.
+            kind: A key for the types of the arguments, if they vary.
         """
         run = self._specialised.get((function, kind))
         if run is None:

@@ -1,4 +1,4 @@
-"""What plays against a learner: compiled policies, functions and agents, and their names."""
+"""Opponents of a learner: compiled policies, functions, agents, and names of these."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -6,26 +6,26 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.envs.aec import BoardEnv, Observation
+from hexenv.envs.aec import BoardEnv
+from hexenv.envs.observation import observation_of
 from hexenv.games.notation import IllegalActionError
-from hexenv.learners.board_kernels import Which
-from hexenv.learners.boards import Boards, Opponent
-from hexenv.policies import POLICIES, new_policy
+from hexenv.learners.boards import Boards, Opponent, Which
+from hexenv.learners.policies import POLICIES, new_policy
 
 
 def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
-    """The opponents that a user's words or objects stand for.
+    """The opponents that a user names or gives.
 
     Args:
-        opponent: ``"random"`` or ``"greedy"``; the name of an agent, as the command line writes
-            them (``"uct:simulations=200"``); an agent, which has ``act(env)``; a function; or a
-            list of these, of which one is drawn for every episode.
+        opponent: ``"random"`` or ``"greedy"``; the name of an agent, as on the command line
+            (``"uct:simulations=200"``); an agent, which has ``act(env)``; a function; or a list of
+            these, of which one is drawn for every episode.
         batched: Whether a function is called as ``f(observations, masks) -> actions`` with arrays
-            over boards, or as ``f(observation, mask) -> action`` for one.
+            over boards, or as ``f(observation, mask) -> action`` for one board.
 
     Raises:
         ValueError: If there is no such agent, or the list is empty.
-        TypeError: If it is nothing that can play.
+        TypeError: If the object cannot play.
     """
     if isinstance(opponent, (list, tuple)):
         pool = cast("Iterable[Any]", opponent)
@@ -37,7 +37,7 @@ def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
         raise TypeError(f"expected an opponent, got the class {opponent.__name__}: make one of it")
     if isinstance(opponent, str):
         return [PolicyOpponent(opponent) if opponent in POLICIES else NamedOpponent(opponent)]
-    if batched and callable(opponent):  # an agent may be both: a batch is quicker
+    if batched and callable(opponent):  # an agent may be both: a batch is faster
         return [FunctionOpponent(opponent, batched)]
     if hasattr(opponent, "act"):
         return [AgentOpponent(opponent)]
@@ -49,20 +49,20 @@ def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
 
 
 def make_agent(name: str) -> Any:
-    """The agent of a name: the one place where `hexenv` reaches for `agents`."""
-    from agents import registry as naming
+    """The agent of a name: the only place where `hexenv` imports `agents`."""
+    from agents import registry
 
-    return naming.make_agent(name)
+    return registry.make_agent(name)
 
 
 def name_of(opponent: Any) -> str:
-    """What to call an agent or a function in a message."""
+    """The name of an agent or a function in a message."""
     name = getattr(opponent, "name", None) or getattr(opponent, "__name__", None)
     return str(name or type(opponent).__name__)
 
 
 class PolicyOpponent:
-    """A policy in compiled code; see `hexenv.policies`."""
+    """A compiled policy of `hexenv.learners.policies`."""
 
     needs_moves: bool = False
     is_compiled: bool = True
@@ -72,20 +72,19 @@ class PolicyOpponent:
         self._policies: dict[Boards, Any] = {}
 
     def begin(self, boards: Boards, which: Which) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def answer(self, boards: Boards, which: Which) -> None:
-        """See `Opponent.answer`."""
-        if boards not in self._policies:  # each with scratch memory of its own: there are threads
+        if boards not in self._policies:  # threads must not share scratch space
             self._policies[boards] = new_policy(self.name, boards.game)
         boards.answer_by(self._policies[boards], which)
 
 
 class FunctionOpponent:
-    """A function of what the opponent sees; see `resolve_opponents`.
+    """A function from observations and masks to actions.
 
-    If it has a method ``see_as``, it is told the environment as which it will see boards. If it has
-    a method ``reset``, as agents have, it is given a seed with every episode that begins.
+    Its method ``see_as``, if it has one, is called with the environment whose observations it will
+    get; its method ``reset`` with a seed for every episode, as that of an agent.
     """
 
     needs_moves: bool = False
@@ -99,31 +98,30 @@ class FunctionOpponent:
         self._reset = getattr(function, "reset", None)
 
     def begin(self, boards: Boards, which: Which) -> None:
-        """Give the function a seed; every board draws one, as it does beside others or alone."""
+        """Give the function a seed; all boards draw one, so that their streams stay independent."""
         if self._reset is not None and which.size:
             seeds = [boards.draw(board) for board in which.tolist()]
             self._reset(seeds[0])
 
     def answer(self, boards: Boards, which: Which) -> None:
-        """See `Opponent.answer`."""
-        if self._see_as is not None:  # every time, as it may play in several environments
+        if self._see_as is not None:  # each time: it may play in several environments
             self._see_as(boards.env)
         while (which := boards.waiting(which)).size:
             planes, legal = boards.show(which, to_play=True)
-            masks = legal.copy()  # a function may write on what it is given
-            observations = with_mask(boards.env, planes, masks)
+            masks = legal.copy()  # the function may change its arguments
+            observations = boards.env.pack_observation(planes, masks)
             if self._batched:
                 answers = np.asarray(self._function(observations, masks))
             else:
-                answers = np.asarray([self._function(entry(observations, 0), masks[0])])
+                answers = np.asarray([self._function(observation_of(observations, 0), masks[0])])
             play_checked(self.name, boards, which, answers, legal)
 
 
 class AgentOpponent:
-    """An agent of `agents`, or anything else that has ``act(env)``.
+    """An agent of `agents`, or another object with ``act(env)``, which all boards share.
 
-    It gets a PettingZoo environment in the position on the board, which shows what the learner's
-    environment does, and a seed for every episode. Several boards share it.
+    It gets a PettingZoo environment in the position of the board, with the options of the learner's
+    environment, and a seed for every episode.
     """
 
     needs_moves: bool = True
@@ -142,15 +140,14 @@ class AgentOpponent:
                 agent.reset(boards.draw(int(board)))
 
     def agent_of(self, boards: Boards, board: int) -> Any:
-        """Who plays on a board."""
+        """The agent that plays on a board."""
         return self._agent
 
     def answer(self, boards: Boards, which: Which) -> None:
-        """See `Opponent.answer`."""
         assert boards.moves is not None
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
-            self._env.render_mode = None  # what an agent looks at is not shown
+            self._env.render_mode = None  # only the learner's environment is shown
         while (which := boards.waiting(which)).size:
             for board in map(int, which):
                 self._env.begin_at(boards.states[board], boards.moves[board])
@@ -159,14 +156,14 @@ class AgentOpponent:
 
 
 class NamedOpponent(AgentOpponent):
-    """An agent by name, one for each board."""
+    """An agent given by name; each board has its own, which may keep its tree between moves."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(make_agent(name), name)  # now, so that a wrong name is told at once
+        super().__init__(make_agent(name), name)  # a wrong name fails now
         self._agents: dict[tuple[Boards, int], Any] = {}
 
     def agent_of(self, boards: Boards, board: int) -> Any:
-        """Who plays on a board: an agent of its own, which may keep its tree for the next move."""
+        """The agent of a board."""
         if (boards, board) not in self._agents:
             is_first = not self._agents
             self._agents[boards, board] = self._agent if is_first else make_agent(self.name)
@@ -180,18 +177,17 @@ def play_checked(
     answers: NDArray[Any],
     masks: NDArray[np.int8] | None = None,
 ) -> None:
-    """Play what an opponent has chosen.
+    """Check and play the actions of an opponent.
 
     Args:
         name: Of the opponent.
         boards: The boards.
-        which: On which of them it has chosen.
-        answers: What, an action for each.
-        masks: The legal actions, where they are at hand: only what they forbid is looked at then.
+        which: The boards on which it plays.
+        answers: An action for each.
+        masks: The legal actions, if they are known, to check all boards at once.
 
     Raises:
-        ValueError: If it is not a legal action for every board. (No `IllegalActionError`, which is
-            for the learner's actions.)
+        ValueError: If an action is not legal. (`IllegalActionError` is for the learner's actions.)
     """
     if answers.shape != which.shape or not np.issubdtype(answers.dtype, np.integer):
         raise ValueError(
@@ -208,17 +204,3 @@ def play_checked(
         except IllegalActionError as error:
             raise ValueError(f"opponent {name}: {error}") from None
     boards.answer_with(which, answers.astype(np.int64))
-
-
-def with_mask(env: BoardEnv, planes: NDArray[Any], masks: NDArray[np.int8]) -> Observation:
-    """An observation of one board or of many, as the environment's options ask for it."""
-    if env.mask_in == "info":
-        return planes
-    return {"observation": planes, "action_mask": masks}
-
-
-def entry(observations: Observation, board: int) -> Observation:
-    """The observation of one board of many; a view."""
-    if isinstance(observations, dict):
-        return {key: array[board] for key, array in observations.items()}
-    return observations[board]

@@ -1,4 +1,4 @@
-"""The games as Gymnasium environments: one learner against an opponent of any kind.
+"""The games as Gymnasium environments: one learner against an opponent.
 
 Examples:
     >>> import gymnasium, hexenv
@@ -9,45 +9,41 @@ Examples:
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.envs.aec import AGENTS, BoardEnv, Observation
+from hexenv.envs.aec import AGENTS, BoardEnv
+from hexenv.envs.observation import Observation, observation_of
 from hexenv.games.base import State
-from hexenv.learners.boards import Boards
-from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
-from hexenv.learners.opponents import entry, resolve_opponents, with_mask
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES
-from hexenv.render.svg import svg_image
+from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
+from hexenv.learners.opponents import resolve_opponents
+from hexenv.render.display import PICTURE_MODES, check_render_mode
 
 
 class SingleEnv(gymnasium.Env[Observation, Any]):
     """A board game as one learner sees it.
 
     The observation is ``{"observation": planes, "action_mask": mask}`` with the learner's own
-    stones in the first plane, and the mask is in the info as well. Both players of a game are
-    played out within a step: `step` plays the learner's action and the opponent's answer, and the
-    reward, 1, 0 or -1 for the learner, comes with whichever of the two ends the game. At the end
-    of a game the mask is all ones, as an empty one breaks distributions.
+    stones in the first plane, and the mask is in the info as well. `step` plays the learner's
+    action and the opponent's answer; if one of the two ends the game, the reward is 1, 0 or -1 for
+    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
         opponent: ``"random"``, ``"greedy"``, an agent's name (``"uct:simulations=200"``), an agent
             with ``act(env)``, a function ``f(observation, mask) -> action``, or a list of these, of
-            which one is drawn for every episode. A function is given what the opponent sees.
-        **options: Those of `hexenv.learners.learner.LearnerOptions` (`side`, `illegal`, `penalty`,
+            which one is drawn for every episode. A function gets what the opponent sees.
+        **options: Those of `hexenv.learners.boards.LearnerOptions` (`side`, `illegal`, `penalty`,
             `max_illegal`), of `hexenv.envs.aec.ViewOptions`, and of the game.
 
     Attributes:
-        raw_env: The PettingZoo environment that tells the game and how it is shown, whatever its
-            own position.
+        raw_env: A PettingZoo environment of the same game and options; its position is unrelated.
 
     Raises:
-        TypeError: If the game has no such option.
+        TypeError: If the game does not have one of the options.
         ValueError: If an option is out of its range.
     """
 
@@ -64,7 +60,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     ) -> None:
         of_learner, of_game = split_options(options)
         self.raw_env = make_raw_env(game, of_game)
-        self._boards = Boards(self.raw_env, 1, **cast("LearnerOptions", of_learner))
+        self._boards = Boards(self.raw_env, 1, **of_learner)
         self.render_mode = self.raw_env.render_mode
         check_render_mode(self.render_mode, self.metadata["render_modes"])
         self.observation_space = self.raw_env.observation_space(AGENTS[0])
@@ -75,7 +71,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     # ---- the opponent ----------------------------------------------------------------------------
 
     def set_opponent(self, opponent: Any) -> None:
-        """Who plays the other side from the next episode on; see the class's `opponent`."""
+        """Set the opponent from the next episode on, as the class's argument does."""
         self._boards.set_opponents(resolve_opponents(opponent, batched=False))
 
     @property
@@ -89,12 +85,12 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; where the opponent moves first, it has moved.
+        """Begin an episode; if the opponent moves first, it has moved.
 
         Args:
-            seed: Starts the random streams anew: which of several openings it is, the learner's
-                side and the opponent's moves.
-            options: Where to start; see `hexenv.envs.aec.BoardEnv.reset`.
+            seed: Of the random streams that draw the opening, the learner's side and the opponent's
+                moves.
+            options: The starting position, as for `hexenv.envs.aec.BoardEnv.reset`.
 
         Raises:
             ValueError: If the position cannot be read, or its game is over.
@@ -112,8 +108,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """Play an action, and let the opponent answer.
 
         Raises:
-            IllegalActionError: With ``illegal="raise"``; nothing has changed then.
-            ValueError: If the episode is over, or the action is no integer.
+            IllegalActionError: With ``illegal="raise"``; nothing has changed.
+            ValueError: If the episode is over, or the action is not an integer.
         """
         boards = self._boards
         if boards.idle[0]:
@@ -131,7 +127,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         if self.render_mode == "human":
             self.render()
         info = {} if self.raw_env.mask_in == "observation" else {"action_mask": masks[0].copy()}
-        return entry(with_mask(self.raw_env, planes, masks), 0), info
+        return observation_of(self.raw_env.pack_observation(planes, masks), 0), info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """``(num_actions,)``: which actions are legal; all True at the end of an episode."""
@@ -139,7 +135,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def state(self) -> State:
-        """The position; see `hexenv.envs.aec.BoardEnv.state`."""
+        """The position, as `hexenv.envs.aec.BoardEnv.state`."""
         return self._boards.states[0]
 
     @property
@@ -149,13 +145,13 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def illegal_actions(self) -> int:
-        """How many illegal actions the learner has chosen since the environment was made."""
+        """The number of illegal actions that the learner has chosen in all episodes."""
         return self._boards.illegal_actions
 
     # ---- pictures --------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """The board as `render_mode` says; see `hexenv.envs.aec.BoardEnv.render`."""
+        """The board as `render_mode` says, as `hexenv.envs.aec.BoardEnv.render`."""
         self.raw_env.begin_at(self.state, ())
         return None if self.render_mode == "human" else self.raw_env.render()
 
@@ -165,8 +161,9 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         return self.raw_env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
 
     def _repr_html_(self) -> str:
-        """The board as an image of its own; see `hexenv.envs.aec.BoardEnv`."""
-        return svg_image(self._repr_svg_())
+        """The board as an image, for notebooks."""
+        self.raw_env.begin_at(self.state, ())
+        return self.raw_env._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -8,8 +8,10 @@ Examples:
     (1024, 25)
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, cast
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -18,24 +20,35 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.envs.aec import AGENTS, BoardEnv, Observation
+from hexenv.envs.aec import AGENTS, BoardEnv
+from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
-from hexenv.learners.boards import Outcome
-from hexenv.learners.learner import LearnerOptions, action_array, make_raw_env, split_options
-from hexenv.learners.opponents import resolve_opponents, with_mask
-from hexenv.learners.parts import Part, Parts
-from hexenv.render.display import check_render_mode
-from hexenv.render.picture import PICTURE_MODES, render_picture
+from hexenv.learners.boards import (
+    Boards,
+    LearnerOptions,
+    Opponent,
+    StepResult,
+    action_array,
+    make_raw_env,
+    split_options,
+)
+from hexenv.learners.opponents import resolve_opponents
+from hexenv.render.display import PICTURE_MODES, check_render_mode, render_picture
+
+CELLS_PER_THREAD: Final = 200_000
+"""Cells of all boards per thread: below, the transfer to another thread (about a fifth of a
+millisecond) costs more than it saves."""
 
 Infos = dict[str, Any]
 Masks = NDArray[np.int8]
+T = TypeVar("T")
 
 
 def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """The seed of each board: of a number, it and its successors.
+    """The seed of each board; a number is the seed of the first, its successors of the others.
 
     Raises:
-        ValueError: If it is a list of another length.
+        ValueError: If the number of seeds is wrong.
     """
     if seed is None:
         return [None] * count
@@ -46,56 +59,158 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
     return [None if one is None else int(one) for one in seed]
 
 
-class Ended(NamedTuple):
-    """What was seen at the ends of episodes, before the next ones began."""
+def usable_cpus() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Part(NamedTuple):
+    """The boards that one thread steps, and their place among all boards."""
+
+    boards: Boards
+    place: slice
+
+
+class ThreadedBoards:
+    """Boards in parts of equal size, each stepped by a thread of its own.
+
+    The arguments are those of `hexenv.learners.boards.Boards` and `BoardVectorEnv`.
+
+    Attributes:
+        masks: ``(count, num_actions) int8``: the learner's legal actions on all boards.
+    """
+
+    _pool: ThreadPoolExecutor | None = None
+
+    def __init__(
+        self,
+        env: BoardEnv,
+        count: int,
+        opponents: Sequence[Opponent],
+        threads: int | None,
+        options: LearnerOptions,
+    ) -> None:
+        self.masks = np.ones((count, env.game.num_actions()), np.int8)
+        if threads is None:
+            useful = count * env.game.rows * env.game.columns // CELLS_PER_THREAD
+            threads = max(1, min(usable_cpus(), useful))
+        elif whole_number("threads", threads) < 1:
+            raise ValueError(f"expected threads of at least 1, got {threads}")
+        if not all(one.is_compiled for one in opponents):
+            threads = 1
+        borders = np.linspace(0, count, min(threads, count) + 1).astype(int)
+        self._parts: list[Part] = []
+        for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+            boards = Boards(env, stop - start, start if count > 1 else None, **options)
+            boards.set_opponents(opponents)
+            self._parts.append(Part(boards, slice(start, stop)))
+        self._share_masks()
+
+    def _share_masks(self) -> None:
+        """Make the masks of every part a view of those of all boards."""
+        for part in self._parts:
+            part.boards.masks = self.masks[part.place]
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._parts)
+
+    def each(self, step: Callable[[Part], T]) -> list[T]:
+        """Call a function on every part, in threads if all opponents are compiled."""
+        if len(self._parts) == 1:
+            return [step(self._parts[0])]
+        if not all(part.boards.is_compiled for part in self._parts):
+            try:
+                return [step(part) for part in self._parts]
+            except BaseException:
+                for part in self._parts:  # the opponent's error ends all episodes
+                    part.boards.idle[:] = True
+                raise
+        self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
+        rest = [self._pool.submit(step, part) for part in self._parts[1:]]
+        try:
+            first = step(self._parts[0])
+        finally:
+            wait(rest)  # after an error, too, no thread may write once this returns
+        return [first] + [one.result() for one in rest]
+
+    @property
+    def idle(self) -> NDArray[np.bool_]:
+        """``(count,)``: the boards whose episode is over."""
+        return np.concatenate([part.boards.idle for part in self._parts])
+
+    @property
+    def states(self) -> NDArray[Any]:
+        """``(count,)`` positions, a copy."""
+        states = np.zeros(len(self.masks), self._parts[0].boards.states.dtype)
+        for part in self._parts:  # concatenate would make plain void of records
+            states[part.place] = part.boards.states
+        return states
+
+    def new_planes(self) -> NDArray[Any]:
+        """An empty array for the planes of all boards."""
+        return self._parts[0].boards.new_planes(len(self.masks))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}  # threads cannot be copied
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._share_masks()  # copied views are independent arrays
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+# ---- the environment -----------------------------------------------------------------------------
+
+
+class FinalObservations(NamedTuple):
+    """The last observations of episodes whose boards began new ones in the same step."""
 
     numbers: NDArray[np.int64]
     planes: NDArray[Any]
     masks: Masks
 
 
-def together(outcomes: Sequence[Outcome]) -> Outcome:
-    """The outcome of all parts."""
-    if len(outcomes) == 1:
-        return outcomes[0]
-    return Outcome(*[np.concatenate(arrays) for arrays in zip(*outcomes, strict=True)])
-
-
 class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     """Many boards of one game, each like a `hexenv.learners.single.SingleEnv`, in compiled code.
 
-    With ``opponent=None`` there is no other side: every step plays for whoever is to move. The
-    observation is then from the view of the player to move, and the reward is for the player who
-    has just moved.
+    With ``opponent=None`` every step plays for the player to move. The observation is then from the
+    view of the player to move, and the reward is for the player who has just moved.
 
-    Arrays are fresh at each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
+    Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
-        num_envs: How many boards.
-        opponent: As of a `SingleEnv`, but that a function is called for many boards at once,
+        num_envs: The number of boards.
+        opponent: As of a `SingleEnv`, or None; a function is called for many boards at once,
             ``f(observations, masks) -> actions`` with arrays over the boards on which it is to
-            move; or None.
-        autoreset_mode: A finished episode is followed by the next one with the next step, whose
-            action is ignored (default); in the same step, with the last observation in
-            ``infos["final_obs"]``; or (``AutoresetMode.DISABLED``) once
-            ``reset(options={"reset_mask": mask})`` says so.
-        threads: In how many threads; by default as many as pay. With opponents that are not
-            compiled it is one. (If such are set later, a function is called for each thread's
-            boards in turn. Do not fork once threads have run.)
-        max_episode_steps: None: games end.
-        **options: Those of `hexenv.learners.learner.LearnerOptions`, `hexenv.envs.aec.ViewOptions`, and the game.
+            move.
+        autoreset_mode: When a board begins a new episode after the end of one: with the next step,
+            whose action is ignored (default); in the same step, with the last observation in
+            ``infos["final_obs"]``; or (``AutoresetMode.DISABLED``) with
+            ``reset(options={"reset_mask": mask})``.
+        threads: The number of threads; by default chosen by the size of all boards. With opponents
+            that are not compiled it is one. (If such are set later, a function is called for the
+            boards of each thread in turn. Do not fork once threads have run.)
+        max_episode_steps: Only None is allowed: games end.
+        **options: As of a `SingleEnv`.
 
     Attributes:
-        raw_env: See `hexenv.learners.single.SingleEnv`.
+        raw_env: A PettingZoo environment of the same game and options; its position is unrelated.
 
     Raises:
-        TypeError: If the game has no such option.
+        TypeError: If the game does not have one of the options.
         ValueError: If an option is out of its range.
     """
 
-    closed = True  # until it is made: Gymnasium may close what `__init__` has refused
+    closed = True  # until `__init__` succeeds: Gymnasium may close a half-made environment
 
     def __init__(
         self,
@@ -139,17 +254,16 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
-        learner_options = cast("LearnerOptions", of_learner)
-        self._parts = Parts(self.raw_env, num_envs, opponents, threads, learner_options)
+        self._parts = ThreadedBoards(self.raw_env, num_envs, opponents, threads, of_learner)
         self.closed = False
 
     # ---- opponents -------------------------------------------------------------------------------
 
     def set_opponent(self, opponent: Any) -> None:
-        """Who plays the other side in the episodes to come; those under way keep theirs.
+        """Set the opponent of new episodes; running episodes keep theirs.
 
         Raises:
-            ValueError: If one is given to a learner that plays both sides, or taken away.
+            ValueError: If the environment was made without an opponent and gets one, or vice versa.
         """
         if (opponent is None) != self._plays_both:
             raise ValueError(
@@ -163,7 +277,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     @property
     def opponents(self) -> tuple[str, ...]:
-        """The name of the opponent on each board; empty where there is none."""
+        """The name of the opponent on each board; empty texts without opponents."""
         found = [p.boards.opponent_of(i) for p in self._parts for i in range(p.boards.count)]
         return tuple(one.name if one is not None else "" for one in found)
 
@@ -175,19 +289,19 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, Infos]:
-        """Begin episodes on all boards, or on those that ``options["reset_mask"]`` names.
+        """Begin episodes on all boards, or on those of ``options["reset_mask"]``.
 
         Args:
-            seed: A number for the first board, whose successors the other boards get, or a list.
-            options: ``"reset_mask"``, ``(num_envs,) bool``; and where to start, see
+            seed: The seed of the first board, whose successors are those of the others, or a list.
+            options: ``"reset_mask"``, ``(num_envs,) bool``, and the starting position, as for
                 `hexenv.envs.aec.BoardEnv.reset`.
 
         Raises:
-            ValueError: If the seeds or the mask are not for so many boards, or the position cannot
-                be read.
+            ValueError: If the number of seeds or the shape of the mask is wrong, or the position
+                cannot be read.
         """
         options = dict(options or {})
-        which = self._named_in(options.pop("reset_mask", None))
+        which = self._checked_reset_mask(options.pop("reset_mask", None))
         seeds = seeds_of_boards(seed, self.num_envs)
         starts = self.raw_env.starting_positions(options)
         self._seed(which, seeds)
@@ -197,14 +311,14 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             for part in self._parts:
                 part.boards.restart(np.flatnonzero(which[part.place]))
         finally:
-            for part in self._parts:  # for the episodes that follow
+            for part in self._parts:  # for later episodes
                 part.boards.start(self.raw_env.starting_positions({}))
         planes = self._parts.new_planes()
         for part in self._parts:
             part.boards.show_all(planes[part.place])
         return self._seen(planes, which)
 
-    def _named_in(self, mask: Any) -> NDArray[np.bool_]:
+    def _checked_reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
             return self._every.copy()
         if getattr(mask, "dtype", None) != np.bool_:
@@ -218,8 +332,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         return cast("NDArray[np.bool_]", mask.copy())
 
     def _seed(self, which: NDArray[np.bool_], seeds: list[int | None]) -> None:
-        """Start streams anew, as a single environment does."""
-        made = {  # all of them, before anything changes: a seed may be refused
+        """Seed the random streams of boards, as a single environment does."""
+        made = {  # all before anything changes: a seed may be invalid
             board: seeding.np_random(seeds[board])
             for board in np.flatnonzero(which).tolist()
             if self._generators is None or seeds[board] is not None
@@ -235,7 +349,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generators from which the boards' streams were started."""
+        """The generators that seeded the boards' streams."""
         return tuple(self._generators or ())
 
     @property
@@ -256,9 +370,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             ``(num_envs,) bool``, and infos.
 
         Raises:
-            IllegalActionError: With ``illegal="raise"``; nothing has changed then.
-            ValueError: If the actions are no integers, or of another shape; before the first reset;
-                or if an episode is over and its board has not been reset (autoreset disabled).
+            IllegalActionError: With ``illegal="raise"``; nothing has changed.
+            ValueError: If the actions are not integers, or have another shape; before the first
+                reset; or if an episode is over and its board was not reset (autoreset disabled).
         """
         actions = action_array(actions, (self.num_envs,))
         if self._generators is None:
@@ -274,57 +388,60 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         observations, infos = self._seen(planes)
-        self._add_final(infos, [ended for _, ended in stepped if ended is not None])
-        rewards, terminations, truncations = together([outcome for outcome, _ in stepped])
-        return observations, rewards, terminations, truncations, infos
+        self._add_final(infos, [final for _, final in stepped if final is not None])
+        result = stepped[0][0]
+        if len(stepped) > 1:
+            arrays = zip(*[result for result, _ in stepped], strict=True)
+            result = StepResult(*map(np.concatenate, arrays))
+        return observations, result.rewards, result.terminations, result.truncations, infos
 
     def _step(
         self, part: Part, actions: NDArray[np.int64], planes: NDArray[Any]
-    ) -> tuple[Outcome, Ended | None]:
-        """Step the boards of a part, and write what is seen afterwards."""
-        boards, ended = part.boards, None
+    ) -> tuple[StepResult, FinalObservations | None]:
+        """Step the boards of a part, and write their planes and masks."""
+        boards, final = part.boards, None
         begin = boards.idle.nonzero()[0]
-        outcome = boards.play(actions[part.place])
-        over = outcome.terminations | outcome.truncations
+        result = boards.play(actions[part.place])
+        over = result.terminations | result.truncations
         if self._mode == AutoresetMode.SAME_STEP:
             begin = over.nonzero()[0]
             if begin.size:
-                ended = Ended(begin + part.place.start, *boards.show(begin))
-        if self._mode != AutoresetMode.SAME_STEP:
+                final = FinalObservations(begin + part.place.start, *boards.show(begin))
+        else:
             boards.idle |= over
         if self._mode != AutoresetMode.DISABLED:
             boards.restart(begin)
         boards.show_all(planes[part.place])
-        return outcome, ended
+        return result, final
 
-    # ---- what is seen ----------------------------------------------------------------------------
+    # ---- observations ----------------------------------------------------------------------------
 
     def _seen(
         self, planes: NDArray[Any], which: NDArray[np.bool_] | None = None
     ) -> tuple[Observation, Infos]:
-        """The observations and the infos of some boards, all by default."""
+        """The observations of all boards, and the infos of some or (default) all."""
         infos: Infos = {}
         if self.raw_env.mask_in != "observation":
             masks = self._parts.masks.copy()
             if which is None:
                 which = self._every.copy()
             else:
-                masks[~which] = 0  # as Gymnasium leaves what nobody has written
+                masks[~which] = 0  # Gymnasium's value for entries without info
             infos = {"action_mask": masks, "_action_mask": which}
-        return with_mask(self.raw_env, planes, self._parts.masks.copy()), infos
+        return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
-    def _add_final(self, infos: Infos, parts: list[Ended]) -> None:
-        """Add the last observations and infos, in the form that Gymnasium gives them."""
+    def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
+        """Add the last observations and infos, in Gymnasium's form."""
         if not parts:
             return
         final_obs = np.full(self.num_envs, None, dtype=object)
         masks = np.zeros_like(self._parts.masks)
         has_ended = np.zeros(self.num_envs, np.bool_)
-        for ended in parts:
-            for number, *seen in zip(ended.numbers, ended.planes, ended.masks, strict=True):
-                final_obs[number] = with_mask(self.raw_env, *seen)
-            masks[ended.numbers] = ended.masks
-            has_ended[ended.numbers] = True
+        for final in parts:
+            for number, *seen in zip(*final, strict=True):
+                final_obs[number] = self.raw_env.pack_observation(*seen)
+            masks[final.numbers] = final.masks
+            has_ended[final.numbers] = True
         final_info: Infos = {}
         if self.raw_env.mask_in != "observation":
             final_info = {"action_mask": masks, "_action_mask": has_ended.copy()}
@@ -336,12 +453,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """``(num_envs, num_actions)``: what is legal; all True on boards that are over."""
+        """``(num_envs, num_actions)``: the legal actions; all True on boards that are over."""
         return self._parts.masks.astype(np.bool_)
 
     @property
     def idle(self) -> NDArray[np.bool_]:
-        """``(num_envs,)``: the boards on which no episode is under way."""
+        """``(num_envs,)``: the boards whose episode is over."""
         return self._parts.idle
 
     @property
@@ -351,7 +468,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     @property
     def sides(self) -> NDArray[np.int8]:
-        """``(num_envs,)``: the learner's player, 0 or 1; without an opponent, who is to move."""
+        """``(num_envs,)``: the learner's player, 0 or 1; without opponents, the player to move."""
         found = [part.boards.to_play() for part in self._parts]
         if not self._plays_both:
             found = [part.boards.players for part in self._parts]
@@ -359,7 +476,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     @property
     def illegal_actions(self) -> int:
-        """How many illegal actions the learner has chosen since the environment was made."""
+        """The number of illegal actions that the learner has chosen in all episodes."""
         return sum(part.boards.illegal_actions for part in self._parts)
 
     def render(self) -> tuple[Any, ...] | None:

@@ -10,25 +10,24 @@ from hexenv.games.notation import SYMBOLS
 from hexenv.render.overlay import Disc, Overlay, numbers_of
 
 SIDES: Final = SYMBOLS.lower()
-"""The sides of a board of hexagons, by the player who joins them."""
+"""The letters of a hexagon board's sides, by the player who joins them."""
 
 NO_MARK: Final = "  "
 LAST_MARK: Final = "()"
 WIN_MARK: Final = "[]"
 
-# Codes of "select graphic rendition" (ECMA-48). Red and cyan differ for colour-blind people too.
+# Codes of "select graphic rendition" (ECMA-48). Colour-blind people can distinguish red and cyan.
 COLORS: Final = ("31", "36")
 BOLD: Final = "1"
 FAINT: Final = "2"
 INVERSE: Final = "7"
 
-
-# Codes of the 256 colours of xterm: text and ground, from the weakest to the strongest.
+# Codes of xterm's 256 colours for discs: text and background, from the weakest to the strongest.
 HIGH: Final = ("38;5;16;48;5;225", "38;5;16;48;5;183", "38;5;231;48;5;134", "38;5;231;48;5;90")
 LOW: Final = ("38;5;16;48;5;223", "38;5;16;48;5;215", "38;5;16;48;5;208", "38;5;231;48;5;166")
 
-FAINTEST: Final = 0.02
-"""Of what has a ground."""
+MIN_STRENGTH: Final = 0.02
+"""Of a disc that is shown as a background colour."""
 
 
 def render_text(
@@ -39,29 +38,29 @@ def render_text(
     overlay: Overlay | None = None,
     numbers: ArrayLike | None = None,
 ) -> str:
-    """A position as text: the board with its coordinates, then a line that says how it stands.
+    """A position as text: the board with its coordinates, then a line with the player to move.
 
-    Stones are ``X`` and ``O``, an empty cell is a dot, ``(X)`` is the last move and ``[X]`` a stone
-    that won; the brackets of winning neighbours join: ``[X X X]``. A board of hexagons slants as it
-    does in the hand, between sides of ``x`` and ``o``: who is to join them.
+    Stones are ``X`` and ``O``, an empty cell is a dot, ``(X)`` is the last move and ``[X]`` a
+    winning stone; neighbours share brackets: ``[X X X]``. The rows of a hexagon board are shifted,
+    and its sides are marked ``x`` and ``o`` for the player who joins them.
 
-    With an overlay or numbers cells are wider: what is written on an empty cell takes the place of
-    its dot, and on a stone follows its letter: ``X12``. The overlay's title is a line of its own.
+    With an overlay or numbers cells are wider: the label of an empty cell replaces its dot, that of
+    a stone follows its letter: ``X12``. The overlay's title is on a line of its own.
 
     Args:
         game: The game.
         state: The position.
-        color: Whether to add the escape codes of a terminal. The text is the same without them,
-            but for spaces at the ends of lines.
+        color: Whether to add the escape codes of a terminal. Without them the text is the same,
+            except for spaces at the ends of lines.
         overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write beside the stones; see
-            `hexenv.render.overlay.move_numbers`.
+        numbers: ``(cells,)``: the numbers of the moves, from 1, to write beside the stones, as
+            `hexenv.render.overlay.move_numbers` returns them.
 
     Returns:
-        Lines, with a line end between them and none at the end.
+        Lines separated by line ends, without one at the end.
     """
     cells = _cells(game, state, overlay, numbers)
-    width = max(len(cell.text) for cell in cells) | 1  # odd: it has a middle
+    width = max(len(cell.text) for cell in cells) | 1  # odd, so that text can be centred
     column_labels, row_labels = game.labels()
     is_slanted = game.style == "hexagons"
     slant = (width + 1) // 2 if is_slanted else 0
@@ -88,14 +87,14 @@ def render_text(
 
 
 def _headings(labels: list[str], width: int) -> list[str]:
-    """The lines above the columns; a label of several characters is written downwards."""
+    """The lines above the columns; a label of several characters is written from top to bottom."""
     height = max(map(len, labels), default=0)
     letters = zip(*(label.rjust(height) for label in labels), strict=True)
     return [" ".join(letter.center(width) for letter in line) for line in letters]
 
 
-class Cell(NamedTuple):
-    """What is shown of a cell."""
+class TextCell(NamedTuple):
+    """The text of a cell, its mark and its escape codes."""
 
     text: str
     mark: str
@@ -104,8 +103,8 @@ class Cell(NamedTuple):
 
 def _cells(
     game: Game, state: State, overlay: Overlay | None, numbers: ArrayLike | None
-) -> list[Cell]:
-    """What is shown of the cells, by number."""
+) -> list[TextCell]:
+    """The texts of all cells, by number."""
     owners: list[int] = base.cell_owners(game, state).ravel().tolist()
     marks = [NO_MARK] * len(owners)
     if (last := game.last_cell(state)) != base.NO_ACTION:
@@ -120,21 +119,21 @@ def _cells(
     ]
 
 
-def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> Cell:
+def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> TextCell:
     written = str(number) if number > 0 else disc.label if disc is not None else ""
     if owner == EMPTY:
         text, codes = written or ".", (FAINT,)
     else:
         emphasis = {LAST_MARK: [BOLD], WIN_MARK: [BOLD, INVERSE]}.get(mark, [])
         text, codes = SYMBOLS[owner] + written, (*emphasis, COLORS[owner])
-    if disc is not None and abs(disc.strength) > FAINTEST:
+    if disc is not None and abs(disc.strength) > MIN_STRENGTH:
         shades = HIGH if disc.strength > 0 else LOW
         codes = (shades[min(int(abs(disc.strength) * len(shades)), len(shades) - 1)],)
-    return Cell(text, mark, codes)
+    return TextCell(text, mark, codes)
 
 
-def _rows(game: Game, cells: list[Cell], width: int, *, color: bool) -> list[str]:
-    """The rows of cells with their marks: texts, each between two gaps of one character."""
+def _rows(game: Game, cells: list[TextCell], width: int, *, color: bool) -> list[str]:
+    """The rows of cells with their marks; gaps between cells have one character."""
     edge = ""
     if game.style == "hexagons":
         edge = _paint(SIDES[1], FAINT, COLORS[1], color=color)
@@ -144,8 +143,8 @@ def _rows(game: Game, cells: list[Cell], width: int, *, color: bool) -> list[str
     ]
 
 
-def _row(cells: list[Cell], width: int, *, color: bool) -> str:
-    """One row: a gap shows the closing half of the mark before it or the opening half after it."""
+def _row(cells: list[TextCell], width: int, *, color: bool) -> str:
+    """One row: a gap has the closing bracket of the cell before or the opening one of the next."""
     row = ""
     closing = ""
     for text, mark, codes in cells:
@@ -157,7 +156,7 @@ def _row(cells: list[Cell], width: int, *, color: bool) -> str:
 
 
 def status_text(game: Game, state: State) -> str:
-    """Who is to move or has won: ``X to play (ply 3)``."""
+    """The player to move or the result: ``X to play (ply 3)``."""
     ply = f"(ply {state.ply})"
     if not game.is_terminal(state):
         return f"{SYMBOLS[game.to_play(state)]} to play {ply}"
@@ -168,5 +167,5 @@ def status_text(game: Game, state: State) -> str:
 
 
 def _paint(text: str, *codes: str, color: bool) -> str:
-    """The text in a terminal's colours, or as it is."""
+    """The text, with escape codes if `color`."""
     return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if color and text.strip() else text

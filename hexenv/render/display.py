@@ -1,8 +1,8 @@
-"""What an environment shows while it is played, as its render mode says."""
+"""Pictures as the render modes name them, and the display of an environment while it is played."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 import numpy as np
@@ -10,17 +10,44 @@ from numpy.typing import NDArray
 
 from hexenv.extras import how_to_install
 from hexenv.games.base import Game, State
-from hexenv.render.look import Look
-from hexenv.render.picture import render_picture
+from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.window import Window
 
+PICTURE_MODES: Final = ("ansi", "rgb_array", "svg")
 
-class Display:
-    """Pictures of one game after the other, in a window, as frames, or when asked for.
+
+def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOOK) -> Any:
+    """A position as text, as an ``(H, W, 3) uint8`` array, or as an SVG document.
 
     Args:
         game: The game.
-        look: How pictures are drawn.
+        state: The position.
+        mode: One of `PICTURE_MODES`.
+        look: Of arrays and documents.
+    """
+    # Most games are never drawn: only a picture imports Pillow and the drawing code, which takes as
+    # long as NumPy.
+    match mode:
+        case "ansi":
+            from hexenv.render.ansi import render_text
+
+            return render_text(game, state)
+        case "svg":
+            from hexenv.render.svg import render_svg
+
+            return render_svg(game, state, look=look)
+        case _:
+            from hexenv.render.rgb import render_rgb
+
+            return render_rgb(game, state, look=look)
+
+
+class Display:
+    """Shows the positions of an environment in a window, as frames, or on request.
+
+    Args:
+        game: The game.
+        look: Of the pictures.
         title: Of a window.
         fps: Of a window.
     """
@@ -33,18 +60,18 @@ class Display:
         self._frames: list[NDArray[np.uint8]] = []  # of "rgb_array_list", since the last `render`
 
     def begin(self) -> None:
-        """A game begins: forget the frames of the one before."""
+        """Forget the frames of the game before."""
         self._frames = []
 
     def update(self, state: State, mode: str | None) -> None:
-        """Show or keep a new position, where the mode says so."""
+        """Show a new position in the window, or keep its frame, if the mode says so."""
         if mode == "human":
             self.render(state, mode)
         elif mode == "rgb_array_list":
             self._frames.append(self.picture(state, "rgb_array"))
 
     def render(self, state: State, mode: str | None) -> Any:
-        """A picture, the frames that were kept, or None; see `hexenv.envs.aec.BoardEnv.render`."""
+        """What `hexenv.envs.aec.BoardEnv.render` returns."""
         match mode:
             case None:
                 gymnasium.logger.warn("render was called without a render_mode: nothing is shown")
@@ -61,11 +88,17 @@ class Display:
                 return self.picture(state, mode)
 
     def picture(self, state: State, mode: str) -> Any:
-        """A position as `hexenv.render.picture.render_picture` draws it."""
+        """A position as `render_picture` draws it."""
         return render_picture(self._game, state, mode, self._look)
 
+    def html(self, state: State) -> str:
+        """A position as an HTML image: several documents in one page would share their names."""
+        from hexenv.render.svg import svg_image
+
+        return svg_image(self.picture(state, "svg"))
+
     def copy(self) -> "Display":
-        """A display of its own, with the frames so far; a window stays with the original."""
+        """An independent display with the frames so far; a window stays with the original."""
         twin = Display(self._game, self._look, self._title, self._fps)
         twin._frames = self._frames.copy()
         return twin
@@ -81,10 +114,10 @@ class Display:
 
 
 def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
-    """Refuse a render mode that is not among the known ones, or cannot be had.
+    """Check a render mode that a user gives.
 
     Raises:
-        ValueError: If it is not known.
+        ValueError: If it is unknown.
         ImportError: If it needs a library that is not installed.
     """
     if render_mode is not None and render_mode not in known:

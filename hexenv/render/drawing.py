@@ -1,32 +1,35 @@
-"""What boards, stones and marks look like, drawn with any pen: once for pixels and for SVG.
+"""The drawing of boards, stones and marks, written once for pixels and for SVG.
 
-Colours are named as in `hexenv.render.look.Palette.paints`. Stones and marks are drawn around the
-centre of their cell; lengths are fractions of the board's `size`.
+`scene_of` lists the things to show in a position; `draw_ground`, `draw_cell` and `draw_sprite` draw
+them with a `Pen`. Colours have the names of `hexenv.render.look.Palette.paints`; lengths are
+fractions of the side of a cell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from hexenv.games.base import EMPTY
-from hexenv.render.board import (
+from hexenv.games import base
+from hexenv.games.base import EMPTY, NO_ACTION, Game, State
+from hexenv.render.geometry import (
     MIN_LABELLED_SIZE,
-    Board,
+    BoardGeometry,
     Corners,
     Point,
     around,
     bands,
     centers_of,
     hexagon,
+    labels_of,
     star_points,
 )
-from hexenv.render.overlay import Disc
+from hexenv.render.overlay import Disc, Overlay, numbers_of
 
 BALL_RADII: Final = {"points": 0.45, "hexagons": 0.39}
 PATH: Final = (("board", 0.2), ("win", 0.11))
-"""The line through the cells of a winning path: paint and width, the edge below it first."""
+"""The line through the cells of a winning path: the paint and width of its edge, then of itself."""
 DISC_RADIUS: Final = 0.4
 """Of the discs of an overlay: they fit squares, holes and hexagons."""
 DISC_OPACITY: Final = 0.88
@@ -36,46 +39,29 @@ LABEL_SIZE: Final = 0.32
 
 
 class Pen(Protocol):
-    """What draws shapes; a paint is the name of a colour."""
+    """Draws filled shapes and outlines; a paint is the name of a colour.
 
-    def polygon(self, points: list[Point], paint: str, outline: str = "", width: float = 0) -> None:
-        """A filled polygon, with an outline if it has a paint."""
-        ...
+    Boxes and frames have round corners, lines round ends. A frame or ring is inside its corners or
+    radius. `shine` is light on a round stone from the top left, `shadow` is faint at its edge.
+    """
 
-    def box(self, corners: Corners, radius: float, paint: str) -> None:
-        """A rectangle with round corners."""
-        ...
-
-    def frame(self, corners: Corners, radius: float, width: float, paint: str) -> None:
-        """The outline of a rectangle with round corners, inside it."""
-        ...
-
-    def circle(self, center: Point, radius: float, paint: str) -> None:
-        """A filled circle."""
-        ...
-
-    def ring(self, center: Point, radius: float, width: float, paint: str) -> None:
-        """The outline of a circle, inside it."""
-        ...
-
-    def line(self, start: Point, end: Point, width: float, paint: str) -> None:
-        """A line with round ends."""
-        ...
-
-    def shine(self, center: Point, radius: float) -> None:
-        """Light on a round stone, from the top left."""
-        ...
-
-    def shadow(self, center: Point, radius: float) -> None:
-        """A soft shadow, faint at its edge."""
-        ...
+    def polygon(
+        self, points: list[Point], paint: str, outline: str = "", width: float = 0
+    ) -> None: ...
+    def box(self, corners: Corners, radius: float, paint: str) -> None: ...
+    def frame(self, corners: Corners, radius: float, width: float, paint: str) -> None: ...
+    def circle(self, center: Point, radius: float, paint: str) -> None: ...
+    def ring(self, center: Point, radius: float, width: float, paint: str) -> None: ...
+    def line(self, start: Point, end: Point, width: float, paint: str) -> None: ...
+    def shine(self, center: Point, radius: float) -> None: ...
+    def shadow(self, center: Point, radius: float) -> None: ...
 
 
 # ---- the empty board -----------------------------------------------------------------------------
 
 
-def draw_ground(pen: Pen, board: Board) -> None:
-    """All of the empty board but its cells: the sides, the wall, or the lines."""
+def draw_ground(pen: Pen, board: BoardGeometry) -> None:
+    """The empty board without its cells: its sides, wall or lines."""
     match board.style:
         case "squares":
             _draw_grid(pen, board)
@@ -89,11 +75,11 @@ def draw_ground(pen: Pen, board: Board) -> None:
                     pen.polygon(band, f"{paint}-{number % 2}")
 
 
-def draw_cell(pen: Pen, board: Board, center: Point) -> None:
-    """An empty cell, where there is something to see of it."""
+def draw_cell(pen: Pen, board: BoardGeometry, center: Point) -> None:
+    """An empty cell of a style that shows its cells."""
     size, (x, y) = board.size, center
     match board.style:
-        case "holes":  # with a shaded edge above, as if they were deep
+        case "holes":  # the shaded upper edge makes them look deep
             pen.circle(center, 0.42 * size, "line")
             pen.circle((x, y + 0.02 * size), 0.395 * size, "page")
         case "hexagons":
@@ -102,7 +88,7 @@ def draw_cell(pen: Pen, board: Board, center: Point) -> None:
             pass
 
 
-def _draw_grid(pen: Pen, board: Board) -> None:
+def _draw_grid(pen: Pen, board: BoardGeometry) -> None:
     """Lines between the cells, open to the outside."""
     width = 0.05 * board.size
     left, top, right, bottom = -0.5, -0.5, board.columns - 0.5, board.rows - 0.5
@@ -112,7 +98,7 @@ def _draw_grid(pen: Pen, board: Board) -> None:
         pen.line(board.center(top, column - 0.5), board.center(bottom, column - 0.5), width, "line")
 
 
-def _draw_crossing_lines(pen: Pen, board: Board) -> None:
+def _draw_crossing_lines(pen: Pen, board: BoardGeometry) -> None:
     """Lines through the cells, and star points."""
     size, bottom, right = board.size, board.rows - 1, board.columns - 1
     for row in range(board.rows):
@@ -125,7 +111,7 @@ def _draw_crossing_lines(pen: Pen, board: Board) -> None:
         pen.circle(board.center(row, column), 0.09 * size, "line")
 
 
-def _draw_wall(pen: Pen, board: Board) -> None:
+def _draw_wall(pen: Pen, board: BoardGeometry) -> None:
     left, top = board.center(-0.5, -0.5)
     right, bottom = board.center(board.rows - 0.5, board.columns - 0.5)
     frame = 0.12 * board.size
@@ -135,8 +121,33 @@ def _draw_wall(pen: Pen, board: Board) -> None:
 
 # ---- stones and marks ----------------------------------------------------------------------------
 
+SPRITES: Final = ("stone", "last", "numbered", "plate", "win")
+"""A stone, the mark of the last stone, the same mark around a number, the background of a number on
+a winning path, and the mark of a stone of a winning line."""
 
-def draw_stone(pen: Pen, board: Board, player: int, center: Point) -> None:
+
+def draw_sprite(pen: Pen, board: BoardGeometry, name: str, player: int, center: Point) -> None:
+    """One of `SPRITES` of a player, around the centre of its cell."""
+    size, is_square = board.size, board.style == "squares"
+    match name:
+        case "last" | "numbered" if is_square:
+            pen.frame(around(center, 0.43 * size), 0.1 * size, 0.04 * size, f"pale-{player}")
+        case "last":
+            pen.circle(center, 0.1 * size, f"mark-{player}")
+        case "numbered":
+            pen.ring(center, 0.34 * size, 0.04 * size, f"mark-{player}")
+        case "plate":
+            pen.circle(center, 0.25 * size, f"stone-{player}")
+        case "win" if is_square:
+            pen.box(around(center, 0.43 * size), 0.1 * size, "win")
+            _draw_stone(pen, board, player, center)
+        case "win":
+            pen.ring(center, 0.45 * size, 0.08 * size, "win")
+        case _:
+            _draw_stone(pen, board, player, center)
+
+
+def _draw_stone(pen: Pen, board: BoardGeometry, player: int, center: Point) -> None:
     """Cross and ring on squares, balls on points and hexagons, discs in holes."""
     size, (x, y) = board.size, center
     stone, edge = f"stone-{player}", f"edge-{player}"
@@ -161,75 +172,108 @@ def draw_stone(pen: Pen, board: Board, player: int, center: Point) -> None:
             pen.shine(center, 0.93 * radius)
 
 
-def draw_last_mark(pen: Pen, board: Board, player: int, center: Point, numbered: bool) -> None:
-    """The mark of the stone placed last: a dot on it, or a frame around a cross or ring.
-
-    On a stone that has a number the dot is a ring around it.
-    """
-    size = board.size
-    if numbered and board.style != "squares":
-        pen.ring(center, 0.34 * size, 0.04 * size, f"mark-{player}")
-    elif board.style == "squares":
-        pen.frame(around(center, 0.43 * size), 0.1 * size, 0.04 * size, f"pale-{player}")
-    else:
-        pen.circle(center, 0.1 * size, f"mark-{player}")
-
-
-def draw_plate(pen: Pen, board: Board, player: int, center: Point) -> None:
-    """What parts the number of a stone from the line of a winning path."""
-    pen.circle(center, 0.25 * board.size, f"stone-{player}")
-
-
-def draw_win_mark(pen: Pen, board: Board, player: int, center: Point) -> None:
-    """The mark of a stone of a winning line: a ring on it, or its cross or ring on a lit square."""
-    size = board.size
-    if board.style == "squares":
-        pen.box(around(center, 0.43 * size), 0.1 * size, "win")
-        draw_stone(pen, board, player, center)
-    else:
-        pen.ring(center, 0.45 * size, 0.08 * size, "win")
-
-
-# ---- text and discs ------------------------------------------------------------------------------
+# ---- the scene -----------------------------------------------------------------------------------
 
 
 class Text(NamedTuple):
-    """Something to write on a cell."""
+    """A text and the point of its centre."""
 
     center: Point
     text: str
     paint: str
 
 
-def figure_size(board: Board) -> float:
-    """Height of the text on discs and stones, in pixels; 0 where it would not be readable."""
-    return 0.3 * board.size if board.size >= MIN_LABELLED_SIZE else 0
+class Sprite(NamedTuple):
+    """One of `SPRITES` on a cell."""
+
+    name: str
+    player: int
+    cell: int
 
 
-def number_size(board: Board) -> float:
-    """Height of the numbers of moves; crosses and rings leave them a corner of the cell."""
-    return figure_size(board) * (0.75 if board.style == "squares" else 1)
+class Scene(NamedTuple):
+    """The things to show in a position, from the lowest to the highest."""
+
+    stones: list[Sprite]
+    path: list[int]
+    """The cells that a winning path goes through, in order."""
+    win: list[Sprite]
+    last: list[Sprite]
+    numbers: list[Text]
+    discs: list[Disc]
 
 
-def disc_layers(board: Board, disc: Disc) -> list[tuple[str, float]]:
+def scene_of(
+    game: Game,
+    state: State,
+    board: BoardGeometry,
+    overlay: Overlay | None = None,
+    numbers: ArrayLike | None = None,
+) -> Scene:
+    """What a picture of a position shows on the board."""
+    owners: list[int] = base.cell_owners(game, state).ravel().tolist()
+    numbered = numbers_of(game, numbers)
+    stones = [Sprite("stone", owner, cell) for cell, owner in enumerate(owners) if owner != EMPTY]
+    won = game.winning_cells(state)
+    if board.style == "hexagons":
+        path = won
+        win = [Sprite("plate", owners[cell], cell) for cell in won if numbered[cell] > 0]
+    else:  # several lines may have won at once
+        path = []
+        win = [Sprite("win", owners[cell], cell) for cell in won]
+    last: list[Sprite] = []
+    cell = game.last_cell(state)
+    if cell != NO_ACTION and owners[cell] != EMPTY:
+        last = [Sprite("numbered" if numbered[cell] > 0 else "last", owners[cell], cell)]
+    texts = [
+        _number_text(board, cell, owners[cell], int(numbered[cell]))
+        for cell in np.flatnonzero(numbered > 0).tolist()
+    ]
+    discs = overlay.discs(game) if overlay is not None else []
+    return Scene(stones, path, win, last, texts, discs)
+
+
+def _number_text(board: BoardGeometry, cell: int, owner: int, number: int) -> Text:
+    """The number of a move, on its stone or beside a cross or ring."""
+    x, y = centers_of(board)[cell]
+    paint = f"mark-{owner}" if owner != EMPTY else "figure"
+    if board.style == "squares":
+        x, y, paint = x + 0.34 * board.size, y + 0.34 * board.size, "label"
+    return Text((x, y), str(number), paint)
+
+
+def label_texts(board: BoardGeometry) -> list[Text]:
+    """The labels of the columns and rows."""
+    return [Text(point, label, "label") for point, label in labels_of(board)]
+
+
+def disc_layers(board: BoardGeometry, disc: Disc) -> list[tuple[str, float]]:
     """The circles of a disc, the lowest first: paint and opacity, 0 to 1."""
     colored = ("high" if disc.strength > 0 else "low"), DISC_OPACITY * abs(disc.strength)
-    if board.style == "points" and disc.label:  # not to be read over the lines that cross there
+    if board.style == "points" and disc.label:  # hides the lines that cross below the text
         return [("board", 0.85), colored]
     return [colored]
 
 
-def disc_figure(board: Board, disc: Disc) -> Text:
-    """What is written on a disc."""
-    paint = "figure-on-disc" if abs(disc.strength) > 0.5 else "figure"
-    return Text(centers_of(board)[disc.cell], disc.label, paint)
+def disc_texts(board: BoardGeometry, discs: Iterable[Disc]) -> list[Text]:
+    """The labels of discs."""
+    centers = centers_of(board)
+    return [
+        Text(
+            centers[disc.cell],
+            disc.label,
+            "figure-on-disc" if abs(disc.strength) > 0.5 else "figure",
+        )
+        for disc in discs
+        if disc.label
+    ]
 
 
-def number_texts(board: Board, owners: list[int], numbers: NDArray[np.int64]) -> Iterator[Text]:
-    """The numbers of the moves on their stones, or beside crosses and rings."""
-    for cell in np.flatnonzero(numbers > 0).tolist():
-        x, y = centers_of(board)[cell]
-        paint = f"mark-{owners[cell]}" if owners[cell] != EMPTY else "figure"
-        if board.style == "squares":
-            x, y, paint = x + 0.34 * board.size, y + 0.34 * board.size, "label"
-        yield Text((x, y), str(numbers[cell]), paint)
+def figure_size(board: BoardGeometry) -> float:
+    """The height of text on discs and stones, in pixels; 0 if it would not be readable."""
+    return 0.3 * board.size if board.size >= MIN_LABELLED_SIZE else 0
+
+
+def number_size(board: BoardGeometry) -> float:
+    """The height of move numbers; beside crosses and rings there is only a corner of the cell."""
+    return figure_size(board) * (0.75 if board.style == "squares" else 1)

@@ -1,4 +1,4 @@
-"""How boards look: their colours by theme, the size of a cell, and whether they have labels."""
+"""The look of boards: colours by theme, cell size, coordinates."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,20 +9,20 @@ from hexenv.games.base import Style, whole_number
 Color = tuple[int, int, int]
 
 Theme = Literal["light", "dark", "colorblind"]
-"""Colours as of wood and stone, the same for dark rooms, and colours for all kinds of eyes."""
+"""Colours of wood and stone, the same for dark rooms, and colours for colour-blind people."""
 
 THEMES: Final[tuple[Theme, ...]] = get_args(Theme)
 
 MIN_CELL_SIZE: Final = 8
 MAX_CELL_SIZE: Final = 128
-"""Larger boards would take gigabytes to draw."""
+"""Larger pictures would need gigabytes of memory."""
 
 BLACK: Final = (0, 0, 0)
 WHITE: Final = (255, 255, 255)
 
 
 def mix(color: Color, other: Color, share: float) -> Color:
-    """A colour with a share, 0 to 1, of another in it."""
+    """A mixture of two colours; `share`, 0 to 1, is that of the other."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(color, other, strict=True))
     return red, green, blue
 
@@ -36,28 +36,28 @@ class Palette:
     board: Color
     """Cells, wood or wall."""
     line: Color
-    """What parts the cells."""
+    """Lines between cells."""
     label: Color
     """Coordinates in the margins."""
     stones: tuple[Color, Color]
-    """Of player 0 and player 1; the sides of a board of hexagons have them too."""
+    """Of player 0 and player 1, also for the sides of a hexagon board."""
     win: Color
-    """The marks of the stones that won."""
+    """Marks of winning stones."""
     edge: Color = BLACK
-    """What is mixed into the edges of stones."""
+    """Mixed into the edges of stones."""
     high: Color = (106, 27, 154)
-    """The discs of an overlay: what is much, or good for the player to move."""
+    """Discs of positive numbers, which are good for the player to move."""
     low: Color = (196, 70, 0)
-    """The discs of what is bad for the player to move."""
+    """Discs of negative numbers."""
     figure: Color = (38, 24, 44)
-    """Figures where a disc is faint; on a strong one they are white."""
+    """Text on faint discs; on strong ones it is white."""
 
     @cached_property
     def paints(self) -> dict[str, Color]:
-        """The colours by the names that drawings use, those mixed from others among them.
+        """All colours, mixed ones too, by the names that drawings use.
 
-        ``edge-0`` is the edge of player 0's stone, ``inner-0`` the middle of a disc, ``pale-0`` the
-        frame around the last cross, and ``mark-0`` what is written or marked on the stone.
+        ``edge-0`` is the edge of player 0's stone, ``inner-0`` the middle of a Connect4 disc,
+        ``pale-0`` the frame around the last cross, ``mark-0`` marks and text on the stone.
         """
         names = ("page", "board", "line", "label", "win", "high", "low", "figure")
         paints: dict[str, Color] = {name: getattr(self, name) for name in names}
@@ -74,9 +74,9 @@ class Palette:
         return paints
 
 
-# In each pair of stones one is darker than the other, or they are blue and orange. The hues of
-# `colorblind` are those of Okabe and Ito (2008), https://jfly.uni-koeln.de/color/, the blue darker
-# and the yellow lighter, so that they differ in a print without colours too.
+# One stone of each pair is darker than the other, or they are blue and orange. The hues of
+# `colorblind` are from Okabe and Ito (2008), https://jfly.uni-koeln.de/color/, with a darker blue
+# and a lighter yellow, so that they also differ in black and white.
 BLUE: Final = (0, 84, 148)
 YELLOW: Final = (240, 196, 60)
 
@@ -202,15 +202,15 @@ PALETTES: Final[dict[Theme, dict[Style, Palette]]] = {
 
 @dataclass(frozen=True)
 class Look:
-    """How positions are drawn, as pixels and as SVG alike.
+    """The options of pictures, for pixels and SVG.
 
     Args:
         theme: One of `THEMES`.
         cell_size: Distance of neighbours in a row, in pixels, from 8 to 128.
-        coordinates: Whether columns and rows are labelled; with cells below 12 pixels never.
+        coordinates: Whether columns and rows are labelled; cells below 12 pixels never are.
 
     Raises:
-        ValueError: If there is no such theme, or the size is out of range.
+        ValueError: If the theme is unknown, or the size is out of range.
     """
 
     theme: Theme = "light"
@@ -231,5 +231,5 @@ DEFAULT_LOOK: Final = Look()
 
 
 def palette_of(theme: Theme, style: str) -> Palette:
-    """The colours in which a game of some style is drawn."""
+    """The colours of a style of boards."""
     return PALETTES[theme][cast("Style", style)]

@@ -1,7 +1,7 @@
-"""What is laid over a position: numbers of cells as discs of colour, and the numbers of the moves.
+"""Overlays of a position: numbers on cells as coloured discs, and the numbers of the moves.
 
-Discs are purple where a number is positive and orange where it is negative, which everybody can
-tell apart, and the stronger the greater the number is.
+Discs of positive numbers are purple, those of negative numbers orange, which colour-blind people
+can distinguish too. The colour is the stronger, the greater the number.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,33 +15,32 @@ from hexenv.games import base
 from hexenv.games.base import EMPTY, Game, State
 
 LEAST_SHARE = 0.005
-"""The smallest share with a figure, as less would be 0 %."""
+"""The smallest share with a label; a smaller one would be rounded to 0 %."""
 
 
 class Disc(NamedTuple):
-    """What an overlay shows on one cell."""
+    """The disc of an overlay on one cell."""
 
     cell: int
     strength: float
-    """-1 to 1: how strong the colour is, and which."""
+    """-1 to 1: the strength of the colour; the sign selects the colour."""
     label: str
-    """What is written on it; empty for nothing."""
+    """The text on it; may be empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """A number for some of the cells, to be shown as a disc of colour and a figure on it.
+    """Numbers of cells, shown as coloured discs with labels.
 
     Args:
-        values: ``(cells,)`` finite numbers, NaN where there is nothing to show.
+        values: ``(cells,)`` finite numbers, NaN for a cell without a disc.
         labels: ``(cells,)`` texts to write; None for the numbers themselves.
-        limit: The number with the strongest colour, and its negative; by default the greatest
-            there is, without its sign.
-        title: What the numbers are.
+        limit: The absolute value with the strongest colour; by default the greatest one.
+        title: The meaning of the numbers.
 
     Raises:
-        ValueError: If the values are not one row of numbers, the labels not as many, or the limit
-            not above 0.
+        ValueError: If the values are not one row of finite numbers, the number of labels differs,
+            or the limit is not above 0.
     """
 
     values: ArrayLike
@@ -60,7 +59,7 @@ class Overlay:
         object.__setattr__(self, "values", values)
 
     def discs(self, game: Game) -> list[Disc]:
-        """What to show, by cell.
+        """The discs, by cell.
 
         Raises:
             ValueError: If the game has another number of cells.
@@ -78,7 +77,7 @@ class Overlay:
 
 
 def _by_cell(game: Game, values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
-    """Something for every cell as an array.
+    """Values of all cells as an array.
 
     Raises:
         ValueError: If the game has another number of cells.
@@ -91,22 +90,22 @@ def _by_cell(game: Game, values: ArrayLike, dtype: Any, what: str) -> NDArray[An
     return array
 
 
-# ---- from what is known of actions ---------------------------------------------------------------
+# ---- overlays of actions -------------------------------------------------------------------------
 
 
 def overlay_of_shares(
     game: Game, state: State, weights: ArrayLike, *, labelled: bool = True, title: str = ""
 ) -> Overlay:
-    """Probabilities of the actions, or visits of a search, as shares in per cent.
+    """Probabilities of the actions, or visits of a search, in per cent.
 
-    The swap of Hex fills no cell and is shown on the stone that it takes.
+    The swap of Hex is shown on the stone that it takes.
 
     Args:
         game: The game.
-        state: The position; at the end of a game no action is legal and nothing is shown.
-        weights: ``(num_actions,)`` from 0; those of illegal actions do not count.
+        state: The position; nothing is shown at the end of a game.
+        weights: ``(num_actions,)`` from 0; those of illegal actions are ignored.
         labelled: Whether to write the shares on the cells.
-        title: What they are.
+        title: The meaning of the numbers.
 
     Raises:
         ValueError: If the weights have another shape or a number below 0.
@@ -120,15 +119,15 @@ def overlay_of_shares(
 def overlay_of_values(
     game: Game, state: State, values: ArrayLike, *, labelled: bool = True, title: str = ""
 ) -> Overlay:
-    """How good the actions are for the player to move, in hundredths: from -100 to +100.
+    """Values of the actions for the player to move, in hundredths: from -100 to +100.
 
     Args:
         game: The game.
         state: The position.
-        values: ``(num_actions,)`` from -1, lost, to 1, won; NaN where it is not known. Those of
-            illegal actions do not count.
+        values: ``(num_actions,)`` from -1, lost, to 1, won; NaN if unknown. Those of illegal
+            actions are ignored.
         labelled: Whether to write them on the cells.
-        title: What they are.
+        title: The meaning of the numbers.
 
     Raises:
         ValueError: If they have another shape or are out of range.
@@ -146,7 +145,7 @@ def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.flo
     """Weights over the legal actions: ``(num_actions,)`` with a sum of 1, or 0 at a game's end.
 
     Raises:
-        ValueError: If they have another shape, a number below 0, or nothing for a legal action.
+        ValueError: If they have another shape, a number below 0, or only 0 for legal actions.
     """
     given = _by_action(game, weights)
     if not (np.isfinite(given).all() and (given >= 0).all()):
@@ -159,10 +158,10 @@ def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.flo
 
 
 def on_cells(game: Game, state: State, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is known of legal actions, NaN elsewhere, on the cells where they are shown.
+    """Values of legal actions, NaN for others, on the cells where they are shown.
 
     Returns:
-        ``(cells,)``: on the cell that an action fills; a swap's on the only stone there is.
+        ``(cells,)``: at the cell that an action fills; a swap is shown on the only stone.
     """
     cells = game.rows * game.columns
     found = np.full(cells, np.nan)
@@ -187,12 +186,12 @@ def _by_action(game: Game, values: ArrayLike) -> NDArray[np.float64]:
 def move_numbers(
     game: Game, actions: Iterable[int], start: State | None = None
 ) -> NDArray[np.int32]:
-    """With which move each stone was placed; a stone that a swap moves keeps its number.
+    """The number of the move that placed each stone; a stone moved by a swap keeps its number.
 
     Args:
         game: The game.
-        actions: Legal ones; the first is move 1.
-        start: Where they began, if not with the game.
+        actions: Legal actions; the first is move 1.
+        start: The position before them; by default the initial position.
 
     Returns:
         ``(cells,)``: from 1, and 0 on cells without a stone of these moves.
@@ -210,15 +209,7 @@ def move_numbers(
 
 
 def numbers_in_game(game: Game, states: Iterable[State]) -> Iterator[NDArray[np.int32]]:
-    """The numbers of the moves, as `move_numbers` has them, in every position of a game.
-
-    Args:
-        game: The game.
-        states: Its positions, the start first.
-
-    Yields:
-        ``(cells,)`` for each of them.
-    """
+    """The `move_numbers` of every position of a game, ``(cells,)`` each; the start comes first."""
     numbers = np.zeros(game.rows * game.columns, np.int32)
     was_empty = np.ones(len(numbers), np.bool_)
     for number, state in enumerate(states):
@@ -232,7 +223,7 @@ def numbers_in_game(game: Game, states: Iterable[State]) -> Iterator[NDArray[np.
 
 
 def numbers_of(game: Game, numbers: ArrayLike | None) -> NDArray[np.int64]:
-    """The numbers of the moves as ``(cells,)``, all 0 where none are given.
+    """The numbers of the moves as ``(cells,)``; all 0 if there are none.
 
     Raises:
         ValueError: If the game has another number of cells.

@@ -1,41 +1,46 @@
-"""Positions as RGB frames, drawn with Pillow alone: no window system is needed.
+"""Positions as RGB frames, drawn with Pillow; no window system is needed.
 
-A frame is the picture of the empty board, made once for each board and kept, with a sprite pasted
-for every stone and mark.
+A frame is the picture of the empty board, which is cached, with a sprite pasted for every stone and
+mark. Boards and sprites are drawn larger than needed, then reduced, so that edges are smooth.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from hexenv.games import base
-from hexenv.games.base import EMPTY, NO_ACTION, Game, State
-from hexenv.render.board import Board, Point, board_of, centers_of, labels_of, middle
-from hexenv.render.canvas import Canvas
+from hexenv.games.base import Game, State
 from hexenv.render.drawing import (
     DISC_RADIUS,
     LABEL_SIZE,
     PATH,
     Text,
-    disc_figure,
     disc_layers,
+    disc_texts,
     draw_cell,
     draw_ground,
-    draw_last_mark,
-    draw_plate,
-    draw_stone,
-    draw_win_mark,
+    draw_sprite,
     figure_size,
+    label_texts,
     number_size,
-    number_texts,
+    scene_of,
 )
-from hexenv.render.look import DEFAULT_LOOK, Color, Look
-from hexenv.render.overlay import Disc, Overlay, numbers_of
+from hexenv.render.geometry import (
+    BoardGeometry,
+    Corners,
+    Point,
+    around,
+    centers_of,
+    geometry_of,
+    middle,
+)
+from hexenv.render.look import BLACK, DEFAULT_LOOK, Color, Look
+from hexenv.render.overlay import Disc, Overlay
 
 
 def render_rgb(
@@ -53,65 +58,57 @@ def render_rgb(
         state: The position.
         look: Colours, size and coordinates.
         overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones; see
-            `hexenv.render.overlay.move_numbers`.
+        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones, as
+            `hexenv.render.overlay.move_numbers` returns them.
 
     Returns:
-        ``(height, width, 3) uint8``, height and width even (as video coding wants them); the
-        caller's own, to draw on.
+        ``(height, width, 3) uint8``, a fresh array; height and width are even, as video codecs
+        require.
     """
-    board = board_of(game, look)
+    board = geometry_of(game, look)
     centers = centers_of(board)
-    stones = [_stone(board, player) for player in (0, 1)]
+    scene = scene_of(game, state, board, overlay, numbers)
     image = _empty_board(board).copy()
-    owners: list[int] = base.cell_owners(game, state).ravel().tolist()
-    for owner, center in zip(owners, centers, strict=True):
-        if owner != EMPTY:
-            _paste(image, stones[owner], center)
-    won = game.winning_cells(state)
-    numbered = numbers_of(game, numbers)
-    if board.style == "hexagons":
-        _draw_path(image, board, [centers[cell] for cell in won])
-        for cell in won:
-            if numbered[cell] > 0:
-                _paste(image, _plate(board, owners[cell]), centers[cell])
-    else:  # several lines may have won at once
-        for cell in won:
-            _paste(image, _win_mark(board, owners[cell]), centers[cell])
-    last = game.last_cell(state)
-    if last != NO_ACTION and owners[last] != EMPTY:
-        mark = _last_mark(board, owners[last], numbered=bool(numbered[last] > 0))
-        _paste(image, mark, centers[last])
-    _write(image, board, number_texts(board, owners, numbered), number_size(board))
-    if overlay is not None:
-        _draw_discs(image, board, overlay.discs(game))
+    for name, player, cell in scene.stones:
+        _paste(image, _sprite(board, name, player), centers[cell])
+    _draw_path(image, board, [centers[cell] for cell in scene.path])
+    for name, player, cell in (*scene.win, *scene.last):
+        _paste(image, _sprite(board, name, player), centers[cell])
+    _write(image, board, scene.numbers, number_size(board))
+    _draw_discs(image, board, scene.discs)
     return np.array(image)
 
 
-def _draw_discs(image: Image.Image, board: Board, discs: list[Disc]) -> None:
-    """Lay an overlay over the picture."""
+def _draw_discs(image: Image.Image, board: BoardGeometry, discs: list[Disc]) -> None:
     for disc in discs:
         for paint, opacity in disc_layers(board, disc):
             mask = _disc(board, round(255 * opacity))
             _paste(image, mask, centers_of(board)[disc.cell], board.paints[paint])
-    _write(image, board, (disc_figure(board, disc) for disc in discs), figure_size(board))
+    _write(image, board, disc_texts(board, discs), figure_size(board))
+
+
+def _draw_path(image: Image.Image, board: BoardGeometry, centers: list[Point]) -> None:
+    """A line through the cells of a winning path, with an edge that separates it from stones."""
+    for paint, width in PATH:
+        for start, end in pairwise(centers):
+            step = round(end[0] - start[0]), round(end[1] - start[1])
+            _paste(image, _path_step(board, step, paint, width), middle(start, end))
 
 
 @lru_cache(maxsize=16)
-def _empty_board(board: Board) -> Image.Image:
+def _empty_board(board: BoardGeometry) -> Image.Image:
     """The picture of the board without stones, RGB."""
     canvas = Canvas(*board.frame_size, board.paints, "page")
     draw_ground(canvas, board)
     for center in centers_of(board):
         draw_cell(canvas, board, center)
     image = canvas.reduced().convert("RGB")
-    labels = (Text(point, label, "label") for point, label in labels_of(board))
-    _write(image, board, labels, LABEL_SIZE * board.size)
+    _write(image, board, label_texts(board), LABEL_SIZE * board.size)
     return image
 
 
-def _write(image: Image.Image, board: Board, texts: Iterable[Text], height: float) -> None:
-    """Write text of one height in pixels, at that size: reduced letters would be blurred."""
+def _write(image: Image.Image, board: BoardGeometry, texts: Iterable[Text], height: float) -> None:
+    """Write texts of one height in pixels, at that size: reduced letters would be blurred."""
     if height:
         for center, text, paint in texts:
             if text:
@@ -140,39 +137,28 @@ def _font(height: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 def _paste(
     image: Image.Image, sprite: Image.Image, center: Point, color: Color | None = None
 ) -> None:
-    """Lay a sprite over the image, or a colour where the sprite, a mask, says."""
+    """Paste a sprite on the image, or a colour through the sprite as a mask."""
     left, top = int(center[0] - sprite.width / 2), int(center[1] - sprite.height / 2)
     box = left, top, left + sprite.width, top + sprite.height
     image.paste(sprite if color is None else color, box, sprite)
 
 
-@lru_cache(maxsize=64)
-def _stone(board: Board, player: int) -> Image.Image:
-    """A stone in the middle of a cell, RGBA."""
-    canvas = Canvas(board.size, board.size, board.paints, f"stone-{player}", opacity=0)
-    draw_stone(canvas, board, player, canvas.center)
-    return canvas.reduced()
-
-
-@lru_cache(maxsize=64)
-def _last_mark(board: Board, player: int, numbered: bool) -> Image.Image:
-    """The mark of the stone placed last, RGBA."""
-    ground = f"{'pale' if board.style == 'squares' else 'mark'}-{player}"
+@lru_cache(maxsize=256)
+def _sprite(board: BoardGeometry, name: str, player: int) -> Image.Image:
+    """A stone or a mark in the middle of a cell, RGBA."""
+    # The transparent ground has the colour at the sprite's edge: reducing mixes the two.
+    ground = f"stone-{player}"
+    if name in ("last", "numbered"):
+        ground = f"{'pale' if board.style == 'squares' else 'mark'}-{player}"
+    elif name == "win":
+        ground = "win"
     canvas = Canvas(board.size, board.size, board.paints, ground, opacity=0)
-    draw_last_mark(canvas, board, player, canvas.center, numbered)
-    return canvas.reduced()
-
-
-@lru_cache(maxsize=64)
-def _plate(board: Board, player: int) -> Image.Image:
-    """What parts a number from the path that won, RGBA."""
-    canvas = Canvas(board.size, board.size, board.paints, f"stone-{player}", opacity=0)
-    draw_plate(canvas, board, player, canvas.center)
+    draw_sprite(canvas, board, name, player, canvas.center)
     return canvas.reduced()
 
 
 @lru_cache(maxsize=512)
-def _disc(board: Board, opacity: int) -> Image.Image:
+def _disc(board: BoardGeometry, opacity: int) -> Image.Image:
     """A disc of an overlay: a mask, L, of an opacity up to 255."""
     canvas = Canvas(board.size, board.size, board.paints, "high", opacity=0)
     canvas.circle(canvas.center, DISC_RADIUS * board.size, "high")
@@ -180,23 +166,9 @@ def _disc(board: Board, opacity: int) -> Image.Image:
 
 
 @lru_cache(maxsize=64)
-def _win_mark(board: Board, player: int) -> Image.Image:
-    """The mark of one of the stones that won, RGBA."""
-    canvas = Canvas(board.size, board.size, board.paints, "win", opacity=0)
-    draw_win_mark(canvas, board, player, canvas.center)
-    return canvas.reduced()
-
-
-def _draw_path(image: Image.Image, board: Board, centers: list[Point]) -> None:
-    """Join the cells of the path that won, by a line with an edge that parts it from the stones."""
-    for paint, width in PATH:
-        for start, end in pairwise(centers):
-            step = round(end[0] - start[0]), round(end[1] - start[1])
-            _paste(image, _path_step(board, step, paint, width), middle(start, end))
-
-
-@lru_cache(maxsize=64)
-def _path_step(board: Board, step: tuple[int, int], paint: str, width: float) -> Image.Image:
+def _path_step(
+    board: BoardGeometry, step: tuple[int, int], paint: str, width: float
+) -> Image.Image:
     """The line from a cell to the next one, RGBA."""
     size = board.size
     canvas = Canvas(abs(step[0]) + size, abs(step[1]) + size, board.paints, paint, opacity=0)
@@ -204,3 +176,90 @@ def _path_step(board: Board, step: tuple[int, int], paint: str, width: float) ->
     right, down = step[0] / 2, step[1] / 2
     canvas.line((x - right, y - down), (x + right, y + down), width * size, paint)
     return canvas.reduced()
+
+
+# ---- the pen -------------------------------------------------------------------------------------
+
+SCALE: Final = 4
+"""A canvas is this many times larger than its result."""
+
+
+class Canvas:
+    """A `Pen` for an image drawn `SCALE` times larger; lengths are those of the result.
+
+    Args:
+        width: Pixels.
+        height: Pixels.
+        paints: Colours by name.
+        ground: The paint of the ground.
+        opacity: Of the ground, 0 to 255.
+    """
+
+    def __init__(
+        self, width: int, height: int, paints: Mapping[str, Color], ground: str, opacity: int = 255
+    ) -> None:
+        self.center: Point = (width / 2, height / 2)
+        self._paints = paints
+        self._image = Image.new("RGBA", (width * SCALE, height * SCALE), (*paints[ground], opacity))
+        self._draw = ImageDraw.Draw(self._image)
+
+    def polygon(self, points: list[Point], paint: str, outline: str = "", width: float = 0) -> None:
+        self._draw.polygon([(x * SCALE, y * SCALE) for x, y in points], self._paints[paint])
+        if outline:
+            for start, end in pairwise([*points, points[0]]):
+                self.line(start, end, width, outline)
+
+    def box(self, corners: Corners, radius: float, paint: str) -> None:
+        self._draw.rounded_rectangle(_within(corners), radius * SCALE, self._paints[paint])
+
+    def frame(self, corners: Corners, radius: float, width: float, paint: str) -> None:
+        thickness, color = _thickness(width), self._paints[paint]
+        box = _within(corners)
+        self._draw.rounded_rectangle(box, radius * SCALE, outline=color, width=thickness)
+
+    def circle(self, center: Point, radius: float, paint: str) -> None:
+        self._circle(center, radius, self._paints[paint])
+
+    def ring(self, center: Point, radius: float, width: float, paint: str) -> None:
+        box = _within(around(center, radius))
+        self._draw.ellipse(box, outline=self._paints[paint], width=_thickness(width))
+
+    def line(self, start: Point, end: Point, width: float, paint: str) -> None:
+        points = [(x * SCALE, y * SCALE) for x, y in (start, end)]
+        self._draw.line(points, self._paints[paint], round(width * SCALE))
+        for point in (start, end):
+            self.circle(point, width / 2, paint)
+
+    def shine(self, center: Point, radius: float) -> None:
+        x, y = center
+        base = self._image.getpixel((round(x * SCALE), round(y * SCALE)))
+        assert isinstance(base, tuple)
+        steps = 32
+        for step in range(steps):
+            share = step / steps
+            offset = 0.35 * radius * share
+            red, green, blue = (min(255, part + round(70 * share)) for part in base[:3])
+            place = x - offset, y - offset
+            self._circle(place, radius * (1 - share), (red, green, blue))
+
+    def shadow(self, center: Point, radius: float) -> None:
+        steps = 12
+        for step in range(1, steps + 1):
+            self._circle(center, radius * (1 - 0.12 * step / steps), BLACK, 100 * step // steps)
+
+    def _circle(self, center: Point, radius: float, color: Color, opacity: int = 255) -> None:
+        self._draw.ellipse(_within(around(center, radius)), (*color, opacity))
+
+    def reduced(self) -> Image.Image:
+        """The image in its own size, RGBA."""
+        return self._image.reduce(SCALE)
+
+
+def _within(corners: Corners) -> Corners:
+    """A box for Pillow, which includes the last pixel and requires at least one."""
+    left, top, right, bottom = (place * SCALE for place in corners)
+    return left, top, max(left, right - 1), max(top, bottom - 1)
+
+
+def _thickness(width: float) -> int:
+    return max(SCALE, round(width * SCALE))

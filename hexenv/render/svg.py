@@ -1,56 +1,58 @@
-"""Positions as SVG: standalone pictures, and boards for pages whose scripts place the stones.
+"""Positions and games as SVG: pictures, animations, and boards for pages with scripts.
 
 The drawing is that of the RGB frames, in the same pixels. An element ``<svg class="hexenv hexagons
 light">`` holds, in this order:
 
-* ``<style>`` with the colours as custom properties of ``.hexenv.hexagons.light``; a page that has
-  `theme_css` of other themes too changes the theme by exchanging the last class;
-* ``<defs>`` with a group for each thing on a cell, drawn around 0, 0: ``cell``, ``stone-0``,
-  ``stone-1``, ``last-0``, ``numbered-0`` (the last stone, if it has a number), ``win-0`` ...;
+* ``<style>`` with the colours as custom properties of ``.hexenv.hexagons.light``; a page that also
+  has the `theme_css` of other themes changes the theme by replacing the last class;
+* ``<defs>`` with a group for each sprite, drawn around 0, 0: ``cell``, ``stone-0``, ``stone-1``,
+  ``last-0``, ``numbered-0`` (the last stone, if it has a number), ``win-0`` ...;
 * ``<g class="cells">`` with ``<use href="#cell" data-cell="0" x="..." y="..."/>`` for every cell;
 * ``<g class="stones">``, ``win``, ``last``, ``numbers`` and ``overlay``, with one element for each
-  thing shown. All but the cells let clicks through.
+  thing shown. Only the cells receive clicks.
 
-The names in ``<defs>`` are the same in all pictures: show several on one page as images.
+The names in ``<defs>`` are the same in all pictures: show several pictures on one page as images.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 from xml.sax.saxutils import escape
 
 from numpy.typing import ArrayLike
 
 from hexenv.games import base
-from hexenv.games.base import EMPTY, NO_ACTION, Game, State
+from hexenv.games.base import EMPTY, Game, State
 from hexenv.render.ansi import status_text
-from hexenv.render.board import Board, Corners, Point, board_of, centers_of, labels_of
 from hexenv.render.drawing import (
     DISC_RADIUS,
     LABEL_SIZE,
     PATH,
+    SPRITES,
+    Sprite,
     Text,
-    disc_figure,
     disc_layers,
+    disc_texts,
     draw_cell,
     draw_ground,
-    draw_last_mark,
-    draw_plate,
-    draw_stone,
-    draw_win_mark,
+    draw_sprite,
     figure_size,
+    label_texts,
     number_size,
-    number_texts,
+    scene_of,
 )
+from hexenv.render.geometry import BoardGeometry, Corners, Point, centers_of, geometry_of
 from hexenv.render.look import DEFAULT_LOOK, Look, Theme, palette_of
-from hexenv.render.overlay import Disc, Overlay, numbers_of
+from hexenv.render.overlay import Disc, Overlay
 
 LAYERS: Final = ("stones", "win", "last", "numbers", "overlay")
-"""The groups of what is on the board, from below."""
+"""The groups of things on the board, from the lowest to the highest."""
 FILL: Final = "hexenv-fill-"
-"""The class of what is filled with a paint begins so. No rule may name an element around it: what
-`<use>` shows does not know where it is used."""
+"""Prefix of the class of an element that is filled with a paint. Rules must not depend on parent
+elements: an element shown by `<use>` does not have those of its place."""
 LINE: Final = "hexenv-line-"
+"""Prefix of the class of an element whose outline has a paint."""
 
 
 def render_svg(
@@ -68,44 +70,43 @@ def render_svg(
         state: The position.
         look: Colours, size and coordinates.
         overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones; see
-            `hexenv.render.overlay.move_numbers`.
+        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones, as
+            `hexenv.render.overlay.move_numbers` returns them.
 
     Returns:
-        The element ``<svg>``; see the module for what is in it.
+        The element ``<svg>`` that the module describes.
     """
-    board = board_of(game, look)
+    board = geometry_of(game, look)
     title = f"{game.name}: {status_text(game, state)}"
-    layers = layers_of(game, state, board, overlay=overlay, numbers=numbers)
-    return svg_document(board, title, layers)
+    return _document(board, title, _layers(game, state, board, overlay, numbers))
 
 
 def board_svg(game: Game, look: Look = DEFAULT_LOOK) -> str:
-    """The empty board, with all that is needed to place stones and marks on it."""
-    return svg_document(board_of(game, look), game.name, {})
+    """The empty board, with the sprites for a script that places stones and marks on it."""
+    return _document(geometry_of(game, look), game.name, {})
 
 
 def svg_image(svg: str) -> str:
-    """A document as an HTML image, which shares no names with what is around it."""
+    """A document as an HTML image, whose names cannot collide with those of the page."""
     encoded = b64encode(svg.encode()).decode()
     title = svg.partition("<title>")[2].partition("</title>")[0]
     return f'<img alt="{title}" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def theme_css(style: str, theme: Theme) -> str:
-    """The rule that sets the colours of a style of boards in one theme."""
+    """The rule that sets the colours of one style of boards in one theme."""
     colors = palette_of(theme, style).paints
     values = "".join(f"--{name}:{_hex(color)};" for name, color in colors.items())
     return f".hexenv.{style}.{theme}{{{values}}}"
 
 
-def svg_document(board: Board, title: str, layers: dict[str, str]) -> str:
+def _document(board: BoardGeometry, title: str, layers: dict[str, str]) -> str:
     """A board with the elements of each of `LAYERS`."""
     width, height = board.frame_size
     ground = SvgPen()
     draw_ground(ground, board)
-    cells = "".join(place("cell", cell, board) for cell in range(board.rows * board.columns))
-    labels = (Text(point, label, "label") for point, label in labels_of(board))
+    cells = "".join(_use("cell", cell, board) for cell in range(board.rows * board.columns))
+    labels = _texts(label_texts(board), LABEL_SIZE * board.size)
     groups = "\n".join(
         f'<g class="{name}" pointer-events="none">{layers.get(name, "")}</g>' for name in LAYERS
     )
@@ -118,45 +119,32 @@ def svg_document(board: Board, title: str, layers: dict[str, str]) -> str:
         f"<title>{escape(title)}</title>\n<style>{_css(board)}</style>\n{_defs(board)}\n"
         f'<rect class="{FILL}page" width="{width}" height="{height}"/>\n'
         f'<g class="board">{ground}</g>\n<g class="cells">{cells}</g>\n'
-        f'<g class="labels" pointer-events="none">{_texts(labels, LABEL_SIZE * board.size)}</g>\n'
+        f'<g class="labels" pointer-events="none">{labels}</g>\n'
         f"{groups}\n</svg>\n"
     )
 
 
-def layers_of(
+def _layers(
     game: Game,
     state: State,
-    board: Board,
-    *,
-    overlay: Overlay | None = None,
-    numbers: ArrayLike | None = None,
+    board: BoardGeometry,
+    overlay: Overlay | None,
+    numbers: ArrayLike | None,
 ) -> dict[str, str]:
     """The elements of a position by layer."""
-    owners: list[int] = base.cell_owners(game, state).ravel().tolist()
-    stones = [
-        place(f"stone-{owner}", cell, board) for cell, owner in enumerate(owners) if owner != EMPTY
-    ]
-    won = game.winning_cells(state)
-    numbered = numbers_of(game, numbers)
-    if board.style == "hexagons":
-        win = _path(board, won)
-        plates = (cell for cell in won if numbered[cell] > 0)
-        win += "".join(place(f"plate-{owners[cell]}", cell, board) for cell in plates)
-    else:
-        win = "".join(place(f"win-{owners[cell]}", cell, board) for cell in won)
-    found = {"stones": "".join(stones), "win": win}
-    last = game.last_cell(state)
-    if last != NO_ACTION and owners[last] != EMPTY:
-        name = "numbered" if numbered[last] > 0 else "last"
-        found["last"] = place(f"{name}-{owners[last]}", last, board)
-    texts = number_texts(board, owners, numbered)
-    found["numbers"] = _texts(texts, number_size(board))
+    scene = scene_of(game, state, board, overlay, numbers)
+    layers = {
+        "stones": _place(scene.stones, board),
+        "win": _path(board, scene.path) + _place(scene.win, board),
+        "last": _place(scene.last, board),
+        "numbers": _texts(scene.numbers, number_size(board)),
+    }
     if overlay is not None:
-        found["overlay"] = _overlay(board, overlay.discs(game), overlay.title)
-    return found
+        layers["overlay"] = _overlay(board, scene.discs, overlay.title)
+    return layers
 
 
-def _overlay(board: Board, discs: list[Disc], title: str) -> str:
+def _overlay(board: BoardGeometry, discs: list[Disc], title: str) -> str:
     circles = "".join(
         f'<circle class="{FILL}{paint}" data-cell="{disc.cell}" '
         f"{_circle(centers_of(board)[disc.cell], DISC_RADIUS * board.size)} "
@@ -164,15 +152,98 @@ def _overlay(board: Board, discs: list[Disc], title: str) -> str:
         for disc in discs
         for paint, opacity in disc_layers(board, disc)
     )
-    texts = (disc_figure(board, disc) for disc in discs if disc.label)
-    return f"<title>{escape(title)}</title>{circles}{_texts(texts, figure_size(board))}"
+    texts = _texts(disc_texts(board, discs), figure_size(board))
+    return f"<title>{escape(title)}</title>{circles}{texts}"
+
+
+# ---- animations ----------------------------------------------------------------------------------
+
+
+def animated_svg(
+    game: Game,
+    states: Sequence[State],
+    *,
+    seconds: Sequence[float],
+    look: Look = DEFAULT_LOOK,
+    overlays: Sequence[Overlay | None] | None = None,
+    numbers: Sequence[ArrayLike | None] | None = None,
+) -> str:
+    """A game as an SVG document that plays in a loop, without a script.
+
+    Programs without animation show the last position.
+
+    Args:
+        game: The game.
+        states: Its positions, at least one.
+        seconds: The time that each is shown.
+        look: Colours, size and coordinates.
+        overlays: The overlay of each position.
+        numbers: The move numbers of each position, as for `render_svg`.
+
+    Returns:
+        The element ``<svg>``; each group of `LAYERS` has an element per time that it is visible.
+    """
+    board = geometry_of(game, look)
+    clock = _Clock(list(accumulate(seconds)))
+    layers: dict[str, list[str]] = {layer: [] for layer in LAYERS}
+    for stone, begin, end in _stone_times(game, states):
+        layers["stones"].append(_place([stone], board, *clock.show(begin, end)))
+    for ply, state in enumerate(states):
+        overlay = overlays[ply] if overlays else None
+        found = _layers(game, state, board, overlay, numbers[ply] if numbers else None)
+        attributes, animation = clock.show(ply, ply + 1)
+        for layer, elements in found.items():
+            if elements and layer != "stones":  # which are shown for as long as they are there
+                layers[layer].append(f"<g{attributes}>{animation}{elements}</g>")
+    title = f"{game.name}: {len(states) - 1} plies, {status_text(game, states[-1])}"
+    return _document(board, title, {layer: "".join(parts) for layer, parts in layers.items()})
+
+
+def _stone_times(game: Game, states: Sequence[State]) -> Iterator[tuple[Sprite, int, int]]:
+    """Every stone with the first position that has it and the first one that no longer has it."""
+    first: dict[tuple[int, int], int] = {}
+    for ply, state in enumerate(states):
+        owners: list[int] = base.cell_owners(game, state).ravel().tolist()
+        stones = {(cell, owner) for cell, owner in enumerate(owners) if owner != EMPTY}
+        for cell, owner in first.keys() - stones:
+            yield Sprite("stone", owner, cell), first.pop((cell, owner)), ply
+        for stone in stones - first.keys():
+            first[stone] = ply
+    for (cell, owner), ply in first.items():
+        yield Sprite("stone", owner, cell), ply, len(states)
+
+
+class _Clock:
+    """The times of the positions of an animation; `ends` has the end of each, in seconds."""
+
+    def __init__(self, ends: list[float]) -> None:
+        self.ends = ends
+
+    def show(self, begin: int, end: int) -> tuple[str, str]:
+        """The attribute and the child of an element visible from position `begin` to `end`."""
+        times, values = [0.0], ["visible" if begin == 0 else "hidden"]
+        if begin > 0:
+            times.append(self.ends[begin - 1] / self.ends[-1])
+            values.append("visible")
+        if end < len(self.ends):
+            times.append(self.ends[end - 1] / self.ends[-1])
+            values.append("hidden")
+        if len(values) == 1:
+            return "", ""
+        key_times = ";".join(f"{time:.5f}".rstrip("0").rstrip(".") for time in times)
+        return (
+            f' visibility="{values[-1]}"',
+            f'<animate attributeName="visibility" values="{";".join(values)}" '
+            f'keyTimes="{key_times}" calcMode="discrete" dur="{self.ends[-1]:g}s" '
+            'repeatCount="indefinite"/>',
+        )
 
 
 # ---- elements ------------------------------------------------------------------------------------
 
 
 class SvgPen:
-    """A pen that writes SVG elements; `str` gives what has been drawn."""
+    """A `Pen` that writes SVG elements; `str` returns them."""
 
     def __init__(self) -> None:
         self._elements: list[str] = []
@@ -223,23 +294,24 @@ class SvgPen:
         self._elements.append(element)
 
 
-def place(name: str, cell: int, board: Board, attributes: str = "", child: str = "") -> str:
-    """A thing of ``<defs>`` on a cell.
+def _place(
+    sprites: Iterable[Sprite], board: BoardGeometry, attributes: str = "", child: str = ""
+) -> str:
+    """The elements of sprites; `attributes` begin with a space."""
+    return "".join(
+        _use(f"{name}-{player}", cell, board, attributes, child) for name, player, cell in sprites
+    )
 
-    Args:
-        name: Its name there.
-        cell: The cell.
-        board: The board.
-        attributes: Further ones, with a space before each.
-        child: An element within.
-    """
+
+def _use(name: str, cell: int, board: BoardGeometry, attributes: str = "", child: str = "") -> str:
+    """A group of ``<defs>`` on a cell."""
     x, y = centers_of(board)[cell]
     use = f'<use href="#{name}" data-cell="{cell}" x="{_n(x)}" y="{_n(y)}"{attributes}'
     return f"{use}>{child}</use>" if child else f"{use}/>"
 
 
 def _texts(texts: Iterable[Text], height: float) -> str:
-    """Text of one height in pixels; 0 is not readable and left out."""
+    """Texts of one height in pixels; nothing if it is 0."""
     elements = "".join(
         f'<text class="{FILL}{paint}" x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>'
         for (x, y), text, paint in texts
@@ -247,8 +319,8 @@ def _texts(texts: Iterable[Text], height: float) -> str:
     return f'<g font-size="{_n(height)}">{elements}</g>' if elements and height else ""
 
 
-def _path(board: Board, cells: Iterable[int]) -> str:
-    """The line through the cells of a winning path."""
+def _path(board: BoardGeometry, cells: Iterable[int]) -> str:
+    """A line through the cells of a winning path."""
     centers = [centers_of(board)[cell] for cell in cells]
     if not centers:
         return ""
@@ -260,7 +332,7 @@ def _path(board: Board, cells: Iterable[int]) -> str:
 
 
 def _n(number: float) -> str:
-    """A number in few characters."""
+    """A number with at most two decimals."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
@@ -280,9 +352,9 @@ def _rectangle(corners: Corners, radius: float) -> str:
     )
 
 
-# ---- what all pictures of a board share ----------------------------------------------------------
+# ---- definitions and colours ---------------------------------------------------------------------
 
-# The light and the shadow that `hexenv.render.canvas.Canvas` paints in circles.
+# The light and the shadow that `hexenv.render.rgb.Canvas` paints in circles.
 GRADIENTS: Final = (
     '<radialGradient id="shine" fx="0.325" fy="0.325"><stop stop-color="#fff" stop-opacity="0.3"/>'
     '<stop offset="1" stop-color="#fff" stop-opacity="0"/></radialGradient>'
@@ -291,37 +363,24 @@ GRADIENTS: Final = (
 )
 
 
-def _defs(board: Board) -> str:
-    """What is placed on cells, each around 0, 0."""
-    center = 0.0, 0.0
-    half = board.size / 2
-    cell = SvgPen()
-    draw_cell(cell, board, center)
-    hit = f'<rect fill="none" pointer-events="all" {_rectangle((-half, -half, half, half), 0)}/>'
-    parts = {"cell": str(cell) or hit}
+def _defs(board: BoardGeometry) -> str:
+    """The groups that are placed on cells, each around 0, 0."""
+    center, half = (0.0, 0.0), board.size / 2
+    pen = SvgPen()
+    draw_cell(pen, board, center)
+    target = f'<rect fill="none" pointer-events="all" {_rectangle((-half, -half, half, half), 0)}/>'
+    groups = {"cell": str(pen) or target}
     for player in (0, 1):
-        stone, last, numbered, plate, win = (SvgPen() for _ in range(5))
-        draw_stone(stone, board, player, center)
-        draw_last_mark(last, board, player, center, numbered=False)
-        draw_last_mark(numbered, board, player, center, numbered=True)
-        draw_plate(plate, board, player, center)
-        draw_win_mark(win, board, player, center)
-        parts |= {
-            f"stone-{player}": str(stone),
-            f"last-{player}": str(last),
-            f"numbered-{player}": str(numbered),
-            f"plate-{player}": str(plate),
-            f"win-{player}": str(win),
-        }
-    groups = "\n".join(f'<g id="{name}">{elements}</g>' for name, elements in parts.items())
-    return f"<defs>{GRADIENTS}\n{groups}</defs>"
+        for name in SPRITES:
+            pen = SvgPen()
+            draw_sprite(pen, board, name, player, center)
+            groups[f"{name}-{player}"] = str(pen)
+    elements = "\n".join(f'<g id="{name}">{group}</g>' for name, group in groups.items())
+    return f"<defs>{GRADIENTS}\n{elements}</defs>"
 
 
-def _css(board: Board) -> str:
-    """The colours, and what they are used for.
-
-    Each is given as it is first, for programs that know no custom properties.
-    """
+def _css(board: BoardGeometry) -> str:
+    """The rules of all colours, with plain values for programs without custom properties."""
     rules = [theme_css(board.style, board.theme)]
     for name, color in board.paints.items():
         value, variable = _hex(color), f"var(--{name})"

@@ -1,4 +1,4 @@
-"""A window on the screen that shows frames. Only this module touches pygame, and only when used."""
+"""A window on the screen that shows frames: the only module that imports pygame, when used."""
 
 import os
 from collections import deque
@@ -10,48 +10,47 @@ from numpy.typing import NDArray
 
 from hexenv.extras import how_to_install
 
-MOST_EVENTS: Final = 256
-"""Events that are kept for who asks; of a window that nobody asks, the oldest are forgotten."""
+MAX_EVENTS: Final = 256
+"""Events that a window keeps until `Window.events` returns them; the oldest are dropped."""
 
 
 class Click(NamedTuple):
-    """The left button of the mouse was pressed: pixels from the left and top of the frame."""
+    """A click with the left mouse button: pixels from the left and top of the frame."""
 
     x: int
     y: int
 
 
 class Moved(NamedTuple):
-    """The mouse has moved to a pixel; both are -1 where it has left the window."""
+    """The mouse moved to a pixel; both coordinates are -1 if it left the window."""
 
     x: int
     y: int
 
 
 class Key(NamedTuple):
-    """A key was pressed: the character that it types, or its name, as in ``"escape"``."""
+    """A pressed key: the character that it types, or its name, as in ``"escape"``."""
 
     name: str
 
 
 Event = Click | Moved | Key
 
-
 IN_MEMORY: Final = ("offscreen", "dummy")
-"""The drivers of SDL that need no screen."""
+"""SDL's drivers that draw into memory and need no screen."""
 
 
 class Window:
     """A window for the frames of one environment.
 
-    It opens with the first frame and takes the frame's size. When the user closes it, it stays
-    closed: what is shown afterwards is ignored, so that a game goes on without its window.
+    It opens with the first frame and has the frame's size. After the user has closed it, frames are
+    ignored, so that the game continues without its window.
 
-    pygame has one window for each process; several `Window` objects at once take turns in it.
+    pygame has one window per process, which all `Window` objects share.
 
     Args:
-        title: What stands above the window.
-        fps: The most frames shown in a second; `show` waits to keep to it. 0 is without limit.
+        title: The title of the window.
+        fps: The maximum of frames per second, for which `show` waits; 0 is no limit.
 
     Raises:
         ImportError: If pygame is not installed.
@@ -59,7 +58,7 @@ class Window:
 
     def __init__(self, title: str, fps: float) -> None:
         self._pygame = _import_pygame()
-        self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._clock = self._pygame.time.Clock()
         self._is_open = True
         self.title = title
@@ -67,14 +66,14 @@ class Window:
 
     @property
     def is_open(self) -> bool:
-        """Whether frames are still shown: nobody has closed the window."""
+        """Whether frames are shown: the window was not closed."""
         return self._is_open
 
     @property
     def is_seen(self) -> bool:
-        """Whether the window is on a screen, once it is open.
+        """Whether an open window is on a screen.
 
-        Without a screen SDL draws into memory. Where the user has asked for that, it counts as one.
+        Without a screen SDL draws into memory; if the user asked for that, it counts as a screen.
         """
         display = self._pygame.display
         if not display.get_init() or display.get_driver() not in IN_MEMORY:
@@ -82,7 +81,7 @@ class Window:
         return display.get_driver() == os.environ.get("SDL_VIDEODRIVER")
 
     def show(self, frame: NDArray[np.uint8]) -> None:
-        """Show a frame, and wait until the next one may follow.
+        """Show a frame, and wait as `fps` demands.
 
         Args:
             frame: ``(height, width, 3) uint8``.
@@ -97,13 +96,13 @@ class Window:
         pygame.display.set_caption(self.title)
         screen.blit(pygame.image.frombuffer(frame.tobytes(), size, "RGB"), (0, 0))
         pygame.display.flip()
-        # Without fetching its events the system takes a window for one that hangs.
+        # The system considers a window hung if its events are not fetched.
         self._fetch()
         if self._is_open:
             self._clock.tick(self.fps)
 
     def events(self) -> list[Event]:
-        """What the user has done since the last call, in order; nothing before the first frame."""
+        """The events since the last call, in order; none before the first frame."""
         if self._is_open and self._pygame.display.get_init():
             self._fetch()
         found = list(self._events)
@@ -118,7 +117,7 @@ class Window:
             raise OSError(f"expected a screen to open a window on, got none: {error}") from error
 
     def _fetch(self) -> None:
-        """Take over what the system has heard from the user."""
+        """Fetch the user's input from the system."""
         pygame = self._pygame
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
@@ -135,14 +134,14 @@ class Window:
                 self._events.append(Key(typed or pygame.key.name(event.key)))
 
     def close(self) -> None:
-        """Close the window for good. Once more does no harm."""
+        """Close the window for ever; further calls do nothing."""
         if self._is_open:
             self._is_open = False
             self._pygame.display.quit()
 
 
 def _import_pygame() -> ModuleType:
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on standard output
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # no message on standard output
     try:
         import pygame
     except ImportError as error:

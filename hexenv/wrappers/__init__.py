@@ -8,23 +8,24 @@ Examples:
     >>> observation["observation"].shape
     (84,)
 
-Each is there for a `hexenv.learners.single.SingleEnv` (`gymnasium.make`) and, with ``Vector`` before its
-name, for a `hexenv.learners.vector.BoardVectorEnv` (`gymnasium.make_vec`), board by board the same. Masks
-are kept in line wherever they are: in observations, infos and `action_masks`. What is reached by
-``unwrapped``, such as `set_opponent`, `state` and pictures, is the game below, unchanged.
+Each wrapper is for a `hexenv.learners.single.SingleEnv` (`gymnasium.make`); the one with ``Vector``
+before its name does the same for each board of a `hexenv.learners.vector.BoardVectorEnv`
+(`gymnasium.make_vec`). Masks follow the boards in observations, infos and `action_masks`. Below
+``unwrapped`` the game is unchanged: `set_opponent`, `state`, pictures. A wrapper raises TypeError
+over another environment, and ValueError over planes that it cannot show.
 """
 
-from hexenv.wrappers.single import (
-    CanonicalHex,
+from hexenv.wrappers.rewards import VectorOneSidedReward
+from hexenv.wrappers.shape import (
     FlattenBoards,
     StackBoards,
-    SymmetryAugmentation,
-)
-from hexenv.wrappers.vector import (
-    VectorCanonicalHex,
     VectorFlattenBoards,
-    VectorOneSidedReward,
     VectorStackBoards,
+)
+from hexenv.wrappers.symmetry import (
+    CanonicalHex,
+    SymmetryAugmentation,
+    VectorCanonicalHex,
     VectorSymmetryAugmentation,
 )
 

@@ -1,9 +1,9 @@
-"""Policies simple enough to be compiled into an environment, and the random streams they draw from.
+"""Compiled opponents and their random streams.
 
-A policy is a small value with a method `answer`, which chooses an action in a position.
+A policy is a small value whose method `answer` chooses an action in a position.
 """
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,19 @@ UNIT: Final = 2.0**-53
 
 @compiled
 class Stream(NamedTuple):
-    """One of many random streams that lie in an array: xorshift64 (Marsaglia 2003).
+    """One of many random streams in an array: xorshift64 (Marsaglia 2003).
 
-    NumPy's generators cannot lie in an array, and every board of a batch needs a stream of its own,
-    so that it plays the same games alone and among others.
+    NumPy's generators cannot be elements of an array. Every board of a batch has its own stream, so
+    that it plays the same games alone and beside others.
     """
 
     seeds: NDArray[np.uint64]
-    """``(N,)``, none of them 0: where each stream has come to."""
+    """``(N,)``, not 0: the states of all streams."""
     number: int
-    """Which of them."""
+    """The index of this stream."""
 
     def random(self) -> float:
-        """The next draw from [0, 1), of 53 random bits."""
+        """A draw from [0, 1) with 53 random bits."""
         bits = self.seeds[self.number]
         bits ^= bits << SHIFTS[0]
         bits ^= bits >> SHIFTS[1]
@@ -40,21 +40,13 @@ class Stream(NamedTuple):
 
 
 def new_seed(rng: np.random.Generator) -> np.uint64:
-    """Where a stream begins, drawn from a generator."""
+    """The first state of a stream, drawn from a generator."""
     return np.uint64(rng.integers(1, 2**64 - 1, dtype=np.uint64))
-
-
-class Policy(Protocol):
-    """What a compiled policy offers."""
-
-    def answer(self, game: Any, state: State, rng: Any) -> int:
-        """A legal action in a position that is not terminal; `state` is left as it is."""
-        ...
 
 
 @compiled
 class RandomPolicy(NamedTuple):
-    """A uniformly random legal action."""
+    """Plays a uniformly random legal action."""
 
     actions: NDArray[np.int32]
     """``(num_actions(),)``: scratch space."""
@@ -66,7 +58,7 @@ class RandomPolicy(NamedTuple):
 
 @compiled
 class GreedyPolicy(NamedTuple):
-    """See `greedy_action`."""
+    """Plays `greedy_action`."""
 
     scratch: Any
     """``(2,)`` states."""
@@ -76,14 +68,13 @@ class GreedyPolicy(NamedTuple):
 
 
 def new_policy(name: str, game: Game) -> Any:
-    """The policy of a name, ``"random"`` or ``"greedy"``, with the memory that it needs."""
+    """The policy of a name of `POLICIES`, with its scratch space."""
     if name == "random":
         return RandomPolicy(np.zeros(game.num_actions(), np.int32))
     return GreedyPolicy(new_states(game, 2))
 
 
 POLICIES: Final = ("random", "greedy")
-"""The names that `new_policy` knows."""
 
 
 @kernel
@@ -93,8 +84,8 @@ def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: Any) -> int
     Args:
         game: The game.
         root: The position; not changed.
-        state: A state to work in.
-        reply: Another.
+        state: Scratch space.
+        reply: Scratch space.
         rng: The stream of random numbers.
     """
     player = game.to_play(root)

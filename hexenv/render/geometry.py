@@ -1,4 +1,4 @@
-"""Where everything is in a picture of a board: the geometry that pixels and SVG share.
+"""The geometry of a board in a picture, the same for pixels and SVG.
 
 Lengths and coordinates are in pixels of the picture, x to the right and y down.
 """
@@ -19,16 +19,16 @@ Point = tuple[float, float]
 Corners = tuple[float, float, float, float]  # left, top, right, bottom
 
 MIN_LABELLED_SIZE: Final = 12
-"""With smaller cells text would not be readable and is left out."""
+"""Text is left out where cells are smaller: it would not be readable."""
 MARGIN: Final = 0.5
 """Around the board, in cells."""
 LABELLED_MARGIN: Final = 0.8
 
 
-class Board(NamedTuple):
-    """All that a picture depends on besides the stones; pictures and sprites are kept by it.
+class BoardGeometry(NamedTuple):
+    """All that a picture depends on besides the stones: the key of cached pictures and sprites.
 
-    A game is no such key: two games of different kinds are equal when their parameters are.
+    A game cannot be that key: two games of different kinds are equal if their fields are equal.
     """
 
     style: Style
@@ -42,7 +42,7 @@ class Board(NamedTuple):
 
     @property
     def paints(self) -> dict[str, Color]:
-        """The colours by name; see `hexenv.render.look.Palette.paints`."""
+        """The colours by name, as in `hexenv.render.look.Palette.paints`."""
         return palette_of(self.theme, self.style).paints
 
     @property
@@ -62,7 +62,7 @@ class Board(NamedTuple):
 
     @property
     def origin(self) -> Point:
-        """The centre of the first cell; its square starts on a whole pixel, as sprites do."""
+        """The centre of the first cell; its square starts on a whole pixel, like a sprite."""
         left = LABELLED_MARGIN if self.row_labels else MARGIN
         top = LABELLED_MARGIN if self.column_labels else MARGIN
         half = self.size / 2
@@ -85,19 +85,19 @@ class Board(NamedTuple):
         return x + column * self.size + row * self.shift, y + row * self.row_height
 
 
-def board_of(game: Game, look: Look = DEFAULT_LOOK) -> Board:
-    """The board of a game, as it is drawn."""
+def geometry_of(game: Game, look: Look = DEFAULT_LOOK) -> BoardGeometry:
+    """The geometry of a game's board."""
     columns, rows = game.labels() if look.coordinates else ([], [])
     style = cast("Style", game.style)
     labels = tuple(columns), tuple(rows)
-    return Board(style, game.rows, game.columns, *labels, look.cell_size, look.theme)
+    return BoardGeometry(style, game.rows, game.columns, *labels, look.cell_size, look.theme)
 
 
 # ---- cells ---------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
-def centers_of(board: Board) -> list[Point]:
+def centers_of(board: BoardGeometry) -> list[Point]:
     """The centres of the cells by number."""
     return [
         board.center(row, column) for row in range(board.rows) for column in range(board.columns)
@@ -105,8 +105,8 @@ def centers_of(board: Board) -> list[Point]:
 
 
 def cell_centers(game: Game, look: Look = DEFAULT_LOOK) -> NDArray[np.float64]:
-    """Where the cells are in a picture: ``(rows * columns, 2) float64`` of x and y."""
-    return np.array(centers_of(board_of(game, look)))
+    """The centres of the cells in a picture: ``(rows * columns, 2) float64`` of x and y."""
+    return np.array(centers_of(geometry_of(game, look)))
 
 
 def cell_at(game: Game, x: float, y: float, look: Look = DEFAULT_LOOK) -> int | None:
@@ -116,12 +116,12 @@ def cell_at(game: Game, x: float, y: float, look: Look = DEFAULT_LOOK) -> int | 
         game: The game.
         x: Pixels from the left edge.
         y: Pixels from the top edge.
-        look: As the picture was made with.
+        look: The look that the picture was made with.
 
     Returns:
-        The cell's number, or `None` beyond the board.
+        The cell's number, or None outside the board.
     """
-    board = board_of(game, look)
+    board = geometry_of(game, look)
     right, down = np.abs(np.array(centers_of(board)) - (x, y)).T
     outward = np.maximum(right, down) / (board.size / 2)  # 1 on the outline of a cell
     if board.style == "hexagons":
@@ -131,7 +131,7 @@ def cell_at(game: Game, x: float, y: float, look: Look = DEFAULT_LOOK) -> int | 
     return cell if outward[cell] <= 1 else None
 
 
-def hexagon(board: Board, center: Point) -> list[Point]:
+def hexagon(board: BoardGeometry, center: Point) -> list[Point]:
     """The corners of a cell, clockwise from the top one."""
     x, y = center
     half, tall = board.size / 2, board.row_height / 3
@@ -156,11 +156,11 @@ def middle(start: Point, end: Point) -> Point:
     return (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
 
 
-# ---- what is around and between them -------------------------------------------------------------
+# ---- around the cells ----------------------------------------------------------------------------
 
 
-def labels_of(board: Board) -> Iterator[tuple[Point, str]]:
-    """The coordinates, and where their middles are."""
+def labels_of(board: BoardGeometry) -> Iterator[tuple[Point, str]]:
+    """The labels of the columns and rows, each with the position of its centre."""
     if board.size < MIN_LABELLED_SIZE:
         return
     near = -1.0 if board.style == "hexagons" else -0.9  # in steps from the first row or column
@@ -176,7 +176,7 @@ def labels_of(board: Board) -> Iterator[tuple[Point, str]]:
 
 
 def star_points(rows: int, columns: int) -> list[tuple[int, int]]:
-    """The dots of a go board: towards the corners, the centre, and on a large one the sides."""
+    """The dots of a go board: near the corners, in the centre, on large boards near the sides."""
     if min(rows, columns) < 8:
         return []
     edge = 3 if min(rows, columns) >= 12 else 2
@@ -190,8 +190,8 @@ def star_points(rows: int, columns: int) -> list[tuple[int, int]]:
     return points
 
 
-def bands(board: Board, width: float) -> list[list[Point]]:
-    """What lies within `width` of the board's four sides, clockwise from the top, as polygons."""
+def bands(board: BoardGeometry, width: float) -> list[list[Point]]:
+    """Polygons along the four sides of a hexagon board, `width` wide, clockwise from the top."""
     sides = _sides(board)
     outline = np.array([point for side in sides for point in side[:-1]])
     ahead = np.roll(outline, -1, axis=0) - outline
@@ -209,10 +209,10 @@ def bands(board: Board, width: float) -> list[list[Point]]:
     ]
 
 
-def _sides(board: Board) -> list[list[Point]]:
+def _sides(board: BoardGeometry) -> list[list[Point]]:
     """The top, right, bottom and left side clockwise, each from corner to corner of the board.
 
-    The blunt corners, top right and bottom left, lie in the middle of an edge of their cell.
+    The obtuse corners, top right and bottom left, are in the middle of an edge of their cell.
     """
 
     def cell(row: int, column: int) -> list[Point]:
@@ -220,10 +220,10 @@ def _sides(board: Board) -> list[list[Point]]:
 
     rows, columns = range(board.rows), range(board.columns)
     top_right, bottom_left = cell(0, columns[-1]), cell(rows[-1], 0)
-    blunt = [middle(*top_right[0:2]), middle(*bottom_left[3:5])]
+    obtuse = [middle(*top_right[0:2]), middle(*bottom_left[3:5])]
     return [
-        [cell(0, column)[k] for column in columns for k in (5, 0)] + blunt[:1],
-        blunt[:1] + [cell(row, columns[-1])[k] for row in rows for k in (1, 2)],
-        [cell(rows[-1], column)[k] for column in columns[::-1] for k in (2, 3)] + blunt[1:],
-        blunt[1:] + [cell(row, 0)[k] for row in rows[::-1] for k in (4, 5)],
+        [cell(0, column)[k] for column in columns for k in (5, 0)] + obtuse[:1],
+        obtuse[:1] + [cell(row, columns[-1])[k] for row in rows for k in (1, 2)],
+        [cell(rows[-1], column)[k] for column in columns[::-1] for k in (2, 3)] + obtuse[1:],
+        obtuse[1:] + [cell(row, 0)[k] for row in rows[::-1] for k in (4, 5)],
     ]
