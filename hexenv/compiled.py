@@ -44,6 +44,7 @@ __all__ = [
     "interpreted",
     "is_compiled",
     "kernel",
+    "uses_machine_code",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -190,7 +191,7 @@ class CompiledFunction:
 
         Call it only with arguments of exactly these types: types are not checked again.
         """
-        if numba.config.DISABLE_JIT or _is_interpreted:
+        if not uses_machine_code():
             return self.function
         classes = frozenset(_named_tuple_classes(arguments))
         signature = tuple(numba.typeof(argument) for argument in arguments)
@@ -208,6 +209,11 @@ class CompiledFunction:
 
 _lock: Final = threading.RLock()
 _is_interpreted = False
+
+
+def uses_machine_code() -> bool:
+    """Whether compiled functions are machine code: not in `interpreted`, or `NUMBA_DISABLE_JIT`."""
+    return not (numba.config.DISABLE_JIT or _is_interpreted)
 
 
 @contextmanager

@@ -25,14 +25,13 @@ def part_of(test: str, parts: int) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     part = config.getoption("--part")
-    if part is None:
-        return
-    number, _, parts = part.partition("/")
-    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
-        raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
-    chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
+    if part is not None:
+        number, _, parts = part.partition("/")
+        if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+            raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
+        chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
 
 
 # ---- what was skipped ----------------------------------------------------------------------------
@@ -64,7 +63,8 @@ class _SkippedTests:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if SKIPPED in session.config.stash:
         names = session.config.stash[SKIPPED]
-        Path(session.config.getoption("--skipped-to")).write_text("".join(f"{n}\n" for n in names))
+        text = "".join(f"{name}\n" for name in names)
+        Path(session.config.getoption("--skipped-to")).write_text(text)
 
 
 # ---- compiled or not -----------------------------------------------------------------------------

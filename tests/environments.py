@@ -3,10 +3,10 @@
 import signal
 from contextlib import contextmanager
 
-import numba
 import numpy as np
 
-from hexenv import compiled, connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.compiled import uses_machine_code
 from hexenv.games import base
 
 
@@ -14,7 +14,7 @@ class MachineCode:
     """True in a test that is marked `compiled`, where there is a compiler."""
 
     def __bool__(self):
-        return not (numba.config.DISABLE_JIT or compiled._is_interpreted)
+        return uses_machine_code()
 
 
 JIT = MachineCode()

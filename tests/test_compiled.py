@@ -264,6 +264,19 @@ def test_the_place_that_the_user_sets_is_respected(sums):
     assert sums.run(ADD_UP, NUMBA_CACHE_DIR="here") == ("60", [])
 
 
+@needs_compiler
+def test_an_edit_that_keeps_the_time_and_the_size_of_a_file_is_seen(sums):
+    """As in CI, where the code is kept outside the checkout."""
+    assert sums.run(ADD_UP, NUMBA_CACHE_DIR="kept").text == "60"
+    file = sums.path / "rules.py"
+    before = file.stat()
+    sums.edit("rules.py", "10 * number", "20 * number")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+    after = sums.run(ADD_UP, NUMBA_CACHE_DIR="kept")
+    assert (after.text, len(after.announcements)) == ("120", 1)
+
+
 @pytest.mark.slow
 @needs_compiler
 def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):

@@ -98,6 +98,7 @@ def test_contract_on_large_boards(game):
     check_game(game, games=2 if JIT else 1)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("game", LARGEST, ids=str)
 def test_contract_on_the_largest_boards(game):
@@ -197,7 +198,9 @@ def count_results(game, states, legal, waiting, results):
 
 
 @needs_compiler
-@pytest.mark.parametrize("game", [tictactoe.new(), gomoku.new(3, 3)], ids=str)
+@pytest.mark.parametrize(
+    "game", [tictactoe.new(), pytest.param(gomoku.new(3, 3), marks=pytest.mark.slow)], ids=str
+)
 def test_all_games_of_tictactoe(game):
     results = np.zeros(3, np.int64)
     states = base.new_states(game, 10)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "rl"
 
 # The libraries warn of each other's and their own deprecations; only ours are errors here.
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.compiled]
 
 
 def needs(module, extra):

@@ -491,11 +491,20 @@ def mean_reward(game, root, state, playout, count, rng):
     return total / count
 
 
+QUICK = ("tictactoe", "connect4-4x5")
+"""Boards whose kernels compile in little time."""
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("board", "plies"),
     # With the swap at hand the fast playout of Hex differs: it never plays it.
-    [(board, plies) for board in ALL for plies in (0, 1, 3) if "swap" not in board or plies > 1],
+    [
+        pytest.param(board, plies, marks=[] if board in QUICK else [pytest.mark.slow])
+        for board in ALL
+        for plies in (0, 1, 3)
+        if "swap" not in board or plies > 1
+    ],
 )
 def test_both_kinds_of_playouts_are_worth_the_same(board, plies):
     game = make(board).game

@@ -17,6 +17,8 @@ pytest.importorskip("safetensors", reason="the extra train is not installed")
 from agents.learning.configuration import make
 from agents.learning.files import SHIPPED, load_network
 
+pytestmark = pytest.mark.compiled  # it plays whole games with networks
+
 NETS = {
     "tictactoe": ("tictactoe", {}),
     "connect4": ("connect4", {}),

@@ -26,6 +26,8 @@ from agents.records import GameRecord, load_record
 from agents.registry import make_agent
 from hexenv.extras import how_to_install
 
+pytestmark = pytest.mark.compiled  # it plays whole games with networks
+
 SIZE = 5
 OPTIONS = NetworkOptions(kind="anet", layers=[], value=False)
 """A policy of one linear layer, without a value."""

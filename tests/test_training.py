@@ -44,6 +44,8 @@ from agents.learning.self_play import SelfPlay, rule_of  # noqa: E402
 from agents.learning.topp import new_topp, ratings  # noqa: E402
 from agents.learning.training import Run, StoppedError, duel, elo  # noqa: E402
 
+pytestmark = pytest.mark.compiled  # whole runs of training
+
 GAME = tictactoe_v0.raw_env().game
 
 

@@ -45,6 +45,7 @@ from agents.solvers.questions import (
     ExactSolver,
     ScoreSolver,
 )
+from hexenv.compiled import uses_machine_code
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -167,10 +168,11 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
         solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
         return ScoreSolver(solver), TreeState(view.root.env)
     opened = None if book is None else _opened(book)
-    key: Any = (type(view.game), view.game, view.compiles, entries, id(opened))
+    compiles = view.compiles and uses_machine_code()
+    key: Any = (type(view.game), view.game, compiles, entries, id(opened))
     with _lock:
         if key not in _solvers:
-            _solvers[key] = _new_solver(view.game, view.compiles, opened, entries)
+            _solvers[key] = _new_solver(view.game, compiles, opened, entries)
             while len(_solvers) > KEPT_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)

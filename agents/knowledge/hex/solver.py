@@ -49,7 +49,7 @@ from agents.knowledge.hex.connections import (
 )
 from agents.solvers.depth_first import UNKNOWN, search, specialise
 from agents.solvers.questions import Clock, answer
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, uses_machine_code
 from hexenv.games import base
 from hexenv.games.base import EMPTY, State
 from hexenv.games.hex import Hex
@@ -427,9 +427,9 @@ _lock: Final = threading.Lock()
 
 
 @functools.lru_cache(maxsize=2)
-def shared_solver(rows: int, columns: int) -> HexSolver:
+def shared_solver(rows: int, columns: int, compiles: bool = True) -> HexSolver:
     """The solver of a board, which keeps what it found for the next call."""
-    return HexSolver(rows, columns)
+    return HexSolver(rows, columns, compiles=compiles)
 
 
 def solve(
@@ -448,7 +448,7 @@ def solve(
         ValueError: If the board is too large.
         TimeoutError: If the time does not suffice; what was found is kept for the next call.
     """
-    solver = shared_solver(game.rows, game.columns)
+    solver = shared_solver(game.rows, game.columns, uses_machine_code())
     clock = Clock(seconds)
     with _lock:
         return action_values(game, state, solver, clock, found)
@@ -456,7 +456,7 @@ def solve(
 
 def winner(game: Hex, state: State, seconds: float | None = None) -> int:
     """The player, 0 or 1, who wins with perfect play; arguments and errors as for `solve`."""
-    solver = shared_solver(game.rows, game.columns)
+    solver = shared_solver(game.rows, game.columns, uses_machine_code())
     clock = Clock(seconds)
     with _lock:
         return winner_of(game, state, solver, clock)[0]
