@@ -23,6 +23,7 @@ from typing import (
     get_type_hints,
 )
 
+from agents.core.messages import not_one_of
 from hexenv.importing import attribute_at
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ AGENTS: Final = {
     "ucb1-tuned": "agents.mcts.ucb1_tuned:UCB1TunedMCTS",
     "uct": "agents.mcts.uct:UCT",
 }
-"""Where the agents are; a class is imported when it is asked for."""
+"""Class of each agent by name, imported on demand."""
 
 KNOWLEDGE: Final = {
     "connect4": "agents.knowledge.connect4.game_knowledge:Connect4Knowledge",
@@ -76,16 +77,26 @@ MOVED: Final = {
     "agents.playouts": "agents.mcts.playouts",
     "agents.plots": "agents.pictures.plots",
     "agents.policy": "agents.policies.policy",
+    "agents.search.adaptation": "agents.mcts.ppa",
+    "agents.search.bridges": "agents.knowledge.hex.bridges",
+    "agents.search.distance": "agents.mcts.distance",
+    "agents.search.history": "agents.mcts.history",
+    "agents.search.mast": "agents.mcts.mast",
+    "agents.search.nested": "agents.mcts.nrpa",
+    "agents.search.rave": "agents.mcts.rave",
+    "agents.search.replies": "agents.mcts.lgr",
     "agents.solver": "agents.solvers.solver",
     "agents.threats": "agents.knowledge.gomoku.threats",
     "agents.tree_search": "agents.mcts.tree_search",
+    "agents.search.gumbel": "agents.mcts.gumbel",
+    "agents.search.puct": "agents.mcts.puct",
     "agents.alphahex": "agents.learning",
     "agents.alphahex.configuration": "agents.learning.configuration",
     "agents.alphahex.networks": "agents.learning.networks",
     "agents.alphahex.replay": "agents.learning.replay",
     "agents.alphahex.training": "agents.learning.training",
 }
-"""New names of modules by old ones, which users may still import."""
+"""New names of modules by their old ones, which users may still import."""
 
 
 def agent_classes() -> dict[str, type[Any]]:
@@ -98,12 +109,11 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
 
     Args:
         text: ``name`` or ``name:parameter=value,parameter=value``.
-        seed: For an agent that takes one and is not given one in the text.
-        or_function: Whether what can be called will do as well; `agents.arena.CallableAgent` makes
-            an agent of it.
+        seed: For an agent that has a parameter `seed`, unless the text gives one.
+        or_function: Whether a function may be returned too, for `agents.arena.CallableAgent`.
 
     Raises:
-        ValueError: If there is no such agent, it has no such parameter, or refuses a value.
+        ValueError: If there is no such agent or parameter, or the agent refuses a value.
     """
     name, _, rest = text.partition(":")
     if "." in name:
@@ -111,14 +121,14 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
     elif name in AGENTS:
         agent_class = attribute_at(AGENTS[name])
     else:
-        raise ValueError(f"expected an agent of {', '.join(AGENTS)}, got {name!r}")
+        raise ValueError(not_one_of("an agent", AGENTS, name))
     pairs = rest.split(",") if rest else []
-    options = parse_options(agent_class, pairs, name, ("seed",), "parameter")
+    options = parse_options(agent_class, pairs, name, ("seed",), "a parameter")
     if "seed" in parameters(agent_class):
         options.setdefault("seed", seed)
     try:
         agent: Any = agent_class(**options)
-    except (TypeError, ValueError, OSError, ImportError) as error:  # no such file, no such library
+    except (TypeError, ValueError, OSError, ImportError) as error:  # a missing file or library
         raise ValueError(f"{name}: {error}") from None
     is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
     if not (is_agent or (or_function and callable(agent))):
@@ -127,7 +137,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
 
 
 def environment_makers() -> dict[str, Callable[..., Any]]:
-    """The functions that make `hexenv`'s environments, by game; of several versions the newest."""
+    """The functions that make `hexenv`'s environments, by game; the newest version of each."""
     import hexenv
 
     return {game: attribute_at(f"hexenv.{game}_v0:env") for game in hexenv.GAMES}
@@ -142,7 +152,7 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
         **view: Further arguments for the function, such as `render_mode`.
 
     Raises:
-        ValueError: If there is no such game, it has no such option, or refuses a value.
+        ValueError: If there is no such game or option, or the game refuses a value.
     """
     makers = environment_makers()
     if ":" in name:
@@ -150,7 +160,7 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
     elif name in makers:
         maker = makers[name]
     else:
-        raise ValueError(f"expected a game of {', '.join(makers)}, got {name!r}")
+        raise ValueError(not_one_of("a game", makers, name))
     arguments = {**parse_options(maker, options, name, view), **view}
     try:
         env = maker(**arguments)
@@ -171,11 +181,14 @@ def _import(module: str, attribute: str) -> Any:
     return found
 
 
+# ---- parameters ----------------------------------------------------------------------------------
+
+
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
     ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
-    where it has other defaults for some of them, its attribute `other_defaults` tells them.
+    the class attribute `other_defaults` has the defaults that differ.
     """
     found: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -200,7 +213,7 @@ def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _unpacked(annotation: Any) -> dict[str, Any]:
-    """The types in the ``TypedDict`` of an ``Unpack[TypedDict]``; of anything else nothing."""
+    """The types in the ``TypedDict`` of an ``Unpack[TypedDict]``; empty for anything else."""
     return get_type_hints(get_args(annotation)[0]) if get_origin(annotation) is Unpack else {}
 
 
@@ -209,20 +222,16 @@ def parse_options(
     pairs: Iterable[str],
     name: str,
     given: Container[str] = (),
-    word: str = "option",
+    word: str = "an option",
 ) -> dict[str, Any]:
-    """Arguments for `function` from ``key=value`` texts, read as its type hints say.
+    """Arguments for `function` from ``key=value`` texts, by its type hints.
 
     Args:
-        function: What takes them.
+        function: Any function or class.
         pairs: The texts.
-        name: What errors call it.
+        name: The function's name in messages.
         given: Parameters whose values come from elsewhere.
-        word: What errors call a parameter: games have options, agents have parameters.
-
-    Raises:
-        ValueError: If a text is no pair, `function` has no such parameter, the value does not fit
-            the parameter's type, or a parameter that has no default is left out.
+        word: What a parameter is called in messages.
     """
     known = parameters(function)
     hints = type_hints(function)
@@ -232,9 +241,8 @@ def parse_options(
         if not equals:
             raise ValueError(f"{name}: expected key=value, got {pair!r}")
         if key not in known:
-            article = "an" if word == "option" else "a"
-            takes = f"{article} {word} of {', '.join(known)}" if known else f"no {word}s"
-            raise ValueError(f"{name}: expected {takes}, got {key!r}")
+            none = f"expected no {word.split()[1]}s, got {key!r}"
+            raise ValueError(f"{name}: {not_one_of(word, known, key) if known else none}")
         try:
             options[key] = parse_value(text, hints.get(key, str))
         except ValueError as error:
@@ -246,11 +254,7 @@ def parse_options(
 
 
 def parse_value(text: str, hint: Any) -> Any:
-    """The value of a text, of the first type in `hint` that it fits.
-
-    Raises:
-        ValueError: Naming the types that were expected.
-    """
+    """The value of a text, of the first type in `hint` that it fits."""
     if get_origin(hint) is Literal:
         if text in get_args(hint):
             return text
@@ -273,6 +277,7 @@ READERS: Final[dict[Any, tuple[str, Callable[[str], Any]]]] = {
     int: (r"[+-]?\d+(_\d+)*", int),
     float: (r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf", float),
 }
-"""How texts of a type look, and how they are read."""
+"""Pattern of the texts of a type, and their reader."""
 
 EXPECTED: Final = {tuple: "5x7", bool: "true or false", int: "a whole number", float: "a number"}
+"""Words for types in messages."""

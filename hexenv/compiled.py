@@ -31,7 +31,7 @@ import numba
 import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
 from numba.core import cgutils, types
 from numba.core import event as numba_event
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaRuntimeError
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from hexenv.compiled_cache import cache_directory
@@ -171,10 +171,13 @@ class CompiledFunction:
 
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
+        allocates: Whether it, or what it calls, makes new arrays. Code that makes none does without
+            the counting of references to arrays, which takes most of the time of a small search.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], allocates: bool = True) -> None:
         self.function = function
+        self.allocates = allocates
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._dispatchers: dict[frozenset[type], Any] = {}
@@ -194,10 +197,12 @@ class CompiledFunction:
         signature = tuple(numba.typeof(argument) for argument in arguments)
         with _lock:
             if classes not in self._dispatchers:
-                self._dispatchers[classes] = _make_dispatcher(self.function, classes)
+                self._dispatchers[classes] = _make_dispatcher(
+                    self.function, classes, self.allocates
+                )
             dispatcher = self._dispatchers[classes]
             if signature not in dispatcher.overloads:
-                dispatcher = _compile(dispatcher, classes, signature)
+                dispatcher = _compile(dispatcher, classes, signature, self.allocates)
                 self._dispatchers[classes] = dispatcher
         return dispatcher.overloads[signature].entry_point
 
@@ -235,18 +240,21 @@ def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:
             yield from _named_tuple_classes(value)
 
 
-def _jit(function: Callable[..., Any], cache: bool) -> Any:
-    return numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
+def _jit(function: Callable[..., Any], cache: bool, allocates: bool) -> Any:
+    options: dict[str, Any] = {} if allocates else {"_nrt": False}  # callees inherit it
+    return numba.njit(cache=cache, nogil=True, error_model="numpy", **options)(function)
 
 
-def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> Any:
+def _make_dispatcher(
+    function: Callable[..., Any], classes: frozenset[type], allocates: bool
+) -> Any:
     directory = cache_directory(function, classes)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so other functions keep their directory.
         numba.config.CACHE_DIR = str(directory)
         try:
-            dispatcher = _jit(function, cache=True)
+            dispatcher = _jit(function, cache=True, allocates=allocates)
             # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
                 return dispatcher
@@ -254,21 +262,23 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type]) -> 
             pass  # numba found no directory
         finally:
             numba.config.CACHE_DIR = before
-    return _jit(function, cache=False)
+    return _jit(function, cache=False, allocates=allocates)
 
 
-def _compile(dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...]) -> Any:
+def _compile(
+    dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...], allocates: bool
+) -> Any:
     """Compile for one signature, or load it; returns the dispatcher that has it."""
     cache = dispatcher.stats.cache_path
     with _announcement(dispatcher.py_func, classes, is_kept=cache is not None):
         try:
             dispatcher.compile(signature)
         except Exception as error:
-            if cache is None or isinstance(error, NumbaError):
+            if cache is None or isinstance(error, NumbaError | NumbaRuntimeError):
                 raise
             # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
             shutil.rmtree(cache, ignore_errors=True)
-            dispatcher = _jit(dispatcher.py_func, cache=False)
+            dispatcher = _jit(dispatcher.py_func, cache=False, allocates=allocates)
             dispatcher.compile(signature)
     return dispatcher
 

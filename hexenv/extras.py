@@ -1,11 +1,11 @@
-"""Libraries that only an extra installs, and the one text that says how to install it."""
+"""Libraries of extras, imported with a message that says how to install them."""
 
 from importlib import import_module
 from typing import Any
 
 
 def how_to_install(extra: str) -> str:
-    """What a user runs. No release is published, so extras are installed from a checkout."""
+    """The command that installs an extra from a checkout; no release is published."""
     return f'pip install -e ".[{extra}]" in a checkout of hexenv'
 
 
@@ -13,7 +13,7 @@ def library(module: str, extra: str) -> Any:
     """A module of a library that an extra installs.
 
     Raises:
-        ImportError: Saying what to install, if it is missing.
+        ImportError: If it is missing; with the command to install it.
     """
     try:
         return import_module(module)

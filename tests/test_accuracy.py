@@ -174,7 +174,7 @@ def test_public_sets_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "where"),
     [
-        ("a.txt", PUBLIC + "31 1 2 3\n", "a.txt:3: expected moves and what the actions are worth"),
+        ("a.txt", PUBLIC + "31 1 2 3\n", "a.txt:3: expected"),
         ("a.txt", "389 1 2 3 4 5 6 7\n", "a.txt:1: expected"),
         ("a.jsonl", '{"moves": "1"}\n', "a.jsonl:1: expected"),
         ("a.jsonl", '{"moves": "1", "scores": [1, 2', "a.jsonl:1: expected"),

@@ -64,6 +64,10 @@ def foreign(module, actions=(), kind="env"):
     """An environment of PettingZoo's after some actions."""
     env = getattr(module, kind)()
     env.reset()
+    return stepped(env, *actions)
+
+
+def stepped(env, *actions):
     for action in actions:
         env.step(action)
     return env
@@ -103,45 +107,27 @@ def test_agents_find_the_mask_wherever_it_is(mask_in, new_agent):
     assert new_agent(0).act(env) == 8
 
 
-@over_agents
-@over_kinds
-def test_an_environment_before_reset_is_refused(kind, new_agent):
-    with pytest.raises(ValueError, match="expected an environment in play, got one before reset"):
-        new_agent().act(make("tictactoe", kind))
+LOST = [0, 1, 0, 1, 0, 1, 0]
+"""A game of PettingZoo's Connect4, to its end."""
+UNPLAYABLE = {
+    "before reset": ("before reset", lambda theirs: make("tictactoe")),
+    "raw, before reset": ("before reset", lambda theirs: make("tictactoe", "raw_env")),
+    "theirs, before reset": ("before reset", lambda theirs: theirs.env()),
+    "over": ("over", lambda theirs: at(tictactoe_v0, moves="14253")),
+    "an agent is gone": ("over", lambda theirs: stepped(at(tictactoe_v0, moves="14253"), None)),
+    "all are gone": ("over", lambda theirs: stepped(at(tictactoe_v0, moves="14253"), None, None)),
+    "theirs, over": ("over", lambda theirs: foreign(theirs, LOST)),
+    "theirs, all are gone": ("over", lambda theirs: foreign(theirs, [*LOST, None, None])),
+    "lost by an illegal move": ("over", lambda theirs: stepped(at(tictactoe_v0, moves="1"), 0)),
+}
 
 
 @over_agents
-@over_kinds
-def test_a_foreign_environment_before_reset_is_refused(connect_four, kind, new_agent):
-    with pytest.raises(ValueError, match="expected an environment in play, got one before reset"):
-        new_agent().act(getattr(connect_four, kind)())
-
-
-@over_agents
-@over_kinds
-@pytest.mark.parametrize("steps_after", [0, 1, 2])
-def test_a_game_that_is_over_is_refused(kind, steps_after, new_agent):
-    env = at(tictactoe_v0, kind, moves="14253")
-    for _ in range(steps_after):
-        env.step(None)
-    with pytest.raises(ValueError, match="expected an environment in play, got one whose game is"):
-        new_agent().act(env)
-
-
-@over_agents
-@pytest.mark.parametrize("steps_after", [0, 1, 2])
-def test_a_foreign_game_that_is_over_is_refused(connect_four, steps_after, new_agent):
-    env = foreign(connect_four, [0, 1, 0, 1, 0, 1, 0] + steps_after * [None])
-    with pytest.raises(ValueError, match="expected an environment in play, got one whose game is"):
-        new_agent().act(env)
-
-
-@over_agents
-def test_a_game_lost_by_an_illegal_move_is_over(new_agent):
-    env = at(tictactoe_v0, moves="1")
-    env.step(0)
-    with pytest.raises(ValueError, match="got one whose game is over"):
-        new_agent().act(env)
+@pytest.mark.parametrize("case", UNPLAYABLE)
+def test_what_is_not_in_play_is_refused(connect_four, case, new_agent):
+    reason, made = UNPLAYABLE[case]
+    with pytest.raises(ValueError, match=f"in play, got one .*{reason}"):
+        new_agent().act(made(connect_four))
 
 
 @over_agents
@@ -364,30 +350,20 @@ def test_the_shortest_time_is_enough_for_one_simulation():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("agent_class", "option", "value"),
     [
-        ({"simulations": 0}, "expected at least one simulation, got 0"),
-        ({"simulations": -5}, "expected at least one simulation, got -5"),
-        ({"seconds": 0}, "expected a positive number of seconds, got 0"),
-        ({"seconds": -1.5}, "expected a positive number of seconds, got -1.5"),
-        ({"seconds": math.nan}, "expected a positive number of seconds, got nan"),
-        ({"seconds": math.inf}, "expected a positive number of seconds, got inf"),
-        ({"final_move": "best"}, "expected final_move of visits, value, lcb, got 'best'"),
-        ({"playout": "slow"}, "expected a playout of fast, generic, .*got 'slow'"),
-        ({"max_nodes": 1}, "expected max_nodes from 2 to 2147483647, got 1"),
-        ({"max_nodes": 2**31}, "expected max_nodes from 2 to 2147483647, got 2147483648"),
+        *((UCT, "simulations", value) for value in (0, -5)),
+        *((UCT, "seconds", value) for value in (0, -1.5, math.nan, math.inf)),
+        *((UCT, "max_nodes", value) for value in (1, 2**31)),
+        (UCT, "final_move", "best"),
+        (UCT, "playout", "slow"),
+        (UCT, "route", "fast"),
+        (GreedyAgent, "route", "fast"),
     ],
 )
-def test_options_of_uct_out_of_range_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        UCT(**options)
-
-
-@pytest.mark.parametrize("agent_class", [UCT, GreedyAgent])
-def test_an_unknown_route_is_refused(agent_class):
-    message = "expected a route of auto, compiled, interpreted, environment, got 'fast'"
-    with pytest.raises(ValueError, match=message):
-        agent_class(route="fast").act(started("tictactoe"))
+def test_options_out_of_range_are_refused(agent_class, option, value):
+    with pytest.raises(ValueError, match=rf"{option.rstrip('s')}.*got {value!r}"):
+        agent_class(**{option: value})
 
 
 def test_one_agent_plays_different_games_in_turn():

@@ -389,7 +389,7 @@ def test_a_dropped_connection_comes_back_with_all(open_page, address):
 
 
 @needs_server
-def test_thoughts_are_shown_while_the_agent_thinks(open_page, address):
+def test_searches_are_shown_while_the_agent_thinks(open_page, address):
     page = open_page(address)
     begin(page, "hex", "uct:simulations=,seconds=3", ["board_size=5"], side=1)
     wait_for(page, "play.state?.status == 'thinking' && play.viewer.frames[0].search")

@@ -8,7 +8,6 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from recorded import random_record, with_searches
@@ -19,8 +18,7 @@ from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.columns import read_columns
 from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq
-from agents.records.sgf import read_sgf, write_sgf
-from agents.records.sgf_syntax import main_lines
+from agents.records.sgf import main_lines, read_sgf, write_sgf
 from hexenv.games.base import cell_owners
 
 CASES = [
@@ -41,9 +39,11 @@ def written(records, path):
     return path.read_text(encoding="utf-8")
 
 
-def check_round_trips(game, options, suffix, count, path):
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
+def test_games_come_back_as_they_were(game, options, suffix, count, tmp_path):
     """Record -> file of the format -> record, and the same file again."""
-    path = path.with_suffix(suffix)
+    path = tmp_path / f"games{suffix}"
     agents = ("", "") if suffix == ".txt" else ("a [b] \\ c:d", "zwei \u2665")
     records = [random_record(game, options, chance, agents=agents) for chance in range(count)]
     records = [record for record in records if record.actions]
@@ -52,17 +52,6 @@ def check_round_trips(game, options, suffix, count, path):
         found = list(load_games(path, options=options if suffix == ".txt" else ()))
         assert found == several
         assert written(found, path) == text
-
-
-@pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
-def test_games_come_back_as_they_were(game, options, suffix, tmp_path):
-    check_round_trips(game, options, suffix, 50, tmp_path / "games")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
-def test_a_thousand_games_come_back_as_they_were(game, options, suffix, tmp_path):
-    check_round_trips(game, options, suffix, 1000, tmp_path / "games")
 
 
 # ---- SGF -----------------------------------------------------------------------------------------
@@ -230,11 +219,16 @@ def test_results_of_games_without_an_end(result, outcome, reason):
     assert record.moves == "h8 h7"
 
 
-def test_a_resignation_ends_a_game():
-    record = only(read_sgf("(;GM[11]SZ[5];B[a1];W[b2];B[resign])"))
-    assert (record.moves, record.outcome, record.reason) == ("a1 b2", -1, "resigned")
-    record = only(read_sgf("(;GM[11]SZ[5];B[a1];W[forfeit])"))
-    assert (record.moves, record.outcome, record.reason) == ("a1", 1, "forfeit")
+@pytest.mark.parametrize(
+    ("moves", "moves_read", "outcome", "reason"),
+    [
+        (";B[a1];W[b2];B[resign]", "a1 b2", -1, "resigned"),
+        (";B[a1];W[forfeit]", "a1", 1, "forfeit"),
+    ],
+)
+def test_a_resignation_ends_a_game(moves, moves_read, outcome, reason):
+    record = only(read_sgf(f"(;GM[11]SZ[5]{moves})"))
+    assert (record.moves, record.outcome, record.reason) == (moves_read, outcome, reason)
 
 
 def test_the_main_line_is_taken():
@@ -272,53 +266,52 @@ def test_properties_are_read_as_the_format_says():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "message"),
     [
-        ("", r"line 1: expected \(;, got the end of the file"),
-        ("nothing", r"line 1: expected \(;, got the end"),
-        ("(;GM[11]\n;B[a1]", r"line 2: expected \), got the end of the file"),
-        ("(;GM[11]\n;B[a1", "line 2: expected SGF, got '"),
-        ("(;GM[11]\n;B;W[a1])", "line 2: expected a value of the property, got ';'"),
-        ("(;GM[11]\n;[a1])", "line 2: expected a property before its value"),
-        ("(;GM[11]);", r"line 1: expected \(, got ;"),
-        ("(;GM[11](B[a1]))", "line 1: expected ; before a property, got 'B'"),
-        ("(;GM[11])\n()", "line 2: expected a node in every game"),
-        ("(;GM[1])", r"line 1: expected a game of hex, gomoku, got GM\[1\]"),
-        ("(;GM[11]\nSZ[11:x])", r"line 2: expected SZ\[size\] or SZ\[columns:rows\]"),
-        ("(;GM[11]\nSZ[99])", "line 2: hex: expected a board size from 2 to 19"),
-        ("(;GM[11]SZ[3:5]\n;B[a1];W[swap])", "line 1: hex: expected a square board"),
-        ("(;GM[11]\nAB[a1])", "line 2: expected moves from the start, got stones by AB"),
-        ("(;GM[11]\n;B[a1][a2])", "line 2: expected one move in a node"),
-        ("(;GM[11]\n;B[a1]W[a2])", "line 2: expected one move in a node"),
-        ("(;GM[11];B[a1]\n;B[a2])", "line 2: expected a move of W, got one of B"),
-        ("(;GM[11];B[a1]\n;W[a1])", "line 2: illegal action 0: a1 is taken"),
-        ("(;GM[11];B[a1]\n;W[a12])", "line 2: expected a cell from a1 to k11, got 'a12'"),
-        ("(;GM[11];B[a1]\n;W[zz])", "line 2: expected a cell of 11 columns and 11 rows"),
-        ("(;GM[11];B[a1]\n;W[])", "line 2: expected a cell from a1 to k11, got ''"),
-        ("(;GM[11];B[resign]\n;W[a1])", "line 1: expected no move after resign"),
-        ("(;GM[11]SZ[2];B[a1];W[a2];B[b1];W[b2]\n;B[a2])", "line 2: illegal action 2: the"),
-        ("(;GM[11]SZ[2]\nRE[W+];B[b1];W[a1];B[b2])", r"line 2: expected RE as the game ended"),
-        ("(;GM[11]SZ[2];B[b1];W[a1];B[b2]\n;B[resign])", "line 2: expected no move after the end"),
-        ("(;GM[4]\n;B[h8])", "line 2: expected a cell, got 'h8'"),
-        ("(;GM[4]\n;B[])", "line 2: expected a cell, got ''"),
-        ("(;GM[4]SZ[15]\n;B[pp])", "line 2: expected a cell of 15 columns and 15 rows"),
+        ("", 1, r"\(;, got the end"),
+        ("nothing", 1, r"\(;, got the end"),
+        ("(;GM[11]\n;B[a1]", 2, r"\), got the end"),
+        ("(;GM[11]\n;B[a1", 2, "SGF, got '"),
+        ("(;GM[11]\n;B;W[a1])", 2, "value"),
+        ("(;GM[11]\n;[a1])", 2, "property before"),
+        ("(;GM[11]);", 1, r"\(, got ;"),
+        ("(;GM[11](B[a1]))", 1, "; before"),
+        ("(;GM[11])\n()", 2, "node in every game"),
+        ("(;GM[1])", 1, r"GM\[1\]"),
+        ("(;GM[11]\nSZ[11:x])", 2, r"SZ\[columns:rows\]"),
+        ("(;GM[11]\nSZ[99])", 2, "size from 2 to 19"),
+        ("(;GM[11]SZ[3:5]\n;B[a1];W[swap])", 1, "square"),
+        ("(;GM[11]\nAB[a1])", 2, "AB"),
+        ("(;GM[11]\n;B[a1][a2])", 2, "one move"),
+        ("(;GM[11]\n;B[a1]W[a2])", 2, "one move"),
+        ("(;GM[11];B[a1]\n;B[a2])", 2, "of W, got one of B"),
+        ("(;GM[11];B[a1]\n;W[a1])", 2, "a1 is taken"),
+        ("(;GM[11];B[a1]\n;W[a12])", 2, "a1 to k11, got 'a12'"),
+        ("(;GM[11];B[a1]\n;W[zz])", 2, "11 columns and 11 rows"),
+        ("(;GM[11];B[a1]\n;W[])", 2, "a1 to k11, got ''"),
+        ("(;GM[11];B[resign]\n;W[a1])", 1, "after resign"),
+        ("(;GM[11]SZ[2];B[a1];W[a2];B[b1];W[b2]\n;B[a2])", 2, "illegal action 2"),
+        ("(;GM[11]SZ[2]\nRE[W+];B[b1];W[a1];B[b2])", 2, "RE"),
+        ("(;GM[11]SZ[2];B[b1];W[a1];B[b2]\n;B[resign])", 2, "after the end"),
+        ("(;GM[4]\n;B[h8])", 2, "'h8'"),
+        ("(;GM[4]\n;B[])", 2, "got ''"),
+        ("(;GM[4]SZ[15]\n;B[pp])", 2, "15 columns and 15 rows"),
     ],
 )
-def test_a_wrong_sgf_is_refused_with_its_line(text, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
+def test_a_wrong_sgf_is_refused_with_its_line(text, line, message):
+    with pytest.raises(ValueError, match=f"^line {line}: .*{message}"):
         list(read_sgf(text))
 
 
 @pytest.mark.parametrize(
     ("game", "options", "suffix", "message"),
     [
-        ("gomoku", ("opening=swap2",), ".sgf", "expected Gomoku without an opening"),
-        ("gomoku", ("opening=pro",), ".psq", "expected Gomoku without an opening"),
-        ("gomoku", ("connect=4",), ".psq", "expected Gomoku with five in a row, got connect=4"),
-        ("tictactoe", (), ".sgf", "expected a game of hex, gomoku for SGF, got tictactoe"),
-        ("hex", (), ".psq", "expected a game of gomoku for psq, got hex"),
-        ("hex", (), ".txt", "expected games of connect4, got one of hex"),
-        ("hex", (), ".mp3", "expected a file of .json, .sgf, .psq, .txt, got .mp3"),
+        ("gomoku", ("opening=swap2",), ".sgf", "without an opening"),
+        ("gomoku", ("connect=4",), ".psq", "connect=4"),
+        ("tictactoe", (), ".sgf", "for SGF, got tictactoe"),
+        ("hex", (), ".psq", "for psq, got hex"),
+        ("hex", (), ".txt", "connect4, got one of hex"),
+        ("hex", (), ".mp3", "got .mp3"),
     ],
 )
 def test_what_a_format_cannot_say_is_refused(game, options, suffix, message, tmp_path):
@@ -368,22 +361,22 @@ def test_times_are_kept_to_the_millisecond(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "message"),
     [
-        ("", "line 1: expected a header Piskvorky 15x15, 11:11, 0, got ''"),
-        ("Gomoku 15x15\n", "line 1: expected a header .* got 'Gomoku 15x15'"),
-        ("Piskvorky 15x15, 11:11, 2\n-1\n", "line 1: expected a header"),
-        ("Piskvorky 99x99, 0:0, 0\n-1\n", "line 1: gomoku: expected a board size from 5 to 20"),
-        ("Piskvorky 15x15, 0:0, 0\n16,1,0\n-1\n", "line 2: expected a cell from 1,1 to 15,15"),
-        ("Piskvorky 15x15, 0:0, 0\n0,1,0\n-1\n", "line 2: expected a cell from 1,1 to 15,15"),
-        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n1,1,0\n-1\n", "line 3: illegal action 0: a15 is taken"),
-        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n", "line 3: expected a move .* got the end of the file"),
-        ("Piskvorky 15x15, 0:0, 0\n1;1;0\n-1\n", "line 2: expected a move .* got '1;1;0'"),
-        ("Piskvorky 15x15, 0:0, 0\n1,1,0\na\nb\nc\nd\n", "line 3: expected a move .* got 'a'"),
+        ("", 1, "header .*got ''"),
+        ("Gomoku 15x15\n", 1, "header .*'Gomoku 15x15'"),
+        ("Piskvorky 15x15, 11:11, 2\n-1\n", 1, "header"),
+        ("Piskvorky 99x99, 0:0, 0\n-1\n", 1, "size from 5 to 20"),
+        ("Piskvorky 15x15, 0:0, 0\n16,1,0\n-1\n", 2, "1,1 to 15,15"),
+        ("Piskvorky 15x15, 0:0, 0\n0,1,0\n-1\n", 2, "1,1 to 15,15"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n1,1,0\n-1\n", 3, "a15 is taken"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\n", 3, "got the end of the file"),
+        ("Piskvorky 15x15, 0:0, 0\n1;1;0\n-1\n", 2, "'1;1;0'"),
+        ("Piskvorky 15x15, 0:0, 0\n1,1,0\na\nb\nc\nd\n", 3, "'a'"),
     ],
 )
-def test_a_wrong_psq_is_refused_with_its_line(text, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
+def test_a_wrong_psq_is_refused_with_its_line(text, line, message):
+    with pytest.raises(ValueError, match=f"^line {line}: .*{message}"):
         read_psq(text)
 
 
@@ -399,20 +392,20 @@ def test_test_sets_of_pons_are_read():
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "message"),
+    ("text", "options", "line", "message"),
     [
-        ("", (), "line 1: expected columns such as 4453, got an empty file"),
-        ("44\n4x\n", (), "line 2: move 2 of 2: expected a column from 1 to 7, got 'x'"),
-        ("48\n", (), "line 1: move 2 of 2: expected a column from 1 to 7, got '8'"),
-        ("4444444\n", (), "line 1: move 7 of 7: illegal action 3: column 4 is full"),
-        ("1122334455\n", (), "line 1: move 8 of 10: illegal action 3: the game is over"),
-        ("44 3 3\n", (), "line 1: expected columns such as 4453, got '44 3 3'"),
-        ("44 x\n", (), "line 1: expected columns such as 4453, got '44 x'"),
-        ("1 2 12\n", ("rows=4", "columns=11"), "line 1: move 3 of 3: expected a column from 1 to"),
+        ("", (), 1, "got an empty file"),
+        ("44\n4x\n", (), 2, "move 2 of 2: .*'x'"),
+        ("48\n", (), 1, "move 2 of 2: .*from 1 to 7, got '8'"),
+        ("4444444\n", (), 1, "move 7 of 7: .*column 4 is full"),
+        ("1122334455\n", (), 1, "move 8 of 10: .*the game is over"),
+        ("44 3 3\n", (), 1, "'44 3 3'"),
+        ("44 x\n", (), 1, "'44 x'"),
+        ("1 2 12\n", ("rows=4", "columns=11"), 1, "move 3 of 3: .*from 1 to"),
     ],
 )
-def test_wrong_columns_are_refused_with_their_line(text, options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
+def test_wrong_columns_are_refused_with_their_line(text, options, line, message):
+    with pytest.raises(ValueError, match=f"^line {line}: .*{message}"):
         list(read_columns(text, options))
 
 
@@ -449,20 +442,6 @@ def test_a_file_cut_off_is_refused_or_read_as_far_as_it_goes(suffix, tmp_path):
             assert found is None
         for each in found or ():
             assert each.actions == record.actions[: len(each.actions)]
-
-
-@pytest.mark.parametrize("suffix", [".sgf", ".psq", ".txt"])
-def test_damaged_files_are_refused_or_read(suffix, tmp_path):
-    path = tmp_path / f"game{suffix}"
-    save_games([a_game(suffix)], path)
-    data = np.frombuffer(path.read_bytes(), np.uint8)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        damaged = data.copy()
-        damaged[rng.integers(len(data), size=2)] = rng.integers(256, size=2)
-        path.write_bytes(damaged.tobytes())
-        for each in loaded(path) or ():
-            each.check()
 
 
 @pytest.mark.parametrize("suffix", [".sgf", ".psq", ".txt", ".json"])
@@ -520,7 +499,7 @@ def test_convert_replaces_nothing_unasked(tmp_path):
     target.write_text("mine")
     result = convert(source, target)
     assert result.exit_code == 1
-    assert "is there already" in result.output
+    assert "exists already" in result.output
     assert target.read_text() == "mine"
     source.write_text("{")
     assert convert(source, target, "--force").exit_code == 2
@@ -537,15 +516,15 @@ def test_convert_replaces_nothing_unasked(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.json", "x.sgf"], "none.json: No such file or directory"),
-        (["two.txt", "x.json"], "expected one game, got 2: name a directory for them"),
-        (["two.txt", "x.sgf"], "expected a game of hex, gomoku for SGF, got connect4"),
-        (["two.txt", "x.png"], "expected a file of .json, .sgf, .psq, .txt, got .png"),
-        (["two.mp3", "x.json"], "expected a file of .json, .sgf, .psq, .txt, .npz, got .mp3"),
-        (["two.txt", "x.json", "--game", "hex"], "expected the game connect4, got hex"),
-        (["two.txt", "x", "--option", "columns=1"], "two.txt: line 1: move 1 of 2: expected a col"),
-        ([".", "x.json"], "expected a directory with records, got none there"),
-        (["bad.sgf", "x.json"], "bad.sgf: line 1: expected"),
+        (["none.json", "x.sgf"], "none.json: No such file"),
+        (["two.txt", "x.json"], "one game, got 2"),
+        (["two.txt", "x.sgf"], "for SGF, got connect4"),
+        (["two.txt", "x.png"], "got .png"),
+        (["two.mp3", "x.json"], "got .mp3"),
+        (["two.txt", "x.json", "--game", "hex"], "connect4, got hex"),
+        (["two.txt", "x", "--option", "columns=1"], "two.txt: line 1: move 1 of 2"),
+        ([".", "x.json"], "a directory with records"),
+        (["bad.sgf", "x.json"], "bad.sgf: line 1:"),
     ],
 )
 def test_convert_says_what_is_wrong(words, message, tmp_path, monkeypatch):
@@ -560,19 +539,14 @@ def test_convert_says_what_is_wrong(words, message, tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_many_games_go_into_a_directory(tmp_path):
-    (tmp_path / "two.txt").write_text("44\n45\n")
-    assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 0
-    assert [record.moves for record in load_games(tmp_path / "games")] == ["44", "45"]
-    assert convert(tmp_path / "two.txt", tmp_path / "games").exit_code == 1
-    assert convert(tmp_path / "two.txt", tmp_path / "games", "--force").exit_code == 0
-
-
 def test_other_records_do_not_come_among_the_new(tmp_path):
     games = tmp_path / "games"
     (tmp_path / "two.txt").write_text("44\n45\n")
     (tmp_path / "one.txt").write_text("46\n")
     assert convert(tmp_path / "two.txt", games).exit_code == 0
+    assert [record.moves for record in load_games(games)] == ["44", "45"]
+    assert convert(tmp_path / "two.txt", games).exit_code == 1
+    assert convert(tmp_path / "two.txt", games, "--force").exit_code == 0
     before = [path.read_bytes() for path in sorted(games.iterdir())]
     result = convert(tmp_path / "one.txt", games, "--force")
     assert result.exit_code == 1
@@ -610,7 +584,3 @@ def test_options_of_records_are_their_own(tmp_path):
         result = convert(tmp_path / source, tmp_path / "game.sgf", "--option", "swap=true")
         assert result.exit_code == 2
         assert "expected no options for games with their own, got swap=true" in result.output
-
-
-def test_records_made_by_hand_need_no_searches():
-    assert GameRecord.of("connect4", (), (3, 3)).searches == ()

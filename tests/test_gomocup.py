@@ -31,10 +31,10 @@ from agents import UCT, GomocupEngine, GreedyAgent, RandomAgent
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
 from agents.core.agent import ForfeitError, Statistics
-from agents.core.time_limits import GomocupTime
 from agents.protocols.conversation import search_seconds
 from agents.protocols.gomocup import read_coordinates
 from agents.protocols.gomocup_brain import GomocupBrain
+from agents.protocols.time_limits import GomocupTime
 from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.gomoku import RULES

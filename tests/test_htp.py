@@ -30,9 +30,9 @@ from agents import HTPEngine, RandomAgent
 from agents.arena import Tournament, play_game, play_match, run_tournament
 from agents.cli import main
 from agents.core.agent import ForfeitError, Statistics
-from agents.core.time_limits import HTPTime
 from agents.protocols.exchange import mirrored
 from agents.protocols.htp_server import HTPServer
+from agents.protocols.time_limits import HTPTime
 from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.base import cell_owners

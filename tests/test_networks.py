@@ -6,6 +6,7 @@ import resource
 import numpy as np
 import pytest
 from environments import BOARDS, make, random_action
+from msgspec.structs import replace
 
 from agents.arena import play_match
 from agents.policies.models import PolicyError
@@ -18,7 +19,7 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 safetensors = pytest.importorskip("safetensors.torch", reason="the extra train is not installed")
 
 from agents.learning import files  # noqa: E402
-from agents.learning.configuration import Configuration, NetworkOptions  # noqa: E402
+from agents.learning.configuration import Configuration, NetworkOptions, as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator, traced  # noqa: E402
 from agents.learning.files import (  # noqa: E402
@@ -49,7 +50,7 @@ GAMES = ["hex-3", "hex-2x4", "hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-
 
 
 def with_(options, **changes):
-    return NetworkOptions(**{**vars(options), **changes})
+    return replace(options, **changes)
 
 
 def game_on(board):
@@ -92,9 +93,9 @@ def all_close(found, expected, tolerance=1e-5):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("board", GAMES)
-@pytest.mark.parametrize("extra", [(), ("side", "last_move")])
-def test_a_network_says_a_logit_for_every_action_and_a_value(board, kind, extra):
+def test_a_network_says_a_logit_for_every_action_and_a_value(board, kind):
     game = game_on(board)
+    extra = ("side", "last_move") if kind in ("dense", "anet") else ()
     network = new_network(game, with_(KINDS[kind], planes=list(extra)), seed=1).eval()
     for count in (1, 5):
         logits, values = judged(network, 9 * planes_for(game, count, extra))
@@ -141,8 +142,7 @@ def mirrored(planes, names):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("swap", [False, True])
-@pytest.mark.parametrize("extra", [(), ("last_move",)])
+@pytest.mark.parametrize(("swap", "extra"), [(False, ("last_move",)), (True, ())])
 def test_a_canonical_network_plays_both_sides_of_hex_alike(kind, swap, extra):
     env = hex_v0.env(board_size=4, swap=swap)
     game, rng = env.unwrapped.game, np.random.default_rng(3)
@@ -196,10 +196,7 @@ def test_canonical_is_for_hex_on_a_square_board(board):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("board", "canonical"),
-    [("hex-3-swap", True), ("hex-2x4", False), ("connect4-4x5", False), ("tictactoe", False)],
-)
+@pytest.mark.parametrize(("board", "canonical"), [("hex-3-swap", True), ("connect4-4x5", False)])
 def test_a_network_traced_for_play_says_the_same(board, canonical, kind):
     game = game_on(board)
     network = trained(game, with_(KINDS[kind], canonical=canonical)).eval()
@@ -347,15 +344,10 @@ def test_a_convolutional_network_says_the_same_on_every_board_far_from_its_edges
 @pytest.mark.parametrize(
     ("kind", "env", "message"),
     [
-        ("dense", lambda: hex_v0.env(board_size=5), "expected rows of 3, as in training, got 5"),
-        ("anet", lambda: hex_v0.env(board_size=5), "expected rows of 3, as in training, got 5"),
-        ("dense", tictactoe_v0.env, "expected the game of hex, got tictactoe"),
-        ("convolutional", connect4_v0.env, "expected the game of hex, got connect4"),
-        (
-            "convolutional",
-            lambda: hex_v0.env(board_size=3, swap=True),
-            "expected swap of False, as in training, got True",
-        ),
+        ("dense", lambda: hex_v0.env(board_size=5), "rows of 3"),
+        ("anet", lambda: hex_v0.env(board_size=5), "rows of 3"),
+        ("convolutional", connect4_v0.env, "got connect4"),
+        ("convolutional", lambda: hex_v0.env(board_size=3, swap=True), "swap of False"),
     ],
 )
 def test_a_wrong_game_is_refused_with_the_reason(tmp_path, kind, env, message):
@@ -380,8 +372,10 @@ def test_a_search_with_the_network_of_another_game_is_refused_with_the_reason(tm
 # ---- by name -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("board", ["hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-4"])
-@pytest.mark.parametrize("extra", [(), ("last_move",)])
+@pytest.mark.parametrize(
+    ("board", "extra"),
+    [("hex-3-swap", ("last_move",)), ("connect4-4x5", ()), ("gomoku-4", ("last_move",))],
+)
 def test_a_network_by_name_plays_its_likeliest_legal_action(tmp_path, board, extra):
     path = tmp_path / "net.safetensors"
     network = save(path, board, with_(KINDS["dense"], planes=list(extra)))
@@ -462,44 +456,23 @@ def test_a_network_that_is_not_there_is_told_those_that_are(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("layer", "message"),
+    ("layer", "key", "value"),
     [
-        (
-            {"type": "pool"},
-            r"expected network.layers\[1\].type as convolution or dense, got 'pool'",
-        ),
-        ({}, r"network.layers\[1\].type as convolution or dense, got None"),
-        (
-            {"type": "dense", "units": 3, "activation": "swish"},
-            r"expected network.layers\[1\].activation of relu, tanh, sigmoid, linear, got",
-        ),
-        (
-            {"type": "dense", "units": 3, "activation": []},
-            r"expected network.layers\[1\].activation of relu, tanh, sigmoid, linear, got",
-        ),
-        (
-            {"type": "dense", "units": 0},
-            r"expected network.layers\[1\].units as a whole number from 1 to 65536, got 0",
-        ),
-        ({"type": "dense"}, r"network.layers\[1\].units as a whole number from 1 to .*, got None"),
-        (
-            {"type": "convolution", "filters": 2, "kernel": 2.5},
-            r"network.layers\[1\].kernel as a whole number from 1 to 65536, got 2.5",
-        ),
-        (
-            {"type": "convolution", "filters": True, "kernel": 3},
-            r"network.layers\[1\].filters as a whole number from 1 to 65536, got True",
-        ),
-        (
-            {"type": "dense", "units": 3, "kernel": 3},
-            r"expected a key of type, units, activation, got network.layers\[1\].kernel",
-        ),
+        ({"type": "pool"}, "type", "'pool'"),
+        ({}, "type", "None"),
+        ({"type": "dense", "units": 3, "activation": "swish"}, "activation", "swish"),
+        ({"type": "dense", "units": 3, "activation": []}, "activation", ""),
+        ({"type": "dense", "units": 0}, "units", "0"),
+        ({"type": "dense"}, "units", "None"),
+        ({"type": "convolution", "filters": 2, "kernel": 2.5}, "kernel", "2.5"),
+        ({"type": "convolution", "filters": True, "kernel": 3}, "filters", "True"),
+        ({"type": "dense", "units": 3, "kernel": 3}, "kernel", ""),
     ],
 )
-def test_a_wrong_layer_is_refused_by_its_place(layer, message):
+def test_a_wrong_layer_is_refused_by_its_place(layer, key, value):
     first = {"type": "convolution", "filters": 2, "kernel": 3}
     options = NetworkOptions(kind="anet", layers=[first, layer])
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"layers\[1\]\.{key}.*{value}"):
         new_network(game_on("tictactoe"), options)
 
 
@@ -541,8 +514,15 @@ def test_a_table_counts_every_weight():
 # ---- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("board", ["hex-2x4", "hex-3-swap", "connect4-4x5", "gomoku-4"])
+@pytest.mark.parametrize(
+    ("board", "kind"),
+    [
+        ("hex-2x4", "dense"),
+        ("hex-3-swap", "convolutional"),
+        ("connect4-4x5", "anet"),
+        ("gomoku-4", "anet-no-value"),
+    ],
+)
 def test_a_saved_network_is_the_same_network(tmp_path, board, kind):
     game = game_on(board)
     options = with_(KINDS[kind], planes=["last_move"])
@@ -567,7 +547,7 @@ def header_of(**changes):
         "version": 1,
         "game": "tictactoe",
         "options": {},
-        "network": vars(KINDS["dense"]),
+        "network": as_dict(KINDS["dense"]),
         "about": {},
     }
     return {key: value for key, value in {**header, **changes}.items() if value is not ...}
@@ -584,7 +564,7 @@ def write(path, header, tensors=None):
 
 def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    giant = {**vars(KINDS["dense"]), "channels": 1024, "blocks": 100}  # of 7 GB
+    giant = {**as_dict(KINDS["dense"]), "channels": 1024, "blocks": 100}  # of 7 GB
     write(tmp_path / "net", header_of(network=giant))
     with pytest.raises(ValueError, match=r"(?s)expected a network in .*Missing key"):
         load_network(tmp_path / "net")
@@ -594,23 +574,18 @@ def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
         load_network(tmp_path / "net")
 
 
-def test_the_file_that_the_refused_ones_are_made_of_is_a_network(tmp_path):
-    write(tmp_path / "net", header_of())
-    assert load_network(tmp_path / "net").game.name == "tictactoe"
-
-
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (header_of(format="onnx"), "expected hexenv-network of version 1 in .*net, got onnx 1"),
-        (header_of(version=2), "expected hexenv-network of version 1 in .*, got hexenv-network 2"),
-        ([1], "expected hexenv-network of version 1 in .*, got a header"),
-        ("{", "expected a network, got a damaged .*net: "),
-        (header_of(game="chess"), "expected a network in .*net: expected a game of hexenv, "),
-        (header_of(game=...), "expected a network in .*net: 'game'"),
-        (header_of(about=...), "expected a network in .*net: 'about'"),
-        (header_of(network=3), "expected a network in .*net: "),
-        (header_of(options={"size": 3}), "expected a network in .*net: "),
+        (header_of(format="onnx"), "net, got onnx 1"),
+        (header_of(version=2), "version 1 .*got hexenv-network 2"),
+        ([1], "version 1 .*got a header"),
+        ("{", "damaged .*net"),
+        (header_of(game="chess"), "net.*chess"),
+        (header_of(game=...), "net.*game"),
+        (header_of(about=...), "net.*about"),
+        (header_of(network=3), "net"),
+        (header_of(options={"size": 3}), "net.*size"),
         (header_of(network={"channels": 0}), "expected network.channels from 1 to 1024, got 0"),
         (header_of(network={"depth": 1}), "expected a key of kind, .*, got network.depth"),
         (header_of(network={"channels": 5}), r"expected a network in .*net: .*size mismatch"),
@@ -641,6 +616,7 @@ def test_damaged_files_are_refused_by_name(tmp_path):
     path = tmp_path / "net.safetensors"
     write(path, header_of())
     whole = path.read_bytes()
+    assert load_network(path).game.name == "tictactoe"
     for damaged in (b"", b"PK\x03\x04", whole[:40], whole[:-1], whole + b"x", b"\xff" * 64):
         path.write_bytes(damaged)
         with pytest.raises(

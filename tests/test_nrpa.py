@@ -12,10 +12,9 @@ import pytest
 from environments import make, random_game
 
 from agents import RandomAgent
-from agents.mcts.nrpa import ADAPTS, FINAL_MOVES, NRPA, fitting_iterations
+from agents.mcts import nrpa
+from agents.mcts.nrpa import NRPA, ROOT, adapt_policies, new_bench, new_nest, new_rows
 from agents.registry import make_agent
-from agents.search.nest import MODES, adapt, begin_anew, draw, new_nest
-from agents.search.nested import ROOT, adapt_policies, new_rows, select
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex, tictactoe
 
@@ -47,6 +46,11 @@ def found(agent, env):
     choice = agent.act(env)
     of = agent.statistics
     return choice, of.visits.tolist(), of.values.tolist(), of.principal_variation, of.simulations
+
+
+def bench_of(game):
+    """What a search of a game works with, from the start of the game."""
+    return new_bench(game, *(base.new_state(game) for _ in range(3)))
 
 
 def learnt(agent, env):
@@ -94,9 +98,8 @@ def test_searching_in_slices_is_searching_at_once():
     for slices in ([100], [1, 0, 49, 50]):
         nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
         rng = np.random.default_rng(0)
-        states = [base.new_state(game) for _ in range(3)]
         for simulations in slices:
-            adapt_policies(game, *states, nest, tree, form, simulations, rng)
+            adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
         weights.append(nest.weights)
         assert tree.plays[ROOT].sum() == 100
     np.testing.assert_array_equal(*weights)
@@ -117,14 +120,13 @@ def adapted(actions, weights=0.0, **options):
     nest = new_nest(form, 9, 9)
     nest.weights[:] += weights
     nest.odds[:] = np.exp(nest.weights) if form.is_softmax else nest.weights
-    states = [base.new_state(game) for _ in range(3)]
     end = base.new_state(game)
     for action in actions:
         game.step(end, action)
     nest.lines[0, : len(actions)] = actions
     nest.lengths[0] = len(actions)
     nest.results[0] = game.outcome(end, 0)
-    adapt(game, *states, nest, form, 0)
+    nrpa.adapt(bench_of(game), nest, form, 0)
     assert not nest.changes.any()
     return nest.weights[0], nest.odds[0]
 
@@ -168,10 +170,10 @@ def test_additive_adaptation_by_hand():
 
 
 @pytest.mark.parametrize(("line", "winner"), [(X_WINS, 0), (O_WINS, 1), (DRAWN, None)])
-@pytest.mark.parametrize("form", ADAPTS)
+@pytest.mark.parametrize("form", nrpa.ADAPTS)
 def test_who_learns_from_a_line(line, winner, form):
     untaught = 0.0 if form == "softmax" else 1.0
-    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in MODES}
+    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in nrpa.MODES}
     for player in (0, 1):
         first = line[player]
         gains = {mode: weights[player, first] - untaught for mode, weights in by_mode.items()}
@@ -192,7 +194,7 @@ def test_weights_of_any_size_give_probabilities():
 def test_draws_follow_the_shares():
     rng = np.random.default_rng(0)
     shares = np.array([0.5, 0.2, 0.3])
-    counts = np.bincount([draw(shares, 3, rng) for _ in range(4000)], minlength=3)
+    counts = np.bincount([nrpa.draw(shares, 3, rng) for _ in range(4000)], minlength=3)
     np.testing.assert_allclose(counts / 4000, shares, atol=0.03)
 
 
@@ -203,8 +205,8 @@ def nest_after(simulations, **options):
     game = hex.new(3)
     form = NRPA(1, **options).form
     nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
-    states = [base.new_state(game) for _ in range(3)]
-    adapt_policies(game, *states, nest, tree, form, simulations, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
     return nest, tree, form
 
 
@@ -229,7 +231,7 @@ def test_a_nest_that_is_through_begins_anew():
     assert nest_after(10, iterations=4, keep_policy=True)[0].rounds.tolist() == [10]
     nest, _, form = nest_after(3, iterations=4)
     assert nest.weights.any()
-    begin_anew(nest, form)
+    nrpa.begin_anew(nest, form)
     assert not nest.weights.any()
     assert (nest.odds == 1).all()
 
@@ -258,9 +260,9 @@ def test_the_text_scores_every_won_game_as_lost():
 
 
 def test_how_many_iterations_fit():
-    assert [fitting_iterations(1000, level) for level in (1, 2, 3)] == [1000, 32, 10]
-    assert fitting_iterations(None, 2) == 100
-    assert fitting_iterations(None, 1) > 2**60
+    assert [nrpa.fitting_iterations(1000, level) for level in (1, 2, 3)] == [1000, 32, 10]
+    assert nrpa.fitting_iterations(None, 2) == 100
+    assert nrpa.fitting_iterations(None, 1) > 2**60
 
 
 def test_the_tree_counts_what_went_through_it():
@@ -277,14 +279,14 @@ def test_the_tree_counts_what_went_through_it():
 
 
 def test_the_tree_prefers_what_is_likely_then_what_has_won():
-    tree = new_rows(1, 3)
-    actions, shares = np.arange(3, dtype=np.int32), np.array([0.2, 0.5, 0.3])
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 1
-    tree.plays[ROOT] = 50
-    tree.gains[ROOT] = 10, 20, 30
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
-    tree.plays[ROOT] = 50_000, 50_000, 10
-    assert select(tree, ROOT, actions, shares, 3, 1.0) == 2
+    tree, bench = new_rows(1, 9), bench_of(tictactoe.new())
+    bench.actions[:3], bench.shares[:3] = (0, 1, 2), (0.2, 0.5, 0.3)
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 1
+    tree.plays[ROOT, :3] = 50
+    tree.gains[ROOT, :3] = 10, 20, 30
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 2
+    tree.plays[ROOT, :3] = 50_000, 50_000, 10
+    assert nrpa.select(tree, ROOT, bench, 3, 1.0) == 2
 
 
 # ---- the agent -----------------------------------------------------------------------------------
@@ -306,7 +308,7 @@ def test_statistics_are_those_of_the_budget(form):
         env.step(reply)
 
 
-@pytest.mark.parametrize("final_move", FINAL_MOVES)
+@pytest.mark.parametrize("final_move", nrpa.FINAL_MOVES)
 def test_final_moves(final_move):
     env = played(make("hex-5"))
     agent = NRPA(200, seed=1, final_move=final_move, tree=False, alpha=0.3)
@@ -441,28 +443,16 @@ def test_the_name_on_the_command_line():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"simulations": 0}, "at least one simulation, got 0"),
-        ({"seconds": -1.0}, "positive number of seconds, got -1"),
-        ({"level": 0}, "expected level from 1 to 32, got 0"),
-        ({"iterations": 0}, "expected iterations from 1 to .*, got 0"),
-        ({"alpha": -1.0}, "expected alpha from 0 to 1e.06, got -1.0"),
-        ({"alpha": math.nan}, "expected alpha from 0 to .*, got nan"),
-        ({"decay": 2.0}, "expected decay from 0 to 1, got 2.0"),
-        ({"c": -1.0}, "expected c from 0 to .*, got -1.0"),
-        ({"adapt": "rosin"}, "expected adapt of softmax, additive, got 'rosin'"),
-        ({"mode": "ppa"}, "expected mode of payoff, adversarial, cooperative, got 'ppa'"),
-        ({"final_move": "lcb"}, "expected final_move of visits, value, sequence, got 'lcb'"),
-        ({"code": "x"}, "expected code of cell, position, got 'x'"),
-        ({"score": "x"}, "expected score of root, last, got 'x'"),
-        ({"learn": "x"}, "expected learn of always, improvement, got 'x'"),
-        ({"route": "x"}, "expected a route of"),
+        ("simulations", 0), ("seconds", -1), ("level", 0), ("iterations", 0), ("alpha", -1.0),
+        ("alpha", math.nan), ("decay", 2.0), ("c", -1.0), ("adapt", "rosin"), ("mode", "ppa"),
+        ("final_move", "lcb"), ("code", "x"), ("score", "x"), ("learn", "x"), ("route", "x"),
     ],
-)
-def test_errors_say_what_was_expected(options, message):
-    with pytest.raises(ValueError, match=message):
-        NRPA(**options)
+)  # fmt: skip
+def test_errors_name_the_option_and_the_value(name, value):
+    with pytest.raises(ValueError, match=f"{name.rstrip('s')}.*got {value!r}"):
+        NRPA(**{name: value})
 
 
 def test_a_game_that_is_over_is_refused():

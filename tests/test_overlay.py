@@ -125,10 +125,10 @@ def test_at_the_end_of_a_game_there_is_nothing_to_show():
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (np.ones(8), r"expected shape \(9,\), got \(8,\)"),
-        ([-0.1, 1, 0, 0, 0, 0, 0, 0, 0], "expected numbers from 0, got"),
-        ([np.nan, 1, 0, 0, 0, 0, 0, 0, 0], "expected numbers from 0, got"),
-        ([1, 0, 0, 0, 1, 0, 0, 0, 0], "expected something for a legal action"),
+        (np.ones(8), r"\(9,\), got \(8,\)"),
+        ([-0.1, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
+        ([np.nan, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
+        ([1, 0, 0, 0, 1, 0, 0, 0, 0], "legal action"),
     ],
 )
 def test_what_is_no_policy_is_refused(policy, message):
@@ -171,7 +171,7 @@ def test_values_of_illegal_actions_do_not_count():
 
 def test_values_out_of_range_are_refused():
     game, _ = GAMES["tictactoe"]
-    with pytest.raises(ValueError, match="expected values from -1 to 1, got"):
+    with pytest.raises(ValueError, match="from -1 to 1"):
         overlay_of_values(game, after(game, "51"), np.full(9, 1.5))
 
 
@@ -193,10 +193,10 @@ def test_any_numbers_can_be_laid_over_the_cells():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[1, 2]],), r"expected finite numbers of shape \(cells,\)"),
-        (([1, np.inf],), r"expected finite numbers of shape \(cells,\)"),
-        (([1, 2], ["a"]), "expected 2 labels, got 1"),
-        (([1, 2], None, 0), "expected a limit above 0, got 0"),
+        (([[1, 2]],), r"\(cells,\)"),
+        (([1, np.inf],), "finite"),
+        (([1, 2], ["a"]), "2 labels, got 1"),
+        (([1, 2], None, 0), "above 0, got 0"),
     ],
 )
 def test_what_is_no_overlay_is_refused(arguments, message):
@@ -206,8 +206,10 @@ def test_what_is_no_overlay_is_refused(arguments, message):
 
 def test_an_overlay_of_another_board_is_refused():
     game, _ = GAMES["tictactoe"]
-    with pytest.raises(ValueError, match=r"expected an overlay of shape \(9,\), got \(8,\)"):
+    with pytest.raises(ValueError, match=r"\(9,\), got \(8,\)"):
         Overlay(np.ones(8)).discs(game)
+    with pytest.raises(ValueError, match=r"\(9,\)"):
+        render_rgb(game, after(game, "51"), numbers=[1, 2])
 
 
 # ---- the numbers of the moves --------------------------------------------------------------------
@@ -255,9 +257,3 @@ def test_numbers_are_written_on_their_cells(name):
     changed = (numbered != render_rgb(game, state)).any(axis=2)
     cells = {cell_at(game, x + 0.5, y + 0.5) for y, x in zip(*np.nonzero(changed), strict=True)}
     assert cells == set(np.flatnonzero(numbers).tolist())
-
-
-def test_numbers_of_another_board_are_refused():
-    game, _ = GAMES["tictactoe"]
-    with pytest.raises(ValueError, match=r"expected numbers of moves of shape \(9,\)"):
-        render_rgb(game, after(game, "51"), numbers=[1, 2])

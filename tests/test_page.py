@@ -153,17 +153,19 @@ def test_themes(theme):
 def test_the_command_writes_the_page(tmp_path):
     record = recorded()
     save_record(record, tmp_path / "a.json")
-    command = ["render", str(tmp_path / "a.json"), "--to", str(tmp_path / "a.html")]
-    result = CliRunner().invoke(main, [*command, "--theme", "dark"])
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "a.html").read_text(encoding="utf-8") == replay_page(record, theme="dark")
+    path = tmp_path / "a.html"
+    command = ["render", str(tmp_path / "a.json"), "--force", "--to", str(path)]
+    for options, theme in (([], "auto"), (["--theme", "dark"], "dark")):
+        result = CliRunner().invoke(main, [*command, *options])
+        assert result.exit_code == 0, result.output
+        assert path.read_text(encoding="utf-8") == replay_page(record, theme=theme)
 
 
 def test_what_cannot_be_shown_is_refused():
-    with pytest.raises(ValueError, match="expected a theme of auto, light, dark, colorblind"):
+    with pytest.raises(ValueError, match="auto, light, dark, colorblind, got 'pink'"):
         replay_page(recorded(), theme="pink")
     foreign = GameRecord("mymodule:env", (), (1, 2), None, None)
-    with pytest.raises(ValueError, match="expected a game of hexenv, got mymodule:env"):
+    with pytest.raises(ValueError, match="got mymodule:env"):
         replay_page(foreign)
     broken = GameRecord("tictactoe", (), (1, 1), "22", None)
     with pytest.raises(ValueError, match="illegal action 1"):

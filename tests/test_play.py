@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from persons import GAMES, Broken, Cheat, Lowest, Quitter, session_of, settle
+from pettingzoo.utils import BaseWrapper
 
 from agents.cli import main
+from agents.core.agent import Statistics
 from agents.play.commands import (
     COMMANDS,
     SHORT,
@@ -22,6 +24,7 @@ from agents.play.commands import (
 from agents.play.live import LiveSession
 from agents.play.session import SessionError
 from agents.records import load_record
+from hexenv.games.gomoku.openings import is_opening
 
 
 def play_on(session, rng):
@@ -85,9 +88,10 @@ def test_undo_and_the_record_through_the_whole_game(name, side):
     for action, search in zip(record.actions, record.searches, strict=True):
         assert search is None or search.visits == {action: 7}
     assert len(record.seconds) == len(record.actions)
-    if name != "gomoku-swap2":  # in its opening the agent searches other positions
-        agents = [turn.player != side for turn in session.turns]
-        assert [search is not None for search in record.searches] == agents
+    for turn, search in zip(session.turns, record.searches, strict=True):
+        # In an opening the agent searches other positions than the one on the board.
+        is_searched = not is_opening(session.game, turn.env.unwrapped.state)
+        assert (search is not None) == (turn.player != side and is_searched)
     for moves in reversed(seen):
         session.undo()
         assert (session.moves, session.status) == (moves, "yours")
@@ -95,11 +99,43 @@ def test_undo_and_the_record_through_the_whole_game(name, side):
         session.undo()
 
 
+def test_a_search_of_another_position_is_left_out():
+    class Elsewhere(Lowest):
+        def act(self, env):
+            self.statistics = Statistics(np.full(9, 1), np.zeros(9), [4], 9, 0.0)
+            return 0
+
+    session = session_of(agent=Elsewhere())
+    session.play(4)
+    session.run_agent()
+    assert (session.moves, session.turns[1].search) == ("51", None)
+
+
 def test_an_illegal_action_changes_nothing():
     session = session_of(moves="51")
     with pytest.raises(ValueError, match="5 is taken"):
         session.play(4)
     assert (session.moves, session.can_undo) == ("51", False)
+
+
+def test_a_wrapper_may_allow_less_than_the_rules():
+    class WithoutCenter(BaseWrapper):
+        def last(self, observe=True):
+            observation, *others = super().last(observe)
+            if observe:
+                observation["action_mask"][4] = 0
+            return observation, *others
+
+        def observe(self, agent):
+            observation = super().observe(agent)
+            observation["action_mask"][4] = 0
+            return observation
+
+    session = session_of()
+    session.env = WithoutCenter(session.env)
+    with pytest.raises(ValueError, match="illegal action 4"):
+        session.play(4)
+    assert session.moves == ""
 
 
 @pytest.mark.parametrize(
@@ -121,15 +157,16 @@ def test_an_agent_that_forfeits(agent, reason):
 
 
 def test_a_search_is_recorded_once():
-    """An agent that moves without a new search leaves the old one where it was made."""
+    """An agent that moves without a new search has none, even if its last one fits here too."""
     agent = Lowest()
     session = session_of(agent=agent)
-    for action in (4, 8):
-        session.play(action)
-        session.run_agent()
-        agent.act = lambda env: 1
-    searches = [turn.search is not None for turn in session.turns]
-    assert searches == [False, True, False, False]
+    session.ask_hint()
+    session.run_agent()
+    assert session.hint.search.visits == {0: 7}
+    agent.act = lambda env: 1
+    session.play(4)
+    session.run_agent()
+    assert [turn.search for turn in session.turns] == [None, None]
 
 
 @pytest.mark.parametrize("name", GAMES)

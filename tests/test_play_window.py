@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from persons import GAMES, Broken, Lowest, Quitter, session_of, settle
+from persons import GAMES, Broken, Lowest, session_of, settle
 
 from agents.cli import main
 from agents.play import window
@@ -167,11 +167,11 @@ def test_every_game_is_played_to_its_end_by_clicks(pygame, name, player):
 def test_a_taken_cell_is_said_and_nothing_changes(pygame):
     person = Person(pygame, session_of(moves="51"))
     person.click(person.place_of(0))
-    assert person.live.message == "illegal action 0: 1 is taken (ply 2)"
+    assert "1 is taken" in person.live.message
     assert person.live.session.moves == "51"
     person = Person(pygame, session_of("connect4", moves="1111"))
     person.click(person.place_of(15))
-    assert person.live.message == "illegal action 0: column 1 is full (ply 4)"
+    assert "column 1 is full" in person.live.message
 
 
 def test_a_click_anywhere_in_a_column_plays_it(pygame):
@@ -180,18 +180,13 @@ def test_a_click_anywhere_in_a_column_plays_it(pygame):
     assert person.live.session.moves == "31"
 
 
-@pytest.mark.parametrize("place", [(0, 0), (-5, 5), (3, 10_000)])
-def test_clicks_beside_the_board_do_nothing(pygame, place):
+def test_other_clicks_do_nothing(pygame):
     person = Person(pygame, session_of())
     before = person.live.message
-    person.click(place)
-    assert (person.live.message, person.live.session.moves) == (before, "")
-
-
-def test_the_right_button_does_nothing(pygame):
-    person = Person(pygame, session_of())
+    for place in ((0, 0), (-5, 5), (3, 10_000)):
+        person.click(place)
     person.click(person.place_of(4), button=3)
-    assert person.live.session.moves == ""
+    assert (person.live.message, person.live.session.moves) == (before, "")
 
 
 def test_keys_are_commands_choices_and_short_moves(pygame):
@@ -199,44 +194,33 @@ def test_keys_are_commands_choices_and_short_moves(pygame):
     person.press("5")
     assert person.live.session.moves == "51"
     person.press("1")
-    assert person.live.message == "illegal action 0: 1 is taken (ply 2); type help for help"
+    assert "1 is taken" in person.live.message
     person.press("x")
-    assert person.live.message == "x is no key here; ? for help"
     person.post(pygame.KEYDOWN, key=pygame.K_LEFT, unicode="", mod=0)
-    assert person.live.message == "x is no key here; ? for help"
+    assert person.live.message.startswith("x is no key here")
     person = Person(pygame, session_of("gomoku-swap2", "c3 d4 d3", side=1))
     person.press("p")
     assert person.live.session.moves == "c3 d4 d3 place_two"
 
 
-def test_a_stone_is_foreseen_under_the_mouse(pygame):
-    person = Person(pygame, session_of())
+@pytest.mark.parametrize(
+    ("name", "moves", "cell", "is_legal"),
+    [
+        ("tictactoe", "", 4, True),
+        ("tictactoe", "51", 0, False),
+        ("hex", "b1 a1 b2 a2", 7, True),  # it would win: the winning line is not drawn
+    ],
+)
+def test_a_stone_is_previewed_under_the_mouse(pygame, name, moves, cell, is_legal):
+    person = Person(pygame, session_of(name, moves))
     plain = person.frame().copy()
-    x, y = person.place_of(4)
+    x, y = person.place_of(cell)
     person.post(pygame.MOUSEMOTION, pos=(x, y), rel=(0, 0), buttons=(0, 0, 0))
     changed = np.argwhere((person.frame() != plain).any(axis=2))
-    half = person.face.picture.look.cell_size / 2
-    assert len(changed) > 100
-    assert (abs(changed - (y, x)) <= half + 1).all()
+    assert (len(changed) > 100) == is_legal
+    assert (abs(changed - (y, x)) <= person.face.picture.look.cell_size / 2 + 1).all()
     person.post(pygame.WINDOWLEAVE)
     assert np.array_equal(person.frame(), plain)
-
-
-def test_no_stone_is_foreseen_where_none_may_be(pygame):
-    person = Person(pygame, session_of(moves="51"))
-    plain = person.frame().copy()
-    x, y = person.place_of(0)
-    person.post(pygame.MOUSEMOTION, pos=(x, y), rel=(0, 0), buttons=(0, 0, 0))
-    assert np.array_equal(person.frame(), plain)
-
-
-def test_a_winning_stone_is_foreseen_without_its_win(pygame):
-    person = Person(pygame, session_of("hex", moves="b1 a1 b2 a2"))
-    plain = person.frame().copy()
-    x, y = person.place_of(7)
-    person.post(pygame.MOUSEMOTION, pos=(x, y), rel=(0, 0), buttons=(0, 0, 0))
-    changed = np.argwhere((person.frame() != plain).any(axis=2))
-    assert (abs(changed - (y, x)) <= person.face.picture.look.cell_size / 2 + 1).all()
     assert not person.live.session.is_over
 
 
@@ -297,11 +281,6 @@ def test_an_agent_that_fails_closes_the_window(pygame):
     with pytest.raises(RuntimeError, match="no idea"):
         window.run(session)
     assert not pygame.display.get_init()
-
-
-def test_a_forfeit_is_shown(pygame):
-    person = Person(pygame, session_of(moves="5", agent=Quitter()))
-    assert person.live.status == "the agent forfeits: its engine crashed"
 
 
 @pytest.mark.parametrize(

@@ -188,16 +188,17 @@ def test_a_log_is_drawn_in_panels():
 
 
 @needs_matplotlib
-@pytest.mark.parametrize("log", [[], [{"iteration": 1, "other": 2.0}]])
-def test_a_log_without_figures_is_refused(log):
-    with pytest.raises(ValueError, match="expected figures of an iteration to plot, got none"):
-        plots.training_plot(log, "run")
-
-
-@needs_matplotlib
-def test_no_results_are_refused():
-    with pytest.raises(ValueError, match="expected results to plot, got none"):
-        plots.accuracy_plot([], "connect4")
+@pytest.mark.parametrize(
+    ("plot", "data"),
+    [
+        (plots.training_plot, []),
+        (plots.training_plot, [{"iteration": 1, "other": 2.0}]),
+        (plots.accuracy_plot, []),
+    ],
+)
+def test_no_data_is_refused(plot, data):
+    with pytest.raises(ValueError, match="to plot, got none"):
+        plot(data, "title")
 
 
 def test_training_has_a_plot(matplotlib, tmp_path):
@@ -351,12 +352,12 @@ def refused(command, tmp_path, plot):
 def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_played(command, tmp_path):
     for name in ("x.what", "x", "x.pgf", ".png"):
         words = refused(command, tmp_path, name)
-        assert "expected plot to end with one of .png, .svg, .pdf, got" in words
+        assert "one of .png, .svg, .pdf, got" in words
     words = refused(command, tmp_path, tmp_path / "none" / "x.png")
-    assert "expected plot in a folder that exists, got" in words
+    assert "a folder that exists, got" in words
     (tmp_path / "folder.png").mkdir()
     words = refused(command, tmp_path, tmp_path / "folder.png")
-    assert "expected plot to be a file that can be written, got" in words
+    assert "a file that can be written, got" in words
 
 
 @pytest.mark.parametrize("command", COMMANDS)

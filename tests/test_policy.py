@@ -68,21 +68,21 @@ def test_one_seed_gives_one_game():
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (constant(np.zeros(8)), r"expected logits of shape \(1, 7\), got \(1, 8\)"),
-        (constant([0, 0, 0, np.nan, 0, 0, 0]), "expected logits that are numbers, got NaN"),
-        (constant(np.full(7, -np.inf)), "expected a finite logit for a legal action, got none"),
-        (constant([0, np.inf, 0, 0, 0, 0, 0]), "expected logits that are finite or -inf, got inf"),
-        (constant(np.zeros(7), np.nan), "expected a finite value, got none"),
-        (lambda planes, masks: 1 / 0, "its policy failed: ZeroDivisionError: division by zero"),
-        (lambda planes, masks: masks, r"expected logits and values \(or None\), got ndarray"),
-        (lambda planes, masks: None, r"expected logits and values \(or None\), got NoneType"),
-        (lambda planes, masks: ("a", None), r"expected logits and values \(or None\), got tuple"),
+        (constant(np.zeros(8)), r"shape \(1, 7\), got \(1, 8\)"),
+        (constant([0, 0, 0, np.nan, 0, 0, 0]), "got NaN"),
+        (constant(np.full(7, -np.inf)), "finite logit .*, got none"),
+        (constant([0, np.inf, 0, 0, 0, 0, 0]), "got inf"),
+        (constant(np.zeros(7), np.nan), "finite value, got none"),
+        (lambda planes, masks: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda planes, masks: masks, "got ndarray"),
+        (lambda planes, masks: None, "got NoneType"),
+        (lambda planes, masks: ("a", None), "got tuple"),
     ],
     ids=["shape", "nan", "none", "infinite", "value", "failing", "bare", "nothing", "text"],
 )
 def test_a_wrong_answer_names_the_agent_and_the_position(policy, message):
     agent = PolicyAgent(policy, title="mine")
-    with pytest.raises(ValueError, match=rf"^mine: {message} \(ply 3, after '445'\)$"):
+    with pytest.raises(ValueError, match=rf"^mine: .*{message} \(ply 3, after '445'\)$"):
         agent.act(started(connect4_v0.env(), "445"))
     observations, masks = np.zeros((3, 6, 7, 2)), np.ones((3, 7), np.int8)
     with pytest.raises(ValueError, match=r"^mine: .* \(row 0\)$"):
@@ -196,21 +196,6 @@ def test_it_enters_a_match():
     assert 0.4 < summary.score < 0.6
 
 
-def test_a_search_takes_its_priors_and_values():
-    sharp = np.array([0, 0, 0, 0, 5.0, 0, 0, 0, 0])
-    agent = PUCTAgent(PolicyAgent(constant(sharp, 0.0)), simulations=50, seed=0)
-    assert agent.act(started(tictactoe_v0.env())) == 4
-    assert agent.statistics.visits.argmax() == 4
-    assert agent.statistics.visits[4] > 25
-
-
-def test_a_search_finds_the_win_that_its_policy_does_not_see():
-    blind = PolicyAgent(constant(np.array([0, 0, 0, 0, 0, 2.0, 2.0, 0, 0]), 0.0))
-    env = started(tictactoe_v0.env(), "1425")  # X wins at 3
-    assert blind.act(env) != 2
-    assert PUCTAgent(blind, simulations=100, seed=0).act(env) == 2
-
-
 def test_values_are_for_the_player_to_move():
     def hopeful(planes, masks):  # content with more stones of its own on the left
         left = planes[:, :, :3].sum(axis=(1, 2))
@@ -220,17 +205,6 @@ def test_values_are_for_the_player_to_move():
     search = PUCTAgent(PolicyAgent(hopeful), simulations=30, c=2.0, seed=0)
     assert search.act(env) in (0, 1, 2)
     assert search.statistics.values[:3].min() > search.statistics.values[3:].max()
-
-
-def test_a_search_over_the_environment_is_the_same():
-    policy = PolicyAgent(constant(np.linspace(0, 1, 9), 0.1))
-    found = []
-    for route in ("interpreted", "environment"):
-        search = PUCTAgent(policy, simulations=40, route=route, seed=3)
-        search.act(started(tictactoe_v0.env(), "51"))
-        found.append(search.statistics)
-    assert np.array_equal(found[0].visits, found[1].visits)
-    assert np.allclose(found[0].values, found[1].values)
 
 
 def test_a_search_names_a_policy_that_fails_and_where():
@@ -262,11 +236,6 @@ def test_searches_in_threads_judge_each_its_own_position():
     PUCTAgent(PolicyAgent(policy), simulations=800, workers=4, seed=0).act(env)
     assert len(wrong) > 600  # some positions are reached twice, or over
     assert not any(wrong)
-
-
-def test_a_search_wants_a_policy():
-    with pytest.raises(ValueError, match="expected the name of a policy, such as sb3, got 'uct'"):
-        PUCTAgent("uct")
 
 
 @pytest.mark.parametrize("text", ["sb3", "rllib", "puct", "gumbel", "anet", "alphazero", "network"])

@@ -7,15 +7,18 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from agents.arena.ratings import PairScores, bradley_terry, rate, tables
-from agents.arena.specification import Sprt
-from agents.arena.sprt import (
+from agents.arena.ratings import (
     PAIR_SCORES,
+    PairScores,
+    bradley_terry,
     expected_score,
     log_likelihood_ratio,
+    rate,
     state_of_test,
+    tables,
     walds_bounds,
 )
+from agents.arena.specification import Sprt
 
 HARDLY_ANY = 1e-7
 """A prior that leaves the likelihood alone."""

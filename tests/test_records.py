@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,6 @@ from agents import UCT, ForfeitError, RandomAgent
 from agents.arena import Tournament, TournamentRun
 from agents.arena.match import play_match
 from agents.cli import main
-from agents.core.reading import MOST_BYTES
 from agents.learning.replay import Games, save_games
 from agents.mcts.puct import PUCTAgent
 from agents.records import GameRecord, Recorder, Search, load_record, save_record
@@ -37,43 +35,25 @@ GAMES = [
 NAMES = [game for game, _ in GAMES]
 
 
-def check_round_trips(game, options, count, path):
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
+def test_a_record_plays_again_as_it_was(game, options, count, tmp_path):
     """Record -> file -> record -> replay in an environment -> record."""
-    env = make_environment(game, options)
+    env, path = make_environment(game, options), tmp_path / "game.json"
     for seed in range(count):
         record = random_record(game, options, seed, agents=("a", "b"), seed=seed)
+        if seed % 10 == 0:
+            record = with_searches(record, seed)
         save_record(record, path)
         loaded = load_record(path)
         assert loaded == record
+        assert as_text(loaded) == path.read_text(encoding="utf-8")
         positions = [env.unwrapped.state.tobytes() for _ in loaded.replay(env)]
         assert positions == [state.tobytes() for state in loaded.states()]
         raw = env.unwrapped
         over = raw.game.is_terminal(raw.state)
         outcome = int(raw.game.outcome(raw.state, 0)) if over else None
         assert (outcome, tuple(raw.actions)) == (record.outcome, record.actions)
-        about = {"outcome": outcome, "agents": loaded.agents, "seed": loaded.seed}
-        assert GameRecord.of(game, options, raw.actions, **about) == record
-
-
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_a_record_plays_again_as_it_was(game, options, tmp_path):
-    check_round_trips(game, options, 50, tmp_path / "game.json")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_a_thousand_records_play_again_as_they_were(game, options, tmp_path):
-    check_round_trips(game, options, 1000, tmp_path / "game.json")
-
-
-@pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
-def test_searches_are_kept(game, options, tmp_path):
-    path = tmp_path / "game.json"
-    for seed in range(5):
-        record = with_searches(random_record(game, options, seed), seed)
-        save_record(record, path)
-        assert load_record(path) == record
-        assert as_text(load_record(path)) == path.read_text(encoding="utf-8")
 
 
 def test_a_record_tells_what_was_played():
@@ -110,60 +90,61 @@ def refused(path, text):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": "hexenv-games"}, "expected format 'hexenv-game', got 'hexenv-games'"),
-        ({"version": 2}, "expected version 1, got 2"),
-        ({"version": True}, "expected version 1, got True"),
-        ({"pears": 3}, "expected no 'pears'"),
-        ({"game": 3}, "expected game as a text, got 3"),
-        ({"game": "chess"}, "expected a game of connect4, .*, got 'chess'"),
-        ({"options": "board_size=3"}, "expected options as a list of texts"),
-        ({"options": ["board_size=3"]}, "tictactoe: expected no options, got 'board_size'"),
+        ({"format": "hexenv-games"}, "format 'hexenv-game', got 'hexenv-games'"),
+        ({"version": 2}, "version 1, got 2"),
+        ({"version": True}, "version 1, got True"),
+        ({"action": 3}, r"got 'action' \(did you mean actions\?\)"),
+        ({"game": 3}, "game as a text, got 3"),
+        ({"game": "chess"}, "connect4, .*, got 'chess'"),
+        ({"options": "board_size=3"}, "options as a list"),
+        ({"options": ["board_size=3"]}, "tictactoe: .*'board_size'"),
         ({"actions": [4, 0, 4]}, r"illegal action 4: 5 is taken \(ply 2\)"),
-        ({"actions": [4, 0, 9]}, r"illegal action 9: expected 0 to 8 \(ply 2\)"),
-        ({"actions": [4, 0, 1.0]}, "expected actions as a list of whole numbers from 0"),
-        ({"actions": [4, 0, True]}, "expected actions as a list of whole numbers from 0"),
-        ({"actions": [4, 0, -1]}, "expected actions as a list of whole numbers from 0"),
-        ({"actions": [4, 0, 10**30]}, "expected actions as a list of whole numbers from 0"),
-        ({"moves": "518"}, "expected moves '519' of these actions, got '518'"),
-        ({"moves": None}, "expected moves '519' of these actions, got None"),
-        ({"outcome": 1}, "expected no outcome of a game that is not over, or a reason"),
-        ({"outcome": 2}, "expected outcome as -1, 0, 1 or null, got 2"),
-        ({"agents": ["a"]}, "expected agents as two texts"),
-        ({"agents": ["a", "\ud800"]}, "expected agents as two texts"),
-        ({"seed": -1}, "expected seed as a whole number from 0, or null, got -1"),
-        ({"opening": 4}, "expected opening from 0 to 3, got 4"),
-        ({"seconds": [1, 2]}, "expected seconds for 3 plies or none, got 2"),
-        ({"seconds": [1, 2, -1]}, "expected seconds as a list of seconds and nulls"),
-        ({"searches": [None]}, "expected searches for 3 plies or none, got 1"),
-        ({"searches": [None, 3, None]}, r"searches\[1\]: expected an object or null, got 3"),
-        ({"searches": [None, {}, None]}, r"searches\[1\]: expected seconds, got none"),
+        ({"actions": [4, 0, 9]}, r"illegal action 9: .*\(ply 2\)"),
+        ({"actions": [4, 0, 1.0]}, r"actions\[2\] as a whole number from 0, got 1.0"),
+        ({"actions": [4, 0, True]}, r"actions\[2\] as a whole number from 0, got True"),
+        ({"actions": [4, 0, -1]}, r"actions\[2\] as a whole number from 0, got -1"),
+        ({"actions": [4, 0, 10**30]}, r"actions\[2\] as a whole number from 0, got 1000"),
+        ({"moves": "518"}, "moves '519' .*, got '518'"),
+        ({"moves": None}, "moves '519' .*, got None"),
+        ({"outcome": 1}, "expected no outcome of a game that is not over"),
+        ({"outcome": 2}, "outcome as a whole number from -1 to 1 or null, got 2"),
+        ({"agents": ["a"]}, "agents as a list of 2"),
+        ({"agents": ["a", "\ud800"]}, r"agents\[1\] as a text"),
+        ({"seed": -1}, "seed as a whole number from 0 or null, got -1"),
+        ({"opening": 4}, "opening from 0 to 3, got 4"),
+        ({"seconds": [1, 2]}, "seconds for 3 plies or none, got 2"),
+        ({"seconds": [1, 2, -1]}, r"seconds\[2\] as a number from 0 .*got -1"),
+        ({"searches": 3}, "searches as a list, got 3"),
+        ({"searches": [None]}, "searches for 3 plies or none, got 1"),
+        ({"searches": [None, 3, None]}, r"searches\[1\] as an object, got 3"),
+        ({"searches": [None, {}, None]}, r"searches\[1\].seconds, got none"),
     ],
 )
 def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
-    assert re.match(message, refused(tmp_path / "bad.json", json.dumps(document | changed)))
+    assert re.search(message, refused(tmp_path / "bad.json", json.dumps(document | changed)))
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"value": 1.5}, "expected value as a number from -1 to 1, or null, got 1.5"),
-        ({"seconds": "1"}, "expected seconds as seconds, got '1'"),
-        ({"simulations": 1.5}, "expected simulations as a whole number from 0, got 1.5"),
-        ({"visits": [1]}, r"expected visits as an object .*, got \[1\]"),
-        ({"visits": {"4": 1, "04": 1}}, "expected visits as an object"),
-        ({"visits": {"x": 1}}, "expected visits as an object"),
-        ({"visits": {"9": 1}}, "expected visits of legal actions, got 9"),
-        ({"values": {"4": 2}}, "expected values as an object of numbers from -1 to 1"),
-        ({"priors": {"4": -0.5}}, "expected priors as an object of numbers from 0 to 1"),
-        ({"principal_variation": [4, 4]}, "expected a principal_variation of legal actions: ill"),
-        ({"proven": 0.5}, "expected proven as -1, 0, 1 or null, got 0.5"),
-        ({"pears": 1}, "expected no 'pears'"),
+        ({"value": 1.5}, "value as a number from -1 to 1 or null, got 1.5"),
+        ({"seconds": "1"}, "seconds as a number .*got '1'"),
+        ({"simulations": 1.5}, "simulations as a whole number from 0, got 1.5"),
+        ({"visits": [1]}, r"visits as an object, got \[1\]"),
+        ({"visits": {"4": 1, "04": 1}}, "visits as whole numbers, got '04'"),
+        ({"visits": {"x": 1}}, "visits as whole numbers, got 'x'"),
+        ({"visits": {"9": 1}}, "visits of legal actions, got 9"),
+        ({"values": {"4": 2}}, r"values\['4'\] as a number from -1 to 1, got 2"),
+        ({"priors": {"4": -0.5}}, r"priors\['4'\] as a number from 0 to 1"),
+        ({"principal_variation": [4, 4]}, "principal_variation of legal actions"),
+        ({"proven": 0.5}, "proven as a whole number .*got 0.5"),
+        ({"prior": 1}, r"prior' \(did you mean priors\?\)"),
     ],
 )
 def test_a_wrong_search_is_refused(document, tmp_path, changed, message):
     document["searches"][0] |= changed
     found = refused(tmp_path / "bad.json", json.dumps(document))
-    assert re.match(r"searches\[0\]: " + message, found)
+    assert re.search(r"searches\[0\].*" + message, found)
 
 
 def test_a_finished_game_has_its_own_outcome(tmp_path):
@@ -180,17 +161,13 @@ def test_a_finished_game_has_its_own_outcome(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1:1: expected JSON: Expecting value"),
+        ("", ":1:1: expected JSON"),
+        ('{\n"a": 1,\n}', ":3:1: expected JSON"),
         ("[]", "expected a JSON object, got []"),
-        ('{\n"a": 1,\n}', ":3:1: expected JSON: "),
-        ('{"a": 1, "a": 2}', "expected every key once, got 'a' twice"),
         ('{"a": NaN}', "expected numbers, got NaN"),
-        ('{"a": ' + "9" * 5000 + "}", "expected numbers of at most 40 digits, got 5000"),
-        ("[" * 100_000, "expected at most 64 levels, got JSON nested too deeply"),
-        ('{"a":' * 100_000, "expected at most 64 levels, got JSON nested too deeply"),
     ],
 )
-def test_what_is_no_record_is_refused_with_its_line(tmp_path, text, message):
+def test_a_text_that_is_not_a_record_is_refused_with_its_line(tmp_path, text, message):
     assert refused(tmp_path / "bad.json", text).startswith(message)
 
 
@@ -202,14 +179,6 @@ def test_other_encodings_are_refused_or_read(document, tmp_path):
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"game.json:\d+: expected text in UTF-8"):
             load_record(path)
-
-
-def test_a_file_without_end_is_refused(tmp_path):
-    path = tmp_path / "huge.json"
-    with path.open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
-    with pytest.raises(ValueError, match=f"expected at most {MOST_BYTES} bytes, got more"):
-        load_record(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -225,10 +194,10 @@ def test_what_a_file_says_is_told_in_short(document, tmp_path):
     for changed in ({"game": long}, {"moves": long}, {"options": [long]}, {long: 1}):
         assert len(refused(tmp_path / "bad.json", json.dumps(document | changed))) < 310
     told = refused(tmp_path / "bad.json", json.dumps(document | {"two\nlines \ud800": 1}))
-    assert told == r"expected no 'two\nlines \ud800'"
+    assert told.endswith(r", got 'two\nlines \ud800'")
 
 
-def test_damaged_records_are_refused(tmp_path):
+def test_records_that_were_cut_off_are_refused(tmp_path):
     path = tmp_path / "game.json"
     record = with_searches(random_record("hex", ("board_size=5", "swap=true"), 0), 0)
     data = as_text(record).encode()
@@ -238,13 +207,6 @@ def test_damaged_records_are_refused(tmp_path):
         path.write_bytes(data[:size])
         with pytest.raises(ValueError, match=r"game\.json"):
             load_record(path)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        damaged = np.frombuffer(data, np.uint8).copy()
-        damaged[rng.integers(len(data), size=3)] = rng.integers(256, size=3)
-        path.write_bytes(damaged.tobytes())
-        with suppress(ValueError):
-            load_record(path).check()
 
 
 def test_a_record_that_is_wrong_is_not_written(tmp_path):

@@ -267,7 +267,7 @@ def test_verdicts_in_plain_python():
 
 
 def test_windows_have_the_classes_of_the_table():
-    """The bits of `hexenv.games.gomoku.renju` and the tables of `hexenv.games.gomoku.patterns` say the same."""
+    """The bits of `renju` and the tables of `patterns` say the same."""
     table = patterns.pattern_table(5, patterns.RENJU)
     rng = np.random.default_rng(3)
     met = set()

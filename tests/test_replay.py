@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from environments import BOARDS, Trap, make, random_action
+from environments import Trap, make, random_action
 
 from agents.learning.replay import Games, ReplayBuffer, earlier_equals, load_games, save_games
 from hexenv.games import base
@@ -78,8 +78,10 @@ def drawable(positions, capacity):
 # ---- in memory -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("board", FOUR)
-@pytest.mark.parametrize("capacity", [40, 75, 1000])
+@pytest.mark.parametrize(
+    ("board", "capacity"),
+    [("hex-3-swap", 40), ("connect4-4x5", 75), ("tictactoe", 1000), ("gomoku-4", 75)],
+)
 def test_what_is_drawn_is_what_was_played(board, capacity):
     game = game_on(board)
     parts, positions = random_games(board, 30, seed=1, openings=2)
@@ -107,7 +109,7 @@ def test_what_is_drawn_is_what_was_played(board, capacity):
     assert known > 2 * 75 or capacity == 1000
 
 
-@pytest.mark.parametrize("board", FOUR)
+@pytest.mark.parametrize("board", FOUR[:2])
 def test_every_position_that_may_be_drawn_is_drawn(board):
     parts, positions = random_games(board, 12, seed=3, openings=1)
     buffer = ReplayBuffer(game_on(board), 60)
@@ -153,8 +155,7 @@ def test_nothing_is_drawn_where_there_is_nothing_to_learn():
     assert batch.planes.shape == (0, 3, 3, 2)
 
 
-@pytest.mark.parametrize("most", [1, 3, 65535])
-@pytest.mark.parametrize("recency", [0.0, 3.0])
+@pytest.mark.parametrize(("most", "recency"), [(1, 0.0), (3, 3.0), (65535, 0.0)])
 def test_no_position_is_drawn_more_often_than_it_may_be(most, recency):
     parts, positions = random_games("tictactoe", 6, seed=5, openings=2)
     buffer = ReplayBuffer(game_on("tictactoe"), 100, recency=recency, most_reuse=most)
@@ -220,8 +221,7 @@ def test_a_position_can_be_played_on_from(board):
     env = make(board)
     for number, position in enumerate(positions):
         if position["start"] < oldest:
-            message = f"expected a whole game's position, got {number} "
-            with pytest.raises(IndexError, match=message):
+            with pytest.raises(IndexError, match=f"got {number} "):
                 buffer.state(number)
             continue
         env.reset()
@@ -235,7 +235,7 @@ def test_a_position_can_be_played_on_from(board):
 # ---- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("board", list(BOARDS))
+@pytest.mark.parametrize("board", FOUR)
 def test_saved_games_are_the_same_games(board, tmp_path):
     parts, _ = random_games(board, 3, seed=1, openings=1)
     games, path = Games.joined(parts), tmp_path / "games.npz"
@@ -282,78 +282,47 @@ def repeated(games):
 
 
 REFUSED = {
-    "another format": (lambda g: arrays_of(g, {"format": "pgn"}), "hexenv-games of version 1 in"),
-    "a later version": (lambda g: arrays_of(g, {"version": 2}), "version 1 in .*: hexenv-games 2"),
-    "no header": (lambda g: arrays_of(g, about=None), "hexenv-games of version 1 in .*'about'"),
-    "no JSON": (lambda g: arrays_of(g, "{"), "hexenv-games of version 1 in"),
-    "a list for a header": (lambda g: arrays_of(g, "[]"), "hexenv-games of version 1 in"),
-    "another game": (
-        lambda g: arrays_of(g, {"game": "gomoku"}),
-        r"expected games of TicTacToe\(.*\) in .*games.npz, got gomoku with",
-    ),
+    "another format": (lambda g: arrays_of(g, {"format": "pgn"}), "pgn"),
+    "a later version": (lambda g: arrays_of(g, {"version": 2}), "hexenv-games 2"),
+    "no header": (lambda g: arrays_of(g, about=None), "'about'"),
+    "no JSON": (lambda g: arrays_of(g, "{"), "version 1"),
+    "a list for a header": (lambda g: arrays_of(g, "[]"), "version 1"),
+    "another game": (lambda g: arrays_of(g, {"game": "gomoku"}), "got gomoku"),
     "another board": (
         lambda g: arrays_of(g, {"parameters": {"rows": 4, "columns": 4}}),
-        "expected games of TicTacToe.*, got tictactoe with .*4",
+        "got tictactoe with .*4",
     ),
-    "an array too many": (lambda g: arrays_of(g, extra=np.ones(1)), "hexenv-games of version 1 in"),
-    "an array missing": (lambda g: arrays_of(g, values=None), "hexenv-games of version 1 in"),
-    "an illegal move": (
-        lambda g: arrays_of(g, actions=repeated(g)),
-        "expected moves by the rules in .*games.npz, got others in game 1",
-    ),
-    "an action that is none": (
-        lambda g: arrays_of(g, actions=changed(g.actions, -1, 9)),
-        "expected moves by the rules in .*, got others in game 3",
+    "an array too many": (lambda g: arrays_of(g, extra=np.ones(1)), "extra"),
+    "an array missing": (lambda g: arrays_of(g, values=None), "values"),
+    "an illegal move": (lambda g: arrays_of(g, actions=repeated(g)), "rules .*game 1"),
+    "an unknown action": (
+        lambda g: arrays_of(g, actions=changed(g.actions, -1, 9)), "rules .*game 3",
     ),
     "a negative action": (
-        lambda g: arrays_of(g, actions=changed(g.actions, 0, -1)),
-        "expected moves by the rules in .*, got others in game 0",
+        lambda g: arrays_of(g, actions=changed(g.actions, 0, -1)), "rules .*game 0",
     ),
     "another outcome": (
-        lambda g: arrays_of(g, outcomes=changed(g.outcomes, 2, 2)),
-        "expected moves by the rules in .*, got others in game 2",
+        lambda g: arrays_of(g, outcomes=changed(g.outcomes, 2, 2)), "rules .*game 2",
     ),
     "a game that goes on": (
         lambda g: arrays_of(g, lengths=g.lengths + np.array([-1, 1, 0, 0], np.int32)),
-        "expected moves by the rules in .*, got others in game 0",
+        "rules .*game 0",
     ),
     "a game that went on": (
         lambda g: arrays_of(g, lengths=g.lengths + np.array([1, -1, 0, 0], np.int32)),
-        "expected moves by the rules in .*, got others in game 0",
+        "rules .*game 0",
     ),
-    "no game": (
-        lambda g: arrays_of(g, lengths=changed(g.lengths, 0, 0)),
-        "expected arrays that fit together in .*games.npz",
-    ),
-    "plies too many": (
-        lambda g: arrays_of(g, lengths=g.lengths + np.int32(1)),
-        "expected arrays that fit together in",
-    ),
-    "another type": (
-        lambda g: arrays_of(g, actions=g.actions.astype(np.int64)),
-        "expected arrays that fit together in",
-    ),
-    "another shape": (
-        lambda g: arrays_of(g, actions=g.actions[:, None]),
-        "expected arrays that fit together in",
-    ),
-    "a number for an array": (
-        lambda g: arrays_of(g, actions=np.int16(3)),
-        "expected arrays that fit together in",
-    ),
-    "policies of another game": (
-        lambda g: arrays_of(g, policies=g.policies[:, :8]),
-        "expected arrays that fit together in",
-    ),
+    "no game": (lambda g: arrays_of(g, lengths=changed(g.lengths, 0, 0)), "fit together"),
+    "plies too many": (lambda g: arrays_of(g, lengths=g.lengths + np.int32(1)), "fit together"),
+    "another type": (lambda g: arrays_of(g, actions=g.actions.astype(np.int64)), "fit together"),
+    "another shape": (lambda g: arrays_of(g, actions=g.actions[:, None]), "fit together"),
+    "a number for an array": (lambda g: arrays_of(g, actions=np.int16(3)), "fit together"),
+    "too few actions": (lambda g: arrays_of(g, policies=g.policies[:, :8]), "fit together"),
     "a policy that is no number": (
-        lambda g: arrays_of(g, policies=changed(g.policies, (0, 0), np.nan)),
-        "expected policies that are numbers and values from -1 to 1 in",
+        lambda g: arrays_of(g, policies=changed(g.policies, (0, 0), np.nan)), "policies",
     ),
-    "a value that is none": (
-        lambda g: arrays_of(g, values=changed(g.values, 0, 1.5)),
-        "expected policies that are numbers and values from -1 to 1 in",
-    ),
-}
+    "a value out of range": (lambda g: arrays_of(g, values=changed(g.values, 0, 1.5)), "values"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -362,11 +331,6 @@ def test_a_file_of_games_is_refused_with(name, tmp_path):
     np.savez(tmp_path / "games.npz", **arrays(some_games()))
     with pytest.raises(ValueError, match=message):
         load_games(tmp_path / "games.npz", game_on("tictactoe"))
-
-
-def test_the_file_that_the_refused_ones_are_made_of_is_whole(tmp_path):
-    np.savez(tmp_path / "games.npz", **arrays_of(some_games()))
-    assert len(load_games(tmp_path / "games.npz", game_on("tictactoe")).lengths) == 4
 
 
 def test_a_pickled_array_is_refused_and_not_unpickled(tmp_path):
@@ -380,6 +344,7 @@ def test_a_pickled_array_is_refused_and_not_unpickled(tmp_path):
 def test_a_damaged_file_is_refused_by_name(tmp_path):
     path = tmp_path / "games.npz"
     save_games(path, some_games(), game_on("tictactoe"), None)
+    assert len(load_games(path, game_on("tictactoe")).lengths) == 4
     whole = path.read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]

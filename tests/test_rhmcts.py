@@ -13,11 +13,18 @@ from agents.arena.match import play_match
 from agents.knowledge.gomoku import board as pattern_board
 from agents.knowledge.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
 from agents.knowledge.gomoku.candidates import ALL_BITS as ALL
-from agents.knowledge.gomoku.candidates import list_forced, list_urgent, merit, urgency
-from agents.knowledge.gomoku.evaluation import PatternEvaluation, evaluate_board
-from agents.knowledge.gomoku.knowledge import Candidates, new_scratch
+from agents.knowledge.gomoku.candidates import (
+    Candidates,
+    PatternEvaluation,
+    evaluate_board,
+    list_urgent,
+    merit,
+    urgency,
+)
 from agents.knowledge.gomoku.opening_play import first_stones, opening_action
-from agents.knowledge.gomoku.selection import EvaluationPrior, covers_all
+from agents.knowledge.gomoku.rhmcts import EvaluationPrior, covers_all
+from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates, list_forced
+from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.knowledge.gomoku.threats import ThreatSolver, vcf
 from agents.registry import make_agent
 from agents.search.environment import View
@@ -75,9 +82,11 @@ def clustered(rules, rng, plies, spread=2):
 @pytest.mark.parametrize(
     ("spec", "board"),
     [
-        ("rhmcts", "gomoku-7x9"),
-        ("rhmcts", "renju-7"),
-        ("rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9"),
+        pytest.param("rhmcts", "gomoku-7x9", marks=pytest.mark.slow),
+        pytest.param("rhmcts", "renju-7", marks=pytest.mark.slow),
+        pytest.param(
+            "rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9", marks=pytest.mark.slow
+        ),
         pytest.param("rhmcts:faithful=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
         pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
@@ -112,7 +121,7 @@ def test_it_refuses_what_has_no_stones_in_a_row():
     env = hex_v0.env(board_size=3)
     env.reset()
     for agent in (RHMCTS(simulations=5), UCT(5, threats=True), AlphaBeta(2, patterns=True)):
-        with pytest.raises(ValueError, match="expected Gomoku or TicTacToe, to look for patterns"):
+        with pytest.raises(ValueError, match="to look for patterns, got Hex"):
             agent.act(env)
 
 
@@ -125,9 +134,9 @@ def test_an_environment_of_others_is_named():
 
 def test_what_compiles_before_the_first_search_is_not_on_its_clock():
     class Compiling(RHMCTS):
-        def _study(self, view):
+        def _search_view(self, view):
             time.sleep(0.3)
-            return super()._study(view)
+            return super()._search_view(view)
 
     agent = Compiling(seconds=0.2, seed=1)
     agent.act(played("h8 i9 i8"))
@@ -150,7 +159,6 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_it_proves_is_what_the_solver_says(size, connect, n):
@@ -172,6 +180,7 @@ def test_what_it_proves_is_what_the_solver_says(size, connect, n):
     assert sum(proven.values()) > (8 if JIT else 0)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_what_its_tree_proves_is_what_the_solver_says():
     # Every proven node of the trees, not only their roots: few candidates, so that most losses
@@ -222,7 +231,7 @@ def test_moves_that_urgency_leaves_out_lose(rule):
         if urgent == 0 or seen[urgent] >= 6:
             continue
         seen[urgent] += 1
-        count = list_urgent(game, position, ALL, scratch.trial[0], scratch.stops, out)
+        count = list_urgent(game, position, ALL, scratch, out)
         listed = set(out[:count].tolist())
         assert listed <= set(base.legal_actions(rules, state))
         solver_of_game = ThreatSolver(game, JIT)
@@ -294,7 +303,8 @@ def test_a_fork_of_two_fours_is_made_and_stopped():
 def test_the_text_plays_one_move_and_draws_against_an_open_four(moves, blocks):
     env = played(moves)
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
-    rng, out, scratch = np.random.default_rng(5), np.empty(225, np.int32), new_scratch(game)
+    rng, out = np.random.default_rng(5), np.empty(225, np.int32)
+    candidates = FaithfulCandidates().with_memory(game)
     points = {
         text: merit(game, position, env.unwrapped.game.parse_action(text), 1.0, 0)
         for text in blocks
@@ -302,8 +312,7 @@ def test_the_text_plays_one_move_and_draws_against_an_open_four(moves, blocks):
     drawn = []
     draws = 2_000 if JIT else 500
     for _ in range(draws):
-        trial, stops = scratch.trial[0], scratch.stops
-        assert list_forced(game, position, ALL, 1.0, trial, stops, rng, out) == 1
+        assert list_forced(game, position, candidates, rng, out) == 1
         drawn.extend(texts(env, out[:1]))
     assert set(drawn) <= blocks
     for text in blocks:
@@ -374,7 +383,7 @@ def test_selection_follows_its_formula():
     np.testing.assert_allclose(tree.extras.prior[below], priors)
     assert sorted(tree.extras.rank[below]) == list(range(len(points)))
     worth = (evaluate_board(game, position, 3000.0) + 1) / 2
-    assert tree.extras.worth[ROOT] == pytest.approx(worth)
+    assert tree.extras.evaluation[ROOT] == pytest.approx(worth)
     visits, total = tree.visits[below], int(tree.visits[ROOT])
     means = np.where(visits > 0, tree.value[below], worth)
     rule = EvaluationPrior(c=0.7)
@@ -485,7 +494,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
     agent.act(env)
     tree = agent._workers[0].tree
-    game = pattern_board.new(env.unwrapped.game, agent._scores)
+    game = pattern_board.new(env.unwrapped.game, agent._given_knowledge.scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
     points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
@@ -673,31 +682,31 @@ def test_alphabeta_with_time_goes_as_deep_as_it_can():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"n": 0}, "expected n from 1 to 400, got 0"),
-        ({"k": 0}, "expected k from 1 to 1000, got 0"),
-        ({"depth": -1}, "expected depth from 0 to 400, got -1"),
-        ({"neighbourhood": 0}, "expected neighbourhood from 1 to 19, got 0"),
-        ({"heuristics": "18"}, "expected heuristics among 1234567, got '18'"),
-        ({"heuristics": 1234}, "expected heuristics among 1234567, got 1234"),
-        ({"patterns": 5}, "expected the path of a file of patterns, got 5"),
-        ({"seconds": "1"}, "expected a positive number of seconds, got '1'"),
-        ({"c": float("nan")}, "expected c from 0 to"),
-        ({"scale": 0}, "expected scale from"),
-        ({"implicit_minimax": 2}, "expected implicit_minimax from 0 to 1, got 2"),
+        ("n", 0),
+        ("k", 0),
+        ("depth", -1),
+        ("neighbourhood", 0),
+        ("heuristics", "18"),
+        ("heuristics", 1234),
+        ("patterns", 5),
+        ("seconds", "1"),
+        ("c", float("nan")),
+        ("scale", 0),
+        ("implicit_minimax", 2),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        RHMCTS(**options)
+def test_parameters_out_of_range_are_refused(name, value):
+    with pytest.raises(ValueError, match=rf"\b{name}\b.*{value}"):
+        RHMCTS(**{name: value})
 
 
 def test_faithful_has_the_authors_defaults():
     agent = RHMCTS(faithful=True)
     assert (agent.variant.knowledge.n, agent.variant.playout.k) == (5, 3)
     assert agent.variant.playout.depth == 20
-    assert not agent.variant.playout.judges
+    assert not agent.variant.playout.evaluates
     assert not agent.threats
     assert agent.variant.knowledge.budget == 0
     assert RHMCTS(faithful=True, threats=True).variant.knowledge.budget > 0

@@ -29,7 +29,6 @@ from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 
 needs_compiler = pytest.mark.compiled(only=True)
-"""How much of the work a slow test does: less of it in plain Python."""
 
 DEFAULT = {
     "hex-swap": (hex_v0, {"swap": True}),
@@ -367,14 +366,6 @@ def test_ucb1_by_hand():
     )
 
 
-@pytest.mark.parametrize(("c", "best"), [(0.0, 0), (0.1, 0), (3.0, 2)])
-def test_more_weight_on_exploration_prefers_what_was_tried_less(c, best):
-    tree = tree_with_children([1.0, 0.0, 1.0], [0.5, 0.0], [0.0])
-    rule = UCB1(c)
-    scores = [rule.score(tree, child, rule.prepare(tree, ROOT)) for child in (1, 2, 3)]
-    assert np.argmax(scores) == best
-
-
 EDGE = SQRT_LOGS.size
 
 
@@ -385,11 +376,6 @@ def test_sqrt_log_in_and_beyond_the_table(count):
     expected = math.sqrt(math.log(count))
     assert sqrt_log(count) == pytest.approx(expected, rel=1e-14)
     assert compiled(count) == sqrt_log(count)
-
-
-def test_exploration_grows_over_the_edge_of_the_table():
-    logarithms = [sqrt_log(count) for count in range(1, EDGE + 50)]
-    assert all(np.diff(logarithms) > 0)
 
 
 # ---- a full tree ---------------------------------------------------------------------------------
@@ -430,7 +416,7 @@ def test_a_tree_with_room_for_the_root_alone_is_flat():
 def test_a_tree_that_cannot_hold_the_root_is_refused(board):
     env = after(make(board), [])
     actions = env.game.num_actions()
-    with pytest.raises(ValueError, match=f"expected max_nodes above the {actions} actions here"):
+    with pytest.raises(ValueError, match=f"max_nodes.* {actions} "):
         plain_uct(10, max_nodes=actions).act(env)
 
 
@@ -482,20 +468,6 @@ def test_a_threat_is_blocked(module, options, moves, move, playout):
     env = position(module, options, moves)
     agent = plain_uct(10_000 if JIT else 1_000, playout=playout, seed=0)
     assert env.unwrapped.game.action_text(agent.act(env)) == move
-
-
-def test_a_child_at_which_the_game_is_over_stays_a_leaf():
-    game = tictactoe.new()
-    root = notation.play(game, notation.parse_moves(game, "1425"))  # 3 wins
-    tree = searched(game, root, 500)
-    winning = next(
-        child
-        for child in range(tree.child_count[ROOT] + 1)
-        if tree.action[child] == game.parse_action("3")
-    )
-    assert tree.visits[winning] > 100
-    assert tree.child_count[winning] == 0
-    assert tree.value[winning] == 1
 
 
 def test_the_last_move_of_a_draw():

@@ -13,16 +13,23 @@ import threading
 import time
 
 import pytest
-from web_games import any_action, ready, send, served, serving, settle, state_of
+from web_games import ready, send, served, serving, settle, state_of
 
 from agents.core.agent import ForfeitError
 from agents.play import session as session_module
 from agents.play.session import AbandonedError, Answer
 from agents.records import load_record
 from agents.registry import agent_classes
-from agents.web.choices import Setup, allowed_agents, bounded, choices, start
+from agents.web.choices import allowed_agents, bounded, choices, start
 from agents.web.games import FullError, Games, PageQueue, UnknownGameError
-from agents.web.protocol import KINDS, MOST_CHARACTERS, MessageError, parse_message, parse_setup
+from agents.web.protocol import (
+    MOST_CHARACTERS,
+    Message,
+    MessageError,
+    Setup,
+    parse_message,
+    parse_setup,
+)
 
 needs_server = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "websockets")),
@@ -49,6 +56,20 @@ class Scripted:
 
 
 # ---- a game --------------------------------------------------------------------------------------
+
+
+def over():
+    game = ready(player=Scripted(3, 4))
+    for action in (0, 1, 2):
+        send(game, "play", action=action)
+        settle(game)
+    return game
+
+
+def thinking():
+    game = ready(player=Scripted(3))
+    send(game, "play", action=0)
+    return game
 
 
 def test_a_game_is_prepared_and_then_the_person_may_move():
@@ -130,9 +151,8 @@ def test_undo_takes_back_the_own_move_and_the_answer():
 
 
 def test_undo_while_the_agent_thinks():
-    game = ready(player=Scripted(1))
-    before = state_of(game)
-    send(game, "play", action=0)
+    before = state_of(ready())
+    game = thinking()
     task = game.session.next_task()
     send(game, "undo")
     assert task.abandoned.is_set()
@@ -143,10 +163,7 @@ def test_undo_while_the_agent_thinks():
 
 
 def test_undo_after_the_end():
-    game = ready(player=Scripted(3, 4))
-    for action in (0, 1, 2):
-        send(game, "play", action=action)
-        settle(game)
+    game = over()
     assert state_of(game)["result"] == "you win"
     send(game, "undo")
     assert (game.session.status, game.ply) == ("yours", 4)
@@ -166,6 +183,17 @@ def test_a_hint_is_what_the_agent_would_play():
     assert game.record_maker()().searches == ()  # the person chose
 
 
+def test_a_move_while_the_agent_looks_for_a_hint():
+    game = ready(player=Scripted(3))
+    send(game, "hint")
+    task = game.session.next_task()
+    send(game, "play", action=0)
+    assert game.finish(task, Answer(8)) == []
+    settle(game)
+    state = state_of(game)
+    assert (state["frames"][-1]["owners"], state["hint"]) == ("X..O.....", None)
+
+
 def test_a_hint_to_swap_marks_no_cell():
     swap = 9
     options = ["board_size=3", "swap=true"]
@@ -176,8 +204,7 @@ def test_a_hint_to_swap_marks_no_cell():
 
 
 def test_resigning():
-    game = ready(player=Scripted(1))
-    send(game, "play", action=0)
+    game = thinking()
     task = game.session.next_task()
     send(game, "resign")
     assert task.abandoned.is_set()
@@ -213,38 +240,24 @@ def test_an_agent_that_fails_may_try_again():
     assert (game.session.status, game.ply) == ("yours", 2)
 
 
-def _over():
-    game = ready(player=Scripted(3, 4))
-    for action in (0, 1, 2):
-        send(game, "play", action=action)
-        settle(game)
-    return game
-
-
-def _thinking():
-    game = ready(player=Scripted(3))
-    send(game, "play", action=0)
-    return game
-
-
 @pytest.mark.parametrize(
     ("make", "message", "why"),
     [
         (ready, {"type": "play", "action": 9, "ply": 0}, "illegal action 9"),
         (ready, {"type": "play", "action": 0, "ply": 1}, "the game has gone on"),
         (ready, {"type": "retry", "ply": 0}, "nothing to try again"),
-        (_thinking, {"type": "play", "action": 1, "ply": 1}, "not your turn"),
-        (_thinking, {"type": "hint", "ply": 1}, "not your turn"),
-        (_over, {"type": "play", "action": 8, "ply": 5}, "the game is over"),
-        (_over, {"type": "hint", "ply": 5}, "the game is over"),
-        (_over, {"type": "resign", "ply": 5}, "no game to resign"),
+        (thinking, {"type": "play", "action": 1, "ply": 1}, "not your turn"),
+        (thinking, {"type": "hint", "ply": 1}, "not your turn"),
+        (over, {"type": "play", "action": 8, "ply": 5}, "the game is over"),
+        (over, {"type": "hint", "ply": 5}, "the game is over"),
+        (over, {"type": "resign", "ply": 5}, "no game to resign"),
     ],
 )
 def test_what_cannot_be_done_changes_nothing(make, message, why):
     game = make()
     before = state_of(game)
     with pytest.raises(MessageError, match=why):
-        game.handle(message)
+        game.handle(Message(**message))
     assert state_of(game) == before
 
 
@@ -276,18 +289,18 @@ def test_a_column_is_chosen_by_any_of_its_cells():
     assert cells[3]["cell"] == 3 * 7 + 3  # on top of two stones
 
 
-# ---- thoughts ------------------------------------------------------------------------------------
+# ---- searches ------------------------------------------------------------------------------------
 
 
 def test_a_search_is_shown_while_it_runs(monkeypatch):
     monkeypatch.setattr(session_module, "REPORT_SECONDS", 0.0)
     game = served(agent="uct:simulations=3000", side=1)
     messages = settle(game)
-    thoughts = [message for message in messages if message["type"] == "thoughts"]
-    counts = [message["search"]["simulations"] for message in thoughts]
+    shown = [message for message in messages if message["type"] == "search"]
+    counts = [message["search"]["simulations"] for message in shown]
     assert counts == sorted(counts)
     assert counts[-1] <= 3000
-    first = thoughts[0]["search"]
+    first = shown[0]["search"]
     assert sum(action["visits"] for action in first["actions"]) > 0
     assert {action["cell"] for action in first["actions"]} <= set(range(9))
     assert first["line"][0]["player"] == 0
@@ -305,7 +318,7 @@ def test_a_search_that_nobody_waits_for_ends():
         task.run(lambda search: None)
 
 
-def test_an_opening_is_shown_without_thoughts():
+def test_an_opening_is_shown_without_searches():
     options = ["board_size=6", "opening=swap2"]
     game = served("gomoku", options, agent="greedy", side=1)
     settle(game)
@@ -334,28 +347,13 @@ def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_t
 @pytest.mark.parametrize(
     "text",
     [
-        "sb3:path=model.zip",
-        "gomocup:command=rm",
-        "htp:command=rm",
-        "os.system:command=true",
-        "uct:simulations=1000000000",
-        "uct:simulations=-1",
-        "uct:seconds=nan",
-        "uct:seconds=1e9",
-        "uct:max_nodes=100000000",
-        "uct:workers=1000",
-        "uct:route=environment",
-        "uct:simulations",
-        "uct:final_move=visits",
-        "uct:seed=1",
-        "solver:book=/etc/passwd",
-        "alphazero:net=/etc/passwd",
-        "network:net=../hex5",
-        "nrpa:code=os.system",
-        "",
-        ":",
+        "sb3:path=model.zip", "gomocup:command=rm", "htp:command=rm", "os.system:command=true",
+        "uct:simulations=1000000000", "uct:simulations=-1", "uct:seconds=nan", "uct:seconds=1e9",
+        "uct:max_nodes=100000000", "uct:workers=1000", "uct:route=environment", "uct:simulations",
+        "uct:final_move=visits", "uct:seed=1", "solver:book=/etc/passwd",
+        "alphazero:net=/etc/passwd", "network:net=../hex5", "nrpa:code=os.system", "", ":",
     ],
-)
+)  # fmt: skip
 def test_agents_that_pages_may_not_start(text):
     with pytest.raises(ValueError, match="expected"):
         start(Setup("tictactoe", (), text, 0))
@@ -433,10 +431,11 @@ def test_bad_setups_are_refused(change):
 def test_fuzzed_messages_do_what_they_say_or_nothing():
     """Every state is one that moves have led to, whatever is sent."""
     rng = random.Random(7)
+    kinds = ["undo", "hint", "resign", "retry"]
     game = ready()
     values = [0, 1, 4, 8, 9, -1, 2**40, True, None, 0.5, "0", [], {}, "\ud800"]
     for _ in range(600):
-        kind = rng.choice([*KINDS, "play", "play", "stop", "", None])
+        kind = rng.choice([*kinds, "play", "play", "play", "stop", "", None])
         message = {"type": kind, "ply": rng.choice([game.ply, game.ply, rng.choice(values)])}
         if rng.random() < 0.8:
             message["action"] = rng.choice(values)
@@ -466,15 +465,13 @@ def setup_of(**changes):
 def test_games_are_forgotten_when_nobody_looks():
     async def run():
         now = [0.0]
-        games = Games(most=2, idle_seconds=100.0, clock=lambda: now[0])
+        games = Games(max_games=2, idle_seconds=100.0, clock=lambda: now[0])
         first = await games.create(setup_of())
         page = games.room(first).join()
         now[0] = 10.0
         second = await games.create(setup_of())
         now[0] = 60.0
-        third = await games.create(
-            setup_of()
-        )  # in the place of the second, as the first has a page
+        third = await games.create(setup_of())  # replaces the second, as the first has a page
         with pytest.raises(UnknownGameError):
             games.room(second)
         other = games.room(third).join()
@@ -496,7 +493,7 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
     closed = []
 
     async def run():
-        games = Games(most=1)
+        games = Games(max_games=1)
         table = games.room(await games.create(setup_of()))
 
         def start_slowly(setup, extra):
@@ -650,13 +647,8 @@ def test_what_is_wrong_is_told_to_its_sender_alone(port):
     with connect(port, name) as one, connect(port, name) as other:
         receive_until(one, is_yours)
         receive_until(other, is_yours)
-        bad = [
-            "{",
-            "x" * (MOST_CHARACTERS + 1),
-            '{"type": "play", "action": 99, "ply": 0}',
-            b"\xff",
-        ]
-        for text in bad:
+        illegal = '{"type": "play", "action": 99, "ply": 0}'
+        for text in ("{", "x" * (MOST_CHARACTERS + 1), illegal, b"\xff"):
             one.send(text)
             assert json.loads(one.recv(timeout=60))["type"] == "error"
         with pytest.raises(TimeoutError):
@@ -743,7 +735,7 @@ def test_a_page_of_another_site_gets_no_socket(port):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"game": "go"}, "expected a game of"),
+        ({"game": "go"}, "a game of"),
         ({"options": ["board_size=99"]}, "board size"),
         ({"options": ["komi=7"]}, "expected an option of"),
         ({"agent": "htp:command=rm"}, "expected an agent of"),
@@ -819,9 +811,3 @@ def test_serving_others_is_warned_of(monkeypatch):
     assert "warning: 0.0.0.0 is reached by other machines" in result.output
     result = CliRunner().invoke(main, ["serve", "--port", "0"])
     assert "warning" not in result.output
-
-
-def test_any_action_of_a_new_game_is_legal():
-    game = ready(game="connect4")
-    send(game, "play", action=any_action(game))
-    assert game.ply == 1

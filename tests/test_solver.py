@@ -12,6 +12,8 @@ import pytest
 
 from agents import RandomAgent
 from agents.arena import play_match
+from agents.knowledge.bits import count_bits
+from agents.knowledge.connect4.book import Book, load_book, new_book, opening_positions, save_book
 from agents.knowledge.connect4.grid import (
     claimeven,
     has_four,
@@ -21,11 +23,8 @@ from agents.knowledge.connect4.grid import (
     safe_moves,
     winning_cells,
 )
-from agents.knowledge.connect4.solver import Connect4Solver
-from agents.knowledge.connect4.table import new_table
-from agents.solvers.alphabeta import PLY_COST, WIN, AlphaBeta, NoOpinion
-from agents.solvers.bits import count_bits
-from agents.solvers.book import Book, load_book, new_book, opening_positions, save_book
+from agents.knowledge.connect4.solver import Connect4Solver, new_table
+from agents.solvers.alphabeta import PLY_COST, WIN, AlphaBeta, ZeroEvaluation
 from agents.solvers.exhaustive import ExhaustiveSolver, LineTactics, NoTactics
 from agents.solvers.questions import Clock, action_scores, action_values, position_score
 from agents.solvers.solver import Question, Solver, best_actions, build_book, scores, value
@@ -136,8 +135,8 @@ def test_the_solver_compiled_and_interpreted():
         assert action_scores(compiled_tool, state, clocks[0]) == expected
         assert action_scores(plain_tool, state, clocks[1]) == expected
         assert clocks[0].nodes == clocks[1].nodes
-    assert (compiled_tool.table.entries == plain_tool.table.entries).all()
-    assert compiled_tool.table.entries.any()
+    assert (compiled_tool.nodes.table.entries == plain_tool.nodes.table.entries).all()
+    assert compiled_tool.nodes.table.entries.any()
 
 
 @needs_compiler
@@ -303,7 +302,7 @@ def test_the_exhaustive_search_compiled_and_interpreted(game):
     found = [action_scores(*each) for each in zip(tools, [state] * 2, clocks, strict=True)]
     assert found[0] == found[1]
     assert clocks[0].nodes == clocks[1].nodes > 0
-    assert (tools[0].table.hashes == tools[1].table.hashes).all()
+    assert (tools[0].nodes.table.hashes == tools[1].nodes.table.hashes).all()
 
 
 def test_a_game_that_is_too_large_is_refused():
@@ -721,7 +720,7 @@ def minimax(game, state, depth, evaluation, root_depth=None):
 @pytest.mark.parametrize("route", ["auto", "interpreted", "environment"])
 def test_alphabeta_plays_one_of_the_best_actions_of_minimax(depth, route):
     game = tictactoe.new()
-    evaluation = Centre() if route != "environment" else NoOpinion()
+    evaluation = Centre() if route != "environment" else ZeroEvaluation()
     for board in ("X...O....", "XX.OO....", "XO..X..O.", "X.OXO...."):
         if board.count("X") != board.count("O"):
             env = tictactoe_on(board, tictactoe_v0.env)

@@ -9,8 +9,13 @@ from agents import RHMCTS
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku import threats as front
 from agents.knowledge.gomoku.board import BARRED, DOUBLE_THREE, OPENS_FOUR, TWO_FOURS, WINS
-from agents.knowledge.gomoku.fours import NO_WIN, new_four_search, search_fours
-from agents.knowledge.gomoku.threat_search import list_defences
+from agents.knowledge.gomoku.threat_search import (
+    NO_WIN,
+    list_defences,
+    new_four_search,
+    new_scratch,
+    search_fours,
+)
 from agents.knowledge.gomoku.threats import ThreatSolver, line_holds, vcf, vct
 from agents.solvers.solver import value
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -251,7 +256,7 @@ def hunt_false_claims(game, rng, search, count, least, most, plain, studied, res
     for number in range(count):
         plies = least + int(rng.random() * (most + 1 - least))
         play_at_random(game.rules, rng, number % 3, plies, plain[0], plain[1])
-        board.study_position(game, plain[0], studied[0])
+        board.classify_position(game, plain[0], studied[0])
         length = search_fours(game, studied[0], search, 100_000)
         if length > 0:
             results[0] += 1
@@ -617,7 +622,7 @@ def list_answers(game, position, search, plain, studied, out):
         game.rules.step(plain[0], reply)
         length = 0
         if not game.is_terminal(plain[0]):
-            board.study_position(game, plain[0], studied[0])
+            board.classify_position(game, plain[0], studied[0])
             length = search_fours(game, studied[0], search, 10_000)
         if length > 0:
             wrong = refute_fours(game.rules, plain[0], search.line, length, plain[1], plain[2])
@@ -686,10 +691,9 @@ def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
 
 
 def defences(game, state, attacker, least, most):
-    trial = base.new_state(game)
-    stops, out = (np.zeros(game.num_actions(), np.int32) for _ in range(2))
+    out = np.zeros(game.num_actions(), np.int32)
     studied = board.state_of(game, state)
-    count = list_defences(game, studied, attacker, least, most, trial, stops, out)
+    count = list_defences(game, studied, attacker, least, most, new_scratch(game), out)
     if count < 0:  # there is no such threat
         return None
     found = out[:count].tolist()

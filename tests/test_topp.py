@@ -93,24 +93,14 @@ def without_time(rows):
 
 
 def test_a_run_that_learns_rises(learnt):
-    topp = new_topp(learnt, pairs=20)
+    topp = new_topp(learnt, pairs=10)
     rows = ratings(topp, run_tournament(topp.tournament, workers=0))
     assert [(row.iteration, row.plays) for row in rows] == [(i, "policy") for i in LEARNING]
     assert rows[0].elo == 0 < rows[1].elo < rows[2].elo
     assert rows[2].low > rows[0].high
     assert rows[0].better is None
     assert rows[1].better > 0.9 < rows[2].better
-    assert all(row.games == 80 == row.wins + row.draws + row.losses for row in rows)
-
-
-def test_a_run_that_forgets_falls(tmp_path):
-    directory = configured(tmp_path / "run")
-    for iteration, liking in LEARNING.items():
-        save(directory, iteration, -liking)
-    topp = new_topp(directory, pairs=20)
-    rows = ratings(topp, run_tournament(topp.tournament, workers=0))
-    assert 0 == rows[0].elo > rows[1].elo > rows[2].elo
-    assert rows[2].better < 0.1
+    assert all(row.games == 40 == row.wins + row.draws + row.losses for row in rows)
 
 
 def test_networks_play_with_a_search_as_well(learnt):
@@ -133,7 +123,7 @@ def test_the_search_is_that_of_the_run():
     )
     made = search_agent(net, "alphazero", 12, options)
     assert made == f"alphazero:net={net},simulations=12,c=2.0,fpu=-0.5"
-    with pytest.raises(ValueError, match="expected a search of gumbel, alphazero, got 'uct'"):
+    with pytest.raises(ValueError, match="'uct'"):
         search_agent(net, "uct", 12, options)
 
 
@@ -181,7 +171,7 @@ def test_openings_are_those_of_the_run_and_long_enough(learnt, tmp_path):
     for iteration in (0, 3):
         save(directory, iteration, 0.0)
     assert new_topp(directory).tournament.opening_plies == 5
-    with pytest.raises(ValueError, match="expected opening_plies from 2 at temperature 0"):
+    with pytest.raises(ValueError, match="opening_plies"):
         new_topp(directory, opening_plies=0)
     topp = new_topp(directory, opening_plies=0, temperature=0.5)
     assert make_agent(topp.participants[0].agent).temperature == 0.5
@@ -207,11 +197,6 @@ def test_a_tournament_that_was_broken_off_goes_on(learnt):
     assert without_time(found["ratings"]) == without_time(anew["ratings"])
 
 
-def test_more_pairs_may_follow(learnt):
-    found_by(learnt, "--pairs", 2)
-    assert found_by(learnt, "--pairs", 3)["standings"]["played"] == 3 * 2 * 3
-
-
 @pytest.mark.parametrize("change", ["another network", "another seed", "the same name"])
 def test_results_of_others_are_refused(learnt, change):
     found_by(learnt, "--pairs", 1)
@@ -223,8 +208,7 @@ def test_results_of_others_are_refused(learnt, change):
     else:  # of a run that was put back, and learnt something else
         save(learnt, 10, 0.5)
     words = " ".join(run(*arguments, status=2).output.split())
-    assert "expected" in words
-    assert "results of the same networks and options, got other" in words
+    assert "got other" in words
     assert "--results" in words
 
 
@@ -247,30 +231,6 @@ def test_the_command_prints_the_table(learnt):
     assert [row[0] for row in rows] == ["0", "5", "10"]
     assert rows[0][2] == "0"
     assert all("…" not in cell for row in rows for cell in row)
-
-
-def test_policies_and_searches_have_results_of_their_own(learnt):
-    for words in ((), ("--simulations", 2)):
-        run(learnt, "--pairs", 1, "--workers", 0, *words)
-    assert sorted(path.name for path in learnt.glob("topp*.jsonl")) == [
-        "topp-2.jsonl",
-        "topp.jsonl",
-    ]
-
-
-def test_the_first_policy_is_the_zero(learnt):
-    rows = found_by(learnt, "--pairs", 3)["ratings"]
-    assert rows[0]["elo"] == 0
-    assert all(row["low"] <= row["elo"] <= row["high"] for row in rows)
-
-
-def test_processes_play_the_same_games(learnt):
-    here = found_by(learnt, "--pairs", 2)
-    results = learnt / "processes.jsonl"
-    there = json.loads(
-        run(learnt, "--pairs", 2, "--workers", 2, "--results", results, "--json").stdout
-    )
-    assert without_time(here["ratings"]) == without_time(there["ratings"])
 
 
 @pytest.mark.parametrize("count", [0, 4])
@@ -311,10 +271,9 @@ def test_the_plot(learnt):
 @pytest.mark.parametrize(
     ("make_wrong", "message"),
     [
-        (lambda run: run / "none", "expected the directory of a run of hexenv train, got"),
-        (lambda run: run / "networks", "expected the directory of a run of hexenv train, got"),
-        (lambda run: configured(run.parent / "new"), "expected two saved networks in"),
-        (lambda run: run.rename(run.parent / "a,b"), "expected the directory of a run without a"),
+        (lambda run: run / "none", "the directory of a run"),
+        (lambda run: configured(run.parent / "new"), "two saved networks"),
+        (lambda run: run.rename(run.parent / "a,b"), "without a comma"),
     ],
 )
 def test_what_is_no_run_is_refused(learnt, make_wrong, message):

@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import competitors
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import hearing_interrupts
+from processes import is_alive, wait_for
 
 from agents import RandomAgent
 from agents.arena import (
@@ -29,10 +29,9 @@ from agents.arena import (
     read_results,
     run_tournament,
 )
-from agents.arena.games import FailedGame, PlayedGame
-from agents.arena.report import interval_text
-from agents.arena.schedule import Game, Schedule, new_environment
-from agents.arena.standings import SprtMonitor, repeated_games
+from agents.arena.results import FailedGame, PlayedGame
+from agents.arena.schedule import Schedule, ScheduledGame, new_environment
+from agents.arena.standings import SprtMonitor, interval_text, repeated_games
 from agents.cli import INTERRUPTED, main
 from hexenv import tictactoe_v0
 
@@ -109,12 +108,12 @@ TWO = {"game": "tictactoe", "agents": ["random", "greedy"]}
     ("changed", "message"),
     [
         ({"pears": 3}, "expected a key of game, agents, .*got 'pears'"),
-        ({"pairs": 0}, "expected pairs as a whole number from 1, got 0"),
-        ({"pairs": True}, "expected pairs as a whole number from 1, got True"),
-        ({"pairs": "3"}, "expected pairs as a whole number from 1, got '3'"),
+        ({"pairs": 0}, "pairs as a whole number from 1 .*got 0"),
+        ({"pairs": True}, "pairs as .*got True"),
+        ({"pairs": "3"}, "pairs as .*got '3'"),
         ({"opening_plies": -1}, "expected opening_plies as a whole number from 0, got -1"),
         ({"seed": 0.5}, "expected seed as a whole number from 0, got 0.5"),
-        ({"kind": "cup"}, "expected a kind of round-robin, gauntlet, pair, got 'cup'"),
+        ({"kind": "cup"}, "expected kind of round-robin, gauntlet, pair, got 'cup'"),
         ({"game": 3}, "expected a game as a text or a function, got 3"),
         ({"agents": "random"}, "expected agents as a list, got 'random'"),
         ({"agents": ["random"]}, "expected at least two agents, got 1"),
@@ -124,15 +123,15 @@ TWO = {"game": "tictactoe", "agents": ["random", "greedy"]}
         ({"agents": [{"a": "random", "b": "greedy"}] * 2}, "expected an agent as {label: agent}"),
         ({"agents": [{" ": "random"}, "greedy"]}, "expected a label for every agent, got ' '"),
         ({"options": "board_size=3"}, "expected options as a list"),
-        ({"options": [3]}, "expected options as texts key=value, got 3"),
+        ({"options": [3]}, r"options\[0\] as a text, got 3"),
         ({"game": tictactoe_v0.env, "options": ["a=1"]}, "expected no options for a function"),
         ({"sprt": "0,50"}, "expected kind \"pair\" for an sprt, got 'round-robin'"),
         ({"kind": "pair", "sprt": "50"}, "expected sprt as elo0,elo1.*got '50'"),
         ({"kind": "pair", "sprt": "a,b"}, "expected sprt as numbers, got 'a'"),
-        ({"kind": "pair", "sprt": {"elo2": 3}}, "sprt: expected a key of elo0.*got 'elo2'"),
+        ({"kind": "pair", "sprt": {"elo2": 3}}, "expected a key of elo0.*'sprt.elo2'"),
         ({"kind": "pair", "sprt": "50,0"}, "expected sprt elo0 below elo1, got 50.0 and 0.0"),
-        ({"kind": "pair", "sprt": {"alpha": 1}}, "expected sprt alpha as a number from .*got 1"),
-        ({"kind": "pair", "sprt": "0,nan"}, "expected sprt elo1 as a number from .*got nan"),
+        ({"kind": "pair", "sprt": {"alpha": 1}}, "sprt.alpha as a number from .*got 1"),
+        ({"kind": "pair", "sprt": "0,nan"}, "sprt.elo1 as a number from .*got nan"),
     ],
 )
 def test_what_is_wrong_is_named(changed, message):
@@ -164,12 +163,12 @@ def test_what_cannot_be_played_is_named(changed, message):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"engine": "steam"}, "expected an engine of processes, ray, got 'steam'"),
-        ({"workers": -1}, "expected workers as a whole number from 0, got -1"),
-        ({"workers": 1.5}, "expected workers as a whole number from 0, got 1.5"),
-        ({"engine": "ray", "workers": 0}, "expected workers as a whole number from 1, got 0"),
-        ({"game_seconds": 0}, "expected a timeout from 0.001 s, got 0"),
-        ({"game_seconds": "1"}, "expected a timeout from 0.001 s, got '1'"),
+        ({"engine": "steam"}, "expected engine of processes, ray, got 'steam'"),
+        ({"workers": -1}, "workers as a whole number from 0, got -1"),
+        ({"workers": 1.5}, "workers as a whole number from 0"),
+        ({"engine": "ray", "workers": 0}, "workers as a whole number from 1"),
+        ({"game_seconds": 0}, "timeout as a number from 0.001"),
+        ({"game_seconds": "1"}, "timeout as a number .*got '1'"),
     ],
 )
 def test_a_wrong_way_of_playing_is_named(how, message):
@@ -337,7 +336,7 @@ def test_the_integers_of_numpy_and_truth_values_are_actions(tmp_path):
 
 def test_what_cannot_be_sent_to_a_process_is_named():
     tournament = Tournament("tictactoe", ["random", Entrant("mine", lambda env: 0)], pairs=1)
-    with pytest.raises(ValueError, match="the agent 'mine': expected what can be sent"):
+    with pytest.raises(ValueError, match=r"the agent 'mine': .*pickled"):
         TournamentRun(tournament)
     assert run_tournament(tournament, workers=0).played == 2
 
@@ -451,20 +450,6 @@ def test_illegal_moves_lose_and_are_counted():
     assert by_label["random"].wins == 4
 
 
-def test_processes_that_cannot_start_are_explained(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from agents.arena import Tournament, run_tournament\n"
-        "run_tournament(Tournament('tictactoe', ['random', 'random'], pairs=1), workers=1)\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 1
-    assert 'needs its own code under if __name__ == "__main__"' in done.stderr
-
-
 # ---- repeated games ------------------------------------------------------------------------------
 
 
@@ -487,22 +472,17 @@ def test_different_openings_are_different_games():
     assert (found.pairings[0].games, found.repeated) == (18, 6)
 
 
-def test_what_agents_of_chance_repeat_counts_each_time():
-    def game(number, first, *actions):
-        return PlayedGame(
-            Game(number, 0, number // 2, (0, 1), first, ()), 1, actions, None, (0, 0), (1, 1)
-        )
+def game(number, actions, opening=(), outcome=1):
+    about = ScheduledGame(number, 0, number // 2, (0, 1), number % 2, opening)
+    return PlayedGame(about, outcome, actions, None, (0, 0), (1, 1))
 
-    assert repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 3)]) == {
-        2,
-        3,
-    }
-    assert (
-        repeated_games([game(0, 0, 1, 2), game(1, 1, 3), game(2, 0, 1, 2), game(3, 1, 4)]) == set()
-    )
-    found = run_tournament(
-        Tournament("tictactoe", ["random", "random"], pairs=5, opening_plies=0), workers=0
-    )
+
+def test_what_agents_of_chance_repeat_counts_each_time():
+    games = [game(0, (1, 2)), game(1, (3,)), game(2, (1, 2))]
+    assert repeated_games([*games, game(3, (3,))]) == {2, 3}
+    assert repeated_games([*games, game(3, (4,))]) == set()
+    agents = ["random", "random"]
+    found = run_tournament(Tournament("tictactoe", agents, pairs=5, opening_plies=0), workers=0)
     assert found.repeated == 0
 
 
@@ -513,7 +493,7 @@ def test_a_match_stops_when_its_test_decides():
     tournament = Tournament(
         "tictactoe", ["greedy", "random"], kind="pair", pairs=300, sprt=Sprt(0, 200)
     )
-    tables = [table(tournament, workers=workers) for workers in (0, 3)]
+    tables = [table(tournament, workers=workers) for workers in (0, 2)]
     assert tables[0] == tables[1]
     assert tables[0]["sprt"]["accepted"] == "elo1"
     assert tables[0]["is_biased"] is True
@@ -523,30 +503,23 @@ def test_a_match_stops_when_its_test_decides():
 def test_a_decided_match_stays_decided(tmp_path):
     path = tmp_path / "games.jsonl"
     tournament = Tournament("tictactoe", ["greedy", "random"], "pair", pairs=300, sprt="0,200")
-    first = table(tournament, results=path, workers=2)
+    first = table(tournament, results=path)
     before = path.read_bytes()
-    assert table(tournament, results=path, workers=2) == first
+    assert table(tournament, results=path) == first
     assert path.read_bytes() == before
 
 
 def test_the_test_waits_for_the_pairs_before():
-    def game(number):
-        return PlayedGame(
-            Game(number, 0, number // 2, (0, 1), number % 2, (number // 2,)),
-            1,
-            (number,),
-            None,
-            (0, 0),
-            (1, 1),
-        )
+    def one(number):
+        return game(number, (number,), (number // 2,))
 
-    records = {number: game(number) for number in range(2, 80)}
+    records = {number: one(number) for number in range(2, 80)}
     monitor = SprtMonitor(Sprt(), 40)
     assert monitor.follow(records).pairs == 0
-    records |= {0: game(0), 1: FailedGame(Game(1, 0, 0, (0, 1), 1, (0,)), "gone")}
+    records |= {0: one(0), 1: FailedGame(one(1).game, "gone")}
     state = monitor.follow(records)
     assert (state.accepted, state.pairs) == ("elo1", 23)
-    assert monitor.pairs == 24  # the failed one was passed over
+    assert monitor.pairs == 24  # the failed one was skipped
 
 
 def test_the_monitor_counts_as_the_table_does():
@@ -556,8 +529,7 @@ def test_the_monitor_counts_as_the_table_does():
         for number in range(60):
             opening = (number // 2 % 7,)
             actions = (opening[0], number if chance and number > 40 else 9)
-            about = Game(number, 0, number // 2, (0, 1), number % 2, opening)
-            records[number] = PlayedGame(about, number % 3 - 1, actions, None, (0, 0), (1, 1))
+            records[number] = game(number, actions, opening, number % 3 - 1)
         monitor = SprtMonitor(Sprt(0, 1), 30)
         repeated = repeated_games(records.values())
         counted = [n for n in range(0, 60, 2) if not {n, n + 1} <= repeated]
@@ -679,14 +651,13 @@ def test_a_torn_last_line_is_passed_over(played, lost):
     ("after", "lines"),
     [
         ("", [7]),
-        ("\n", [7]),
         ("\n{", [7, 8]),
         ('\n{"torn": 7', [7, 8]),
         ('\n{"torn": 7}', []),
         ('\n{"game": 5, "pa', [7, 8]),
         ('\n{"game": 5, "pa\n{"game": 5, "pair": 2, "a', [7, 8, 9]),
     ],
-    ids=range(7),
+    ids=range(6),
 )
 def test_a_file_torn_twice_is_mended_like_one_torn_once(played, after, lines):
     path, tournament = played
@@ -790,21 +761,6 @@ def start(*arguments, **environment):
         )
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_alive(process):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").split()[2] != "Z"
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
 def test_a_killed_tournament_goes_on_where_it_stopped(tmp_path):
     path, folder = tmp_path / "games.jsonl", tmp_path / "processes"
@@ -876,18 +832,8 @@ def test_the_tables_on_the_terminal():
     assert output.startswith("12 of 12 games played\n")
     assert "A = fast\nB = random\nC = competitors.First\n" in output
     lines = [line.split() for line in output.splitlines()]
-    assert [
-        "Elo",
-        "95",
-        "%",
-        "los",
-        "points",
-        "won",
-        "drawn",
-        "lost",
-        "illegal",
-        "ms/move",
-    ] in lines
+    head = "Elo 95 % los points won drawn lost illegal ms/move"
+    assert head.split() in lines
     cross = next(line for line in lines if sorted(line) == ["A", "B", "C"])
     for label in cross:
         row = next(
@@ -989,12 +935,12 @@ def test_a_file_describes_it_as_flags_do(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "spec.json: expected JSON"),
+        ("{", "spec.json:1:2: expected JSON"),
         ("[]", "spec.json: expected a JSON object, got []"),
         ('{"pears": 1}', "expected a key of game, agents, kind"),
-        ('{"pairs": "many"}', "spec.json: expected pairs as a whole number from 1, got 'many'"),
-        ('{"engine": "steam"}', "spec.json: expected an engine of processes, ray, got 'steam'"),
-        ('{"timeout": -1}', "spec.json: expected a timeout from 0.001 s, got -1"),
+        ('{"pairs": "many"}', "spec.json: expected pairs as a whole number from 1 to"),
+        ('{"engine": "steam"}', "spec.json: expected engine of processes, ray, got 'steam'"),
+        ('{"timeout": -1}', "spec.json: expected timeout as a number from 0.001"),
         ('{"csv": 3}', "spec.json: expected csv as the name of a file, got 3"),
         ('{"results": "no/such/file"}', "expected results in a folder that exists"),
     ],
@@ -1024,6 +970,15 @@ def test_mistakes_on_the_command_line_are_named(arguments, message):
     assert message in result.output
 
 
+def test_a_missing_library_is_not_blamed_on_the_file(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps(TWO), encoding="utf-8")
+    output = run("--spec", spec, "--plot", tmp_path / "plot.png", status=2).output
+    assert "expected matplotlib" in " ".join(output.split())
+    assert "spec.json" not in output
+
+
 def test_a_corrupt_file_is_named_by_the_command(played):
     path, _ = played
     path.write_text("nothing\n", encoding="utf-8")
@@ -1042,27 +997,25 @@ def test_the_extras_are_not_imported_without_need():
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
 )
 def test_ray_plays_the_same_games():
-    """Starts and stops its own Ray, on two processors."""
+    """Connects to a Ray of two processors."""
     ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
     agents = [UCT, "random", {"bad": "competitors.Unreliable:way=crash"}]
-    tournament = Tournament("tictactoe", agents, pairs=2)
+    tournament = Tournament("tictactoe", agents, pairs=1)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         with_ray = table(tournament, engine="ray", workers=None, game_seconds=60)
-        hung = Tournament("tictactoe", ["random", "competitors.Unreliable:way=hang"], pairs=1)
-        failed = run_tournament(hung, engine="ray", game_seconds=0.5).failed
     finally:
         ray.shutdown()
     here = table(tournament, workers=1)
-    assert len(here["failed"]) == len(with_ray["failed"]) == 4
-    for found in (here, with_ray):  # the engines say in their own words what became of a process
+    assert len(here["failed"]) == len(with_ray["failed"]) == 2
+    for found in (here, with_ray):  # the reasons are in the pools' own words
         for failure in found["failed"]:
             del failure["reason"]
     assert with_ray == here
-    (failure,) = failed
-    assert "took longer than 0.5 s" in failure["reason"]

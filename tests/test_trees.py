@@ -61,16 +61,25 @@ def nodes(tree):
     }
 
 
-def assert_same_trees(one, other):
-    one, other = nodes(one), nodes(other)
+def assert_same_nodes(one, other):
     assert list(one) == list(other)
     for name, array in one.items():
         np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
 
 
+def assert_same_trees(one, other):
+    assert_same_nodes(nodes(one), nodes(other))
+
+
 # ---- proofs --------------------------------------------------------------------------------------
 
-PROVABLE = [("tictactoe", 2), ("connect4-4x5", 6), ("hex-3", 3), ("hex-3-swap", 3), ("gomoku-4", 6)]
+PROVABLE = [
+    ("tictactoe", 2),
+    ("connect4-4x5", 6),
+    ("hex-3", 3),
+    ("hex-3-swap", 3),
+    pytest.param("gomoku-4", 6, marks=pytest.mark.slow),
+]
 
 
 def positions_of(game, root, tree):
@@ -125,7 +134,7 @@ def test_what_a_tree_proves_is_so(board, moves, options):
 def test_a_proven_root_ends_the_search_and_is_told(options):
     agent = make_agent(f"uct:simulations=100000{options}", seed=0)
     env = tictactoe_v0.raw_env()
-    for moves, outcome in (("1 4 2 5", 1), ("1 2", 1), ("1 5 9", 0), ("1 9 3 2", 1)):
+    for moves, outcome in (("1 4 2 5", 1), ("1 2", 1), ("1 5 9", 0), ("1 9 3 2", 1), ("1 2 4", -1)):
         env.reset(options={"moves": moves})
         agent.reset()
         action = agent.act(env)
@@ -133,17 +142,6 @@ def test_a_proven_root_ends_the_search_and_is_told(options):
         assert agent.statistics.simulations < 100_000
         assert agent.statistics.values[action] == outcome
         assert action in solver.best_actions(env)
-
-
-def test_a_lost_root_is_told():
-    env = tictactoe_v0.raw_env()
-    env.reset(options={"moves": "1 2 4"})
-    assert solver.value(env) == -1
-    agent = UCT(simulations=50_000, seed=0)
-    agent.act(env)
-    assert agent.statistics.proven == -1
-    legal = [a for a in range(9) if env.is_legal(a)]
-    assert (agent.statistics.values[legal] == -1).all()
 
 
 def test_without_the_solver_nothing_is_proven():
@@ -258,8 +256,7 @@ def test_after_a_reset_with_a_seed_an_agent_is_as_new():
     agent.act(env)
     agent.reset(seed=5)
     agent.act(env)
-    for name, array in nodes(tree_of(agent)).items():
-        np.testing.assert_array_equal(array, first[name], err_msg=name)
+    assert_same_nodes(nodes(tree_of(agent)), first)
 
 
 def test_a_tree_of_another_game_or_line_is_not_reused():
@@ -314,8 +311,7 @@ def test_over_a_foreign_environment_the_tree_of_our_own_is_reused():
         agent.act(env)
         assert tree_of(agent).visits[ROOT] == kept + agent.statistics.simulations
         grown.append(nodes(tree_of(agent)))
-    for name, array in grown[0].items():
-        np.testing.assert_array_equal(array, grown[1][name], err_msg=name)
+    assert_same_nodes(*grown)
 
 
 # ---- graphs --------------------------------------------------------------------------------------
@@ -404,17 +400,18 @@ def test_a_graph_goes_on_after_a_move():
     assert tree_of(agent).visits[ROOT] == visits + agent.statistics.simulations
 
 
-@pytest.mark.parametrize("spec", ["quality", "quality:quality=discount", "distance"])
-def test_rewards_that_count_plies_have_no_graph(spec):
-    separator = "," if ":" in spec else ":"
-    with pytest.raises(ValueError, match="expected a reward that counts no plies"):
-        make_agent(f"{spec}{separator}transpositions=on")
-
-
-def test_rules_that_keep_something_have_no_graph():
-    for spec in ("rave", "grave", "history"):
-        with pytest.raises(ValueError, match="expected a selection rule that keeps nothing"):
-            make_agent(f"{spec}:transpositions=on")
+@pytest.mark.parametrize(
+    ("specs", "reason"),
+    [
+        (("quality", "quality:quality=discount", "distance"), "reward that counts no plies"),
+        (("rave", "grave", "history"), "selection rule that keeps nothing"),
+        (("uct:implicit_minimax=0.5",), "no implicit_minimax"),
+    ],
+)
+def test_what_has_no_graph(specs, reason):
+    for spec in specs:
+        with pytest.raises(ValueError, match=reason):
+            make_agent(f"{spec}{',' if ':' in spec else ':'}transpositions=on")
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -668,8 +665,7 @@ def test_workers_give_one_result_for_one_seed(spec):
         seen.append((action, [nodes(tree_of(agent, worker)) for worker in range(3)]))
     assert seen[0][0] == seen[1][0]
     for one, other in zip(seen[0][1], seen[1][1], strict=True):
-        for name, array in one.items():
-            np.testing.assert_array_equal(array, other[name], err_msg=name)
+        assert_same_nodes(one, other)
     assert any((seen[0][1][0][n][:50] != seen[0][1][1][n][:50]).any() for n in ("action", "visits"))
 
 
@@ -681,8 +677,7 @@ def test_workers_in_turn_are_workers_on_threads():
         agent.act(in_play("connect4"))
         trees.append([nodes(tree_of(agent, worker)) for worker in range(2)])
     for one, other in zip(*trees, strict=True):
-        for name, array in one.items():
-            np.testing.assert_array_equal(array, other[name], err_msg=name)
+        assert_same_nodes(one, other)
 
 
 @pytest.mark.parametrize(
@@ -762,7 +757,7 @@ def test_flat_search_shares_its_simulations_evenly():
         "uct:simulations=2000",
         "transposition:simulations=2000",
         "uct:simulations=2000,workers=2",
-        "nrpa:simulations=2000",
+        pytest.param("nrpa:simulations=2000", marks=pytest.mark.slow),
     ],
 )
 def test_watching_a_search_changes_nothing(spec):
@@ -806,6 +801,7 @@ def test_watching_a_search_by_a_policy_changes_nothing(make):
     assert len(seen) > 6  # in several slices each
 
 
+@pytest.mark.compiled
 def test_a_watcher_may_end_the_search():
     class EnoughError(Exception):
         pass

@@ -43,7 +43,7 @@ def train(directory, settings):
 
 
 def log_of(directory):
-    """The lines of a run's log, without what hangs on the clock."""
+    """The lines of a run's log, without times."""
     lines = (Path(directory) / "log.jsonl").read_text(encoding="utf-8").splitlines()
     hidden = (*SPEEDS, "positions_per_second")
     return [{k: v for k, v in json.loads(line).items() if k not in hidden} for line in lines]
@@ -143,7 +143,7 @@ def die():
 
 
 def train_and_die(directory, settings, place, count):
-    """Train, and be killed when a place in the code is reached for the so manieth time."""
+    """Train, and be killed when a place in the code is reached for the `count`-th time."""
     import torch
 
     from agents.learning import learner, self_play
@@ -169,7 +169,7 @@ def train_and_die(directory, settings, place, count):
 
     whole = torch.save
     if place == "a ply of self-play":
-        self_play.Table.play_ply = dying(self_play.Table.play_ply)
+        self_play.Lockstep.play_ply = dying(self_play.Lockstep.play_ply)
     elif place == "a step of training":
         learner.Learner.step = dying(learner.Learner.step)
     elif place == "the middle of a checkpoint":
@@ -179,3 +179,18 @@ def train_and_die(directory, settings, place, count):
     elif place == "after a file is replaced":
         os.replace = dying(os.replace)
     train(directory, settings)
+
+
+def impatient(learner, configuration):
+    """A worker that interrupts the learner while it plays its fourth task."""
+    from agents.learning.self_play import SelfPlay
+
+    class Interrupting(SelfPlay):
+        def do(self, task, start_clock):
+            self.done = getattr(self, "done", 0) + 1
+            if self.done == 4:
+                os.kill(learner, signal.SIGINT)
+                time.sleep(5)
+            return super().do(task, start_clock)
+
+    return Interrupting(configuration)

@@ -3,8 +3,9 @@
 import threading
 from contextlib import contextmanager
 
-from agents.web.choices import Setup, start
+from agents.web.choices import start
 from agents.web.game import ServedGame
+from agents.web.protocol import Message, Setup
 
 
 def served(game="tictactoe", options=(), agent="random", side=0, seed=1, player=None, **more):
@@ -19,7 +20,7 @@ def settle(game):
     messages = []
 
     def report(search):
-        messages.extend(game.show_thoughts(task, search))
+        messages.extend(game.show_search(task, search))
 
     while (task := game.session.next_task()) is not None:
         try:
@@ -38,19 +39,13 @@ def ready(**options):
 
 
 def send(game, kind, **more):
-    return game.handle({"type": kind, "ply": game.ply, **more})
+    return game.handle(Message(type=kind, ply=game.ply, **more))
 
 
 def state_of(game):
     """All that a page sees but the clocks."""
     state = game.greeting()[-1]
     return {key: value for key, value in state.items() if key not in ("turn", "seconds")}
-
-
-def any_action(game):
-    """An action that the person may choose."""
-    choices = game.greeting()[-1]["choices"]
-    return next(iter(choices["cells"].values()))["action"]
 
 
 @contextmanager

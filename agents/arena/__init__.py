@@ -24,10 +24,9 @@ if TYPE_CHECKING:  # imported when they are asked for
         prepare,
         summarise,
     )
-    from agents.arena.players import CallableAgent
     from agents.arena.ratings import bradley_terry
     from agents.arena.results import ResultsError, read_results
-    from agents.arena.running import TournamentRun, run_tournament
+    from agents.arena.running import CallableAgent, TournamentRun, run_tournament
     from agents.arena.specification import Entrant, Sprt, Tournament
     from agents.arena.standings import AgentStanding, PairingStanding, Standings
     from agents.core.agent import ForfeitError
@@ -61,7 +60,7 @@ __getattr__ = import_on_demand(
     __name__,
     {
         "AgentStanding": "agents.arena.standings:AgentStanding",
-        "CallableAgent": "agents.arena.players:CallableAgent",
+        "CallableAgent": "agents.arena.running:CallableAgent",
         "Entrant": "agents.arena.specification:Entrant",
         "ForfeitError": "agents.core.agent:ForfeitError",
         "GameResult": "agents.arena.match:GameResult",

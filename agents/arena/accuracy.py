@@ -1,53 +1,52 @@
-"""How often agents are right in positions whose exact value is known.
+"""The accuracy of agents in positions whose exact values are known.
 
-A *set* is a file of solved positions. Only positions in which a mistake is possible count: those
-where the legal actions differ in value. An action *keeps the value* if its value is the best one;
-it is *optimal* if its score is, where the set has scores (how soon a win comes), else if it keeps
-the value; its *loss* is the best value less its own, 0 to 2.
+A *set* is a file of solved positions. Only positions where the legal actions differ in value count:
+in the others no mistake is possible. An action *keeps the value* if its value is the best one. It
+is *optimal* if its score is the best one; scores say how soon a win comes, and are the values in
+sets without scores. Its *loss* is the best value less its own, 0 to 2.
 """
 
-import multiprocessing
+import functools
 import operator
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import resources
 from math import comb
 from pathlib import Path
 from types import NoneType
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.arena.intervals import difference_interval, score_interval
-from agents.arena.processes import end_with_parent
 from agents.core.reading import as_object, parse_json, read_text
+from agents.core.workers import LocalPool, Lost, ProcessPool, Worker
 from agents.registry import make_agent, make_environment
 from hexenv.games.hex import MAX_SIZE
 from hexenv.games.tictactoe import HAS_LINE
 
 CHUNK: Final = 25
-"""Positions that a worker plays at a time."""
+"""Positions in a task of a worker."""
 MOST_BOARDS: Final = 3**9
 MOST_POSITIONS: Final = 100_000
 MOST_ACTIONS: Final = 1_000_000
-"""Of a file of positions: as many boards of TicTacToe, or positions with so many legal actions."""
+"""The most in a file: boards of TicTacToe, positions of other games, and their legal actions."""
 
 
 @dataclass(frozen=True)
 class SolvedPosition:
-    """A position and what each legal action is worth.
+    """A position and the value of each legal action.
 
     Attributes:
         game: The environment's name.
         options: Its options, as ``key=value`` texts.
-        start: For `reset`: its `options`.
+        start: The `options` of `reset`.
         values: Value by action, -1, 0 or 1 for the player to move.
-        scores: Score by action, higher is better; where they are not known, the values.
+        scores: Score by action, higher is better; the values where scores are not known.
     """
 
     game: str
@@ -64,16 +63,16 @@ class SolvedPosition:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How an agent did on a set.
+    """The accuracy of an agent on a set.
 
     Attributes:
         agent: Its text.
-        name: The set's.
+        name: The name of the set.
         kept: ``(seeds, positions)``: whether the action kept the value.
         optimal: The same shape: whether it was optimal.
-        loss: The same shape: what it lost.
+        loss: The same shape: its loss.
         seconds: Mean time for a move.
-        simulations: A move of the agent's; None if it counts none.
+        simulations: The agent's simulations for a move; None if it counts none.
     """
 
     agent: str
@@ -85,9 +84,9 @@ class Accuracy:
     simulations: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The shares, with intervals, as a dictionary of what JSON knows.
+        """The shares, with intervals, as a dictionary for JSON.
 
-        ``kept_by_position`` has for each position with how many seeds the value was kept.
+        ``kept_by_position`` counts, for each position, the seeds with which the value was kept.
         """
         return {
             "agent": self.agent,
@@ -108,8 +107,8 @@ class Accuracy:
 def interval(found: NDArray[Any]) -> tuple[float, float]:
     """95 % interval of a share, by `agents.arena.intervals.score_interval` over positions.
 
-    Each position counts with its mean over the seeds: runs with other seeds share the positions, so
-    they are no new evidence of how the agent does on others.
+    Each position counts with its mean over the seeds: more seeds say nothing about the accuracy in
+    other positions.
 
     Args:
         found: ``(seeds, positions)``: from 0 to 1.
@@ -121,8 +120,8 @@ def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, floa
     """How much more often one agent keeps the value than another on the same positions.
 
     Returns:
-        The difference of the shares, its 95 % interval over positions (see
-        `agents.arena.intervals.difference_interval`), and McNemar's exact two-sided p for the first seed.
+        The difference of the shares, its 95 % interval over positions, and McNemar's exact
+        two-sided p for the first seed.
     """
     gain = one.kept.mean(axis=0) - other.kept.mean(axis=0)
     better = int(np.sum(one.kept[0] & ~other.kept[0]))
@@ -136,10 +135,10 @@ def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, floa
 
 
 def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPosition]]:
-    """The sets that come with the package, by name; for Hex those of the board size, or all.
+    """The sets in the package for a game with these options (or any), by name.
 
     Raises:
-        ValueError: If there is none for the game with these options.
+        ValueError: If there is none.
     """
     folder = resources.files("agents") / "positions"
     sets: dict[str, list[SolvedPosition]] = {}
@@ -156,11 +155,11 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
 
 
 def load_positions(path: str | Path) -> list[SolvedPosition]:
-    """The positions of a file: one of the package's kinds, or of the public Connect4 sets.
+    """The positions of a file: of one of the package's kinds, or of the public Connect4 sets.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is of no known kind, or a line is not: named with its number.
+        ValueError: If a line, which is named, or the file is of no known kind.
     """
     return read_positions(read_text(path), str(path))
 
@@ -187,7 +186,7 @@ def read_positions(text: str, name: str) -> list[SolvedPosition]:
             if len(found) > MOST_POSITIONS or actions > MOST_ACTIONS:
                 raise ValueError(f"more than {MOST_POSITIONS} positions or {MOST_ACTIONS} actions")
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            expected = "expected moves and what the actions are worth"
+            expected = "expected moves and the values of the actions"
             raise ValueError(f"{name}:{number}: {expected}, got {line[:60]!r}: {error}") from None
     if not found:
         raise ValueError(f"{name}: expected solved positions, got an empty file")
@@ -195,7 +194,7 @@ def read_positions(text: str, name: str) -> list[SolvedPosition]:
 
 
 def _tictactoe(board: str, solved: dict[str, Any]) -> SolvedPosition:
-    """One of all positions; what a move is worth, the position after it tells."""
+    """One of all positions of TicTacToe; a move has the value of the position after it."""
     mover = solved[board]["to_move"]
     values: dict[int, int] = {}
     for cell in (cell for cell in range(9) if board[cell] == "."):
@@ -207,7 +206,7 @@ def _tictactoe(board: str, solved: dict[str, Any]) -> SolvedPosition:
             values[cell] = int(HAS_LINE[stones])
     best = {cell for cell in values if values[cell] == max(values.values())}
     if best != set(solved[board]["optimal"]):
-        raise ValueError(f"all positions and their optimal cells; got {best} in {board}")
+        raise ValueError(f"expected the optimal cells {sorted(best)} of {board}")
     start = {"board": f"{board[:3]}/{board[3:6]}/{board[6:]}"}
     return SolvedPosition("tictactoe", (), start, values, values)
 
@@ -276,9 +275,9 @@ def measure(
         positions: The set.
         name: The set's name, for the result.
         seeds: How many times each position is played.
-        seed: Of all chance: the agent is reset with one made of it, the run and the position.
-        workers: Processes; the result is the same for any number. 0: in this one.
-        on_chunk: Called as pieces of the work are done.
+        seed: Of all chance; the agent's seed is made of it, the run and the position's number.
+        workers: Processes; the result is the same for any number. 0: none but this one.
+        on_chunk: Called when a chunk of positions is done.
 
     Raises:
         ValueError: If no position is left, or the agent or the environment cannot be made, or the
@@ -288,32 +287,36 @@ def measure(
     if not played:
         raise ValueError("expected positions in which a mistake is possible, got none")
     simulations: int | None = getattr(make_agent(agent), "simulations", None)
-    starts = range(0, len(played), CHUNK)
-    tasks = [
-        (agent, played[start : start + CHUNK], start, run, seed)
+    chunks = [
+        Chunk(run, start, played[start : start + CHUNK])
         for run in range(seeds)
-        for start in starts
+        for start in range(0, len(played), CHUNK)
     ]
-    found: list[list[tuple[int, float]]] = []
-    for actions in _in_processes(tasks, workers):
-        found.append(actions)
-        on_chunk()
-    chosen = np.array([action for chunk in found for action, _ in chunk]).reshape(seeds, -1)
-    seconds = float(np.mean([seconds for chunk in found for _, seconds in chunk]))
-    judge = np.array(
-        [[_judge(p, int(action)) for p, action in zip(played, row, strict=True)] for row in chosen]
+    found: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    make = functools.partial(Examinee, agent, seed)
+    with closing(ProcessPool(make, workers) if workers else LocalPool(make)) as pool:
+        for chunk, outcome in pool.each(chunks):
+            if isinstance(outcome, Lost):
+                raise ValueError(f"{agent}: a process in which it played has ended")
+            found[chunk.run, chunk.start] = outcome
+            on_chunk()
+    moves = [move for _, chunk in sorted(found.items()) for move in chunk]
+    chosen = np.array([action for action, _ in moves]).reshape(seeds, -1)
+    seconds = float(np.mean([seconds for _, seconds in moves]))
+    graded = np.array(
+        [[_grade(p, int(action)) for p, action in zip(played, row, strict=True)] for row in chosen]
     )
-    loss, optimal = judge[..., 0], judge[..., 1] == 1
+    loss, optimal = graded[..., 0], graded[..., 1] == 1
     return Accuracy(agent, name, loss == 0, optimal, loss, seconds, simulations)
 
 
 def with_simulations(agent: str, simulations: Sequence[int]) -> list[str]:
     """An agent's text with each of these simulations a move.
 
-    One that has its own, or its own seconds, stays as it is, as does one that counts none.
+    An agent that has its own number, or its own seconds, or counts none, stays as it is.
 
     Raises:
-        ValueError: If there is no such agent, or it refuses a number; see `agents.registry`.
+        ValueError: If there is no such agent, or it refuses a number.
     """
     has_own = re.search(r"[:,](simulations|seconds)=", agent)
     if has_own or not hasattr(make_agent(agent), "simulations"):
@@ -331,8 +334,8 @@ def without_simulations(agent: str) -> str:
     return f"{name}:{','.join(others)}" if others else name
 
 
-def _judge(position: SolvedPosition, action: int) -> tuple[int, int]:
-    """What an action loses, and whether it is optimal; an illegal one loses all there is."""
+def _grade(position: SolvedPosition, action: int) -> tuple[int, int]:
+    """The loss of an action, and whether it is optimal; an illegal one has the greatest loss."""
     if action not in position.values:
         return 2, 0
     best = max(position.values.values())
@@ -340,44 +343,52 @@ def _judge(position: SolvedPosition, action: int) -> tuple[int, int]:
     return best - position.values[action], int(is_optimal)
 
 
-Task = tuple[str, list[SolvedPosition], int, int, int]
+class Chunk(NamedTuple):
+    """Some positions of a set."""
+
+    run: int
+    """Of the runs with different seeds."""
+    start: int
+    """The number of the first position in the set."""
+    positions: list[SolvedPosition]
 
 
-def _in_processes(tasks: list[Task], workers: int) -> Iterator[list[tuple[int, float]]]:
-    if workers == 0:
-        yield from map(_play, tasks)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=end_with_parent) as pool:
-        try:
-            yield from pool.map(_play, tasks)
-        except BrokenProcessPool as error:
-            raise ValueError(f"{tasks[0][0]}: a process in which it played has ended") from error
+class Examinee(Worker):
+    """An agent that acts in solved positions.
 
+    Args:
+        text: The agent's text.
+        seed: Of all chance.
+    """
 
-_made: dict[tuple[str, str, tuple[str, ...]], tuple[Any, Any]] = {}
-"""The agent and the environment of a worker: made, and compiled, once."""
+    def __init__(self, text: str, seed: int) -> None:
+        self._text, self._seed = text, seed
+        self._known: tuple[Any, ...] | None = None  # the game of the agent and the environment
+        self._agent: Any = None
+        self._env: Any = None
 
+    def do(self, task: Chunk, start_clock: Callable[[], None]) -> list[tuple[int, float]]:
+        """The agent's actions in some positions, and their seconds."""
+        chosen: list[tuple[int, float]] = []
+        for number, position in enumerate(task.positions, task.start):
+            self._begin(position)
+            seeds = np.random.SeedSequence([self._seed, task.run, number])
+            self._agent.reset(int(seeds.generate_state(1)[0]))
+            started = time.perf_counter()
+            try:
+                action = operator.index(self._agent.act(self._env))
+            except Exception as error:
+                raise ValueError(f"{self._text}: in {position.start}: {error!r}") from error
+            chosen.append((action, time.perf_counter() - started))
+        return chosen
 
-def _play(task: Task) -> list[tuple[int, float]]:
-    """The actions of an agent in some positions, and their seconds."""
-    text, positions, start, run, seed = task
-    chosen: list[tuple[int, float]] = []
-    for number, position in enumerate(positions, start):
-        key = (text, position.game, position.options)
-        is_new = key not in _made
+    def _begin(self, position: SolvedPosition) -> None:
+        """Set up a position; the agent and the environment are made, and compiled, once a game."""
+        game = position.game, position.options
+        is_new = game != self._known
         if is_new:
-            _made.clear()
-            _made[key] = (make_agent(text), make_environment(position.game, position.options))
-        agent, env = _made[key]
-        env.reset(options=dict(position.start))
-        if is_new and hasattr(agent, "prepare"):
-            agent.prepare(env)
-        agent.reset(int(np.random.SeedSequence([seed, run, number]).generate_state(1)[0]))
-        started = time.perf_counter()
-        try:
-            action = operator.index(agent.act(env))
-        except Exception as error:
-            raise ValueError(f"{text}: in {position.start}: {error!r}") from error
-        chosen.append((action, time.perf_counter() - started))
-    return chosen
+            self._agent, self._env = make_agent(self._text), make_environment(*game)
+            self._known = game
+        self._env.reset(options=dict(position.start))
+        if is_new and hasattr(self._agent, "prepare"):
+            self._agent.prepare(self._env)

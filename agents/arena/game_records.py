@@ -5,45 +5,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agents.arena.games import PlayedGame, Result
-from agents.arena.schedule import OF_ENVIRONMENTS, Game, Schedule, stream_seed
+from agents.arena.results import PlayedGame, Result
+from agents.arena.schedule import OF_ENVIRONMENTS, Schedule, ScheduledGame, stream_seed
 from agents.arena.specification import Tournament, describe
-from agents.records.directory import RecordDirectory
-from agents.records.files import load_fields
+from agents.records.files import RecordDirectory, load_unchecked
 from agents.records.record import GameRecord
 from agents.records.recorder import Recorder, assumed_of, reason_of
 
 
 def game_name(tournament: Tournament) -> str:
-    """The game as a record has it; a function as ``module:name``."""
+    """The game as records name it; a function as ``module:name``."""
     game: Any = tournament.game
     return game if isinstance(game, str) else f"{game.__module__}:{game.__qualname__}"
 
 
-def agent_names(tournament: Tournament, game: Game) -> tuple[str, str]:
-    """The two agents of a game: their labels, with what they are where a label does not tell."""
+def agent_names(tournament: Tournament, game: ScheduledGame) -> tuple[str, str]:
+    """The two agents of a game: their labels, with their texts where the labels are others."""
     names: list[str] = []
     for number in game.agents:
         entrant = tournament.entrants[number]
         text = describe(entrant.agent)
-        is_told = entrant.label.startswith(text)
-        names.append(entrant.label if is_told else f"{entrant.label}={text}")
+        is_text = entrant.label.startswith(text)
+        names.append(entrant.label if is_text else f"{entrant.label}={text}")
     return names[0], names[1]
 
 
-def environment_seed(tournament: Tournament, game: Game) -> int:
-    """What the environment is reset with: both games of a pair meet the same chance."""
+def environment_seed(tournament: Tournament, game: ScheduledGame) -> int:
+    """The seed of the environment, the same for both games of a pair."""
     return stream_seed(tournament.seed, OF_ENVIRONMENTS, game.pairing, game.pair)
 
 
-def new_recorder(tournament: Tournament, game: Game, agents: list[Any]) -> Recorder:
-    """What makes the record of a game."""
+def new_recorder(tournament: Tournament, game: ScheduledGame, agents: list[Any]) -> Recorder:
+    """The recorder of a game."""
     names = agent_names(tournament, game)
     return Recorder(game_name(tournament), tournament.options, names, agents)
 
 
-def known_before(tournament: Tournament, game: Game) -> dict[str, Any]:
-    """What the record of a game says that is known before it is played."""
+def known_before(tournament: Tournament, game: ScheduledGame) -> dict[str, Any]:
+    """The fields of a game's record that are known before it is played."""
     names = agent_names(tournament, game)
     return {
         "game": game_name(tournament),
@@ -55,7 +54,7 @@ def known_before(tournament: Tournament, game: Game) -> dict[str, Any]:
 
 
 def plain_record(tournament: Tournament, played: PlayedGame) -> GameRecord:
-    """The record of a game of which only the line in the file of results is known."""
+    """The record of a game from its line in the file of results: without searches."""
     return GameRecord.of(
         actions=played.actions,
         outcome=played.outcome * (-1 if played.game.first else 1),
@@ -68,19 +67,19 @@ def plain_record(tournament: Tournament, played: PlayedGame) -> GameRecord:
 class TournamentRecords:
     """The records of a tournament's games, game n in file n + 1.
 
-    A record is written before the line of its game in the file of results. So where a tournament
-    goes on, every line has a record, and at most one record has no line; its game is played again.
-    Games of a file of results that was begun without records get one without searches.
+    A record is written before the line of its game in the file of results. So when a tournament
+    goes on, at most one record has no line, and its game is played again. Lines without a record
+    come from a tournament that began without records; they get one without searches.
 
     Args:
         path: The directory.
         tournament: Whose games.
         schedule: Its games.
-        results: What came of them so far, by number.
+        results: The results so far, by number.
 
     Raises:
         OSError: If a file cannot be read or written.
-        ValueError: If there is a record of another game; nothing has been written then.
+        ValueError: If there is a record of another game; then nothing is written.
     """
 
     def __init__(
@@ -108,8 +107,8 @@ class TournamentRecords:
             if number + 1 not in found:
                 self._directory.save(number + 1, plain_record(tournament, result))
 
-    def _check(self, file: Path, game: Game, played: PlayedGame | None) -> None:
-        record = load_fields(file)
+    def _check(self, file: Path, game: ScheduledGame, played: PlayedGame | None) -> None:
+        record = load_unchecked(file)
         expected = known_before(self._tournament, game)
         found = {key: getattr(record, key) for key in expected}
         is_opened = record.actions[: record.opening] == game.opening

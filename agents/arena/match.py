@@ -1,4 +1,4 @@
-"""A match: games between two agents, and what they add up to."""
+"""A match: games between two agents, and their summary."""
 
 import operator
 import time
@@ -30,8 +30,7 @@ class GameResult:
         moves: Moves each agent made.
         forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
         clock: Time that each of the actions took to choose.
-        assumed: What each agent's searches took as given although it is not so; see
-            `agents.core.agent.Statistics`.
+        assumed: What each agent's searches assumed although it is false.
     """
 
     first: int
@@ -80,7 +79,7 @@ def play_game(
             illegal = number if forfeit is None else None
             outcome = 1 if number else -1
             return _result(first, outcome, *arguments, illegal, forfeit)
-        action = operator.index(action)  # a callable's may be NumPy's, or True
+        action = operator.index(action)  # it may be a NumPy integer, or True
         actions.append(action)
         clock.append(taken)
         game.step(played, action)
@@ -90,7 +89,7 @@ def play_game(
 
 
 def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
-    """What an agent chooses; or nothing, and why it forfeits."""
+    """The agent's action, or None and the reason of its forfeit."""
     try:
         return agent.act(env), None
     except ForfeitError as error:
@@ -98,29 +97,29 @@ def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
 
 
 def _assumed_by(agent: Agent) -> str | None:
-    """What an agent's last search took as given although it is not so."""
+    """What an agent's last search assumed although it is false."""
     return getattr(getattr(agent, "statistics", None), "assumed", None)
 
 
 def check_playable(env: Any) -> None:
-    """Refuse an environment in which no two agents can play against each other.
+    """Check that two agents can play against each other in an environment.
 
     Args:
         env: After `reset`.
 
     Raises:
-        ValueError: If it is none for two agents in turn, with a mask of legal actions.
+        ValueError: If it is not for two agents who move in turn, with a mask of legal actions.
     """
     ForeignGame(env)
     check_in_play(env)
 
 
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
-    """Let agents compile what they need, so that it is not counted as anybody's time.
+    """Let agents compile what they need before the time of their moves is measured.
 
     Args:
         env: An environment after `reset`.
-        agents: Those without a method `prepare` are left alone.
+        agents: Those without a method `prepare` are skipped.
     """
     for agent in agents:
         if hasattr(agent, "prepare"):
@@ -131,7 +130,7 @@ def close(agents: Iterable[Agent]) -> None:
     """Let agents end what they have started, such as an engine's process.
 
     Args:
-        agents: Those without a method `close` are left alone.
+        agents: Those without a method `close` are skipped.
     """
     for agent in agents:
         if hasattr(agent, "close"):
@@ -139,7 +138,7 @@ def close(agents: Iterable[Agent]) -> None:
 
 
 def is_legal(env: Any, action: Any) -> bool:
-    """Whether what an agent chose is an integer and allowed by the mask."""
+    """Whether an agent's choice is an integer that the mask allows."""
     mask = action_mask(env)
     try:
         number = operator.index(action)
@@ -179,9 +178,9 @@ def play_match(
     seed: int = 0,
     on_move: OnMove | None = None,
 ) -> Iterator[GameResult]:
-    """Play games with the sides alternating, and hand over each result as it comes.
+    """Play games with alternating sides; yields each result when its game ends.
 
-    Every game starts the agents' random streams anew, from the seed, the game's number and the
+    Before every game the agents are reset with seeds made of `seed`, the game's number and the
     agent's number, so that a game can be repeated alone.
 
     Args:
@@ -202,7 +201,7 @@ def play_match(
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """What the games of a match add up to, from agent 0's view.
+    """The summary of a match, from agent 0's view.
 
     Attributes:
         games: Games played.
@@ -210,8 +209,8 @@ class MatchSummary:
         draws: Games drawn.
         losses: Games lost.
         score: (wins + draws / 2) / games; 0 without a game.
-        interval: 95 % interval of the score by `agents.arena.intervals.score_interval`, over pairs of
-            games in which both agents move first once.
+        interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
+            of games in which both agents move first once.
         wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
         games_moving_first: How many games that were.
         illegal_moves: Games lost by an illegal action, by agent.
@@ -219,7 +218,7 @@ class MatchSummary:
         plies: Mean length of a game.
         forfeits: Games lost by a forfeit, by agent.
         reasons: Why, a line for each of these games.
-        assumed: What searches took as given although it is not so, by agent.
+        assumed: What searches assumed although it is false, by agent.
     """
 
     games: int
@@ -238,12 +237,12 @@ class MatchSummary:
     assumed: tuple[str | None, str | None] = (None, None)
 
     def as_json(self) -> dict[str, Any]:
-        """As a dictionary of what JSON knows."""
+        """As a dictionary for JSON."""
         return asdict(self)
 
 
 def summarise(results: Sequence[GameResult]) -> MatchSummary:
-    """Add up the games of a match."""
+    """The summary of the games of a match."""
     outcomes = [result.outcome for result in results]
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))

@@ -1,6 +1,8 @@
-"""Ratings from the games of many agents, and how sure they are."""
+"""Ratings from games with their uncertainty, and the sequential test of a match (Wald 1945)."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import erf, inf
 from typing import Any, Final, NamedTuple, cast
 
@@ -8,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arena.intervals import PRIOR_FREEDOM, QUANTILE, Floats, binomial_moments, dispersion
+from agents.arena.specification import Sprt
 
 ELO: Final = 400 / np.log(10)
 """Elo points of one unit of log-odds."""
 LONGEST_STEP: Final = 2.0
-"""How far, in log-odds, one step of the fit may go."""
+"""The most that one step of the fit changes a strength, in log-odds."""
 PRECISION: Final = 1e-10
 STEPS: Final = 500
 SMALLEST_VARIANCE: Final = 1e-12
-"""In squared log-odds; what is below is rounding, of an agent that has met nobody."""
+"""In squared log-odds; less is rounding, of an agent that has not played."""
 POOL_FREEDOM: Final = 30.0
-"""How strongly the dispersion of one agent's games is drawn to that of all games.
+"""How strongly the dispersion of one agent's games is shrunk towards that of all games.
 
 In degrees of freedom. Of 8 and 30 the one with better coverage for 8 and 16 agents with ten pairs
 of games.
@@ -143,7 +146,7 @@ def tables(pairings: Sequence[PairScores], agents: int) -> tuple[Floats, Floats]
 
 
 class Ratings(NamedTuple):
-    """What games say of the strength of agents.
+    """What games say about the strength of agents.
 
     Attributes:
         elo: ``(agents,)``: by `bradley_terry`; the mean is 0.
@@ -152,28 +155,32 @@ class Ratings(NamedTuple):
         superiority: ``(agents, agents)``: likelihood that agent i is better than agent j.
         separated: Whether some agents scored no point against all the others they met: the prior,
             not the games, decides how far apart these two groups are.
+        points: ``(agents, agents)``: of agent i in its games with agent j.
+        games: ``(agents, agents)``: how many games these were.
     """
 
     elo: Floats
     intervals: tuple[tuple[float, float], ...]
     superiority: Floats
     separated: bool
+    points: Floats
+    games: Floats
 
 
 def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
     """Ratings with intervals, and who is better.
 
     The variance is the sandwich estimate of White (1982), over pairs of games: it holds with draws,
-    which vary less than wins and losses, and for games that depend on their opening. It is drawn
-    towards the dispersion of all games (see `agents.arena.intervals.dispersion`), which also weighs the
-    prior: the bias that it removes is smaller where games vary less.
+    which vary less than wins and losses, and for games that depend on their opening. It is shrunk
+    towards the `dispersion` of all games, which also weighs the prior: the bias that it removes is
+    smaller where games vary less.
 
     Few losses bound a rating firmly from below and loosely from above. With skewness g of the
     likelihood the ends of the interval are ``s g - q (1 + w g**2)`` and ``s g + q (1 + w g**2)``
     standard deviations from the rating, where q is `QUANTILE`, s `SKEW_SHIFT` and w `SKEW_WIDTH`:
-    the form of Cornish and Fisher (1938). As `agents.arena.intervals.PRIOR_FREEDOM`, s and w were chosen
-    by the exact coverage of two agents with ten pairs of games, and by that of an agent who is
-    1,000 Elo above seven others.
+    the form of Cornish and Fisher (1938). Like `PRIOR_FREEDOM`, s and w were chosen by the exact
+    coverage of two agents with ten pairs of games, and by that of an agent who is 1,000 Elo above
+    seven others.
 
     Args:
         pairings: The pairs of games of each two agents that met.
@@ -214,6 +221,8 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
         ),
         _superiority(fit.strength, np.where(met, apart, 0)),
         not bool((_groups(points) > 0)[met].all()),
+        points,
+        games,
     )
 
 
@@ -232,8 +241,8 @@ def _moments(pairings: Sequence[PairScores], fit: Fit) -> NDArray[np.float64]:
 def _dispersions(influence: Floats, moments: Floats, pool: float) -> Floats:
     """The dispersion of each quantity, from the influence of every pairing on it.
 
-    It is drawn to that of all games, of which these are some: of games that hardly vary it would be
-    too low. So it is at least what these games would give alone if they did not vary at all.
+    It is shrunk towards that of all games, but is at least what these games alone would give if
+    they did not vary at all.
 
     Args:
         influence: ``(..., pairings)``: the quantity's change with a point of the pairing.
@@ -255,3 +264,92 @@ def _superiority(strength: Floats, variances: Floats) -> Floats:
     scale = np.sqrt(2 * variances)
     steps = np.divide(apart, scale, out=np.zeros_like(apart), where=scale > 0)
     return np.array([[(1 + erf(step)) / 2 for step in row] for row in steps])
+
+
+# ---- the sequential probability ratio test -------------------------------------------------------
+
+PAIR_SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+"""The possible scores of an agent in a pair of games, as shares of its points."""
+
+BISECTIONS: Final = 60
+"""Enough for the last bit of a float64."""
+
+LEAST_COUNT: Final = 1e-3
+"""The count of a score that has not been seen, so that no likelihood is 0."""
+
+
+@dataclass(frozen=True)
+class SprtState:
+    """The state of a test.
+
+    Attributes:
+        pairs: Pairs of games it has seen.
+        llr: Logarithm of the likelihood of `elo1` over that of `elo0`.
+        bounds: At or below the first, `elo0` is accepted; at or above the second, `elo1`.
+        accepted: ``"elo0"``, ``"elo1"``, or None while the test is open.
+    """
+
+    pairs: int
+    llr: float
+    bounds: tuple[float, float]
+    accepted: str | None
+
+
+def expected_score(elo: float) -> float:
+    """The score that an agent is expected to reach with this advantage in Elo."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def log_likelihood_ratio(
+    counts: Sequence[int] | NDArray[Any], elo0: float, elo1: float
+) -> NDArray[np.float64]:
+    """Generalised log-likelihood ratio of two strengths, from the scores of pairs of games.
+
+    The pairs are taken as draws from an unknown distribution over the five scores; under each
+    hypothesis it is the most likely one whose mean is the expected score (Van den Bergh, "A
+    practical introduction to the GSPRT", as in fishtest's pentanomial model). For long matches
+    this comes near ``(s1 - s0) (2 mean - s0 - s1) n / (2 variance)``, which however explodes in a
+    clean sweep, where the variance is 0.
+
+    Args:
+        counts: ``(..., 5)``: how many pairs had each of `PAIR_SCORES`.
+        elo0: The lower strength.
+        elo1: The higher.
+
+    Returns:
+        ``(...)``; 0 without a pair.
+    """
+    played = np.asarray(counts, np.float64)
+    seen = np.maximum(played, LEAST_COUNT)
+    share = seen / seen.sum(-1, keepdims=True)
+    likely = [_most_likely(share, expected_score(elo)) for elo in (elo0, elo1)]
+    found = (seen * np.log(likely[1] / likely[0])).sum(-1)
+    return np.where(played.sum(-1) > 0, found, 0.0)
+
+
+def _most_likely(share: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    """The distribution over `PAIR_SCORES` with this mean that makes the shares most likely.
+
+    By Lagrange it is ``share / (1 + x (score - mean))``, with the x at which its mean is right.
+    """
+    away = PAIR_SCORES - mean
+    rows = (*share.shape[:-1], 1)
+    low, high = np.full(rows, -1 / away[-1]), np.full(rows, -1 / away[0])
+    for _ in range(BISECTIONS):
+        x = (low + high) / 2
+        is_low = (share * away / (1 + x * away)).sum(-1, keepdims=True) > 0
+        low, high = np.where(is_low, x, low), np.where(is_low, high, x)
+    return share / (1 + (low + high) / 2 * away)
+
+
+def walds_bounds(sprt: Sprt) -> tuple[float, float]:
+    """The log-likelihood ratios at and beyond which `elo0`, and `elo1`, are accepted."""
+    return math.log(sprt.beta / (1 - sprt.alpha)), math.log((1 - sprt.beta) / sprt.alpha)
+
+
+def state_of_test(sprt: Sprt, counts: Sequence[int] | NDArray[Any]) -> SprtState:
+    """The state of a test, from how many pairs of games had each of `PAIR_SCORES`."""
+    llr = float(log_likelihood_ratio(counts, sprt.elo0, sprt.elo1))
+    lower, upper = walds_bounds(sprt)
+    accepted = "elo1" if llr >= upper else "elo0" if llr <= lower else None
+    return SprtState(int(np.sum(counts)), llr, (lower, upper), accepted)

@@ -1,12 +1,12 @@
-"""The file of a tournament's results: one line a game, only ever added to.
+"""The results of a tournament's games and their file: one line a game, only ever appended to.
 
 The first line is a header: the format, its version, the tournament's description and a hash of it.
-Every further line is the result of a game (see `agents.arena.games`). A line is written as
-a whole and forced to the disk, so that a killed tournament loses the games in flight alone. Where a
-kill or a full disk left half a line at the end, the next run leaves it there, says which line it
-is, and adds a line ``{"torn": number}`` that tells readers to pass over the lines from that number
-on. (There are more where that run was killed too, while it wrote this.) Any other line that cannot
-be read is an error, and the file is left as it is.
+Every further line is the result of a game. A line is written as a whole and forced to the disk, so
+a killed tournament loses only the games that were being played. If a kill or a full disk leaves
+half a line at the end, the next run keeps it, reports its number, and appends a line
+``{"torn": number}``: readers skip the lines from that number on. (There are several if that run was
+killed too, while it wrote this.) Any other line that cannot be read is an error, and the file stays
+as it is.
 """
 
 import errno
@@ -14,24 +14,180 @@ import importlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import hexenv
-from agents.arena.games import Result, as_line, from_line
-from agents.arena.schedule import Schedule
+from agents.arena.schedule import Schedule, ScheduledGame
 from agents.arena.specification import Tournament, digest
 from agents.core.reading import MOST_BYTES, as_object, parse_json
+from agents.records.record import GameRecord
 
 FORMAT: Final = "hexenv tournament"
 VERSION: Final = 1
 MOST_TORN: Final = 100
-"""Lines at the end of a file that were not written to their ends."""
+"""Unfinished lines at the end of a file."""
 TORN_HEADER: Final = (
     "expected a header, got the beginning of one: no game is lost if you delete the file"
 )
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game played to its end.
+
+    Attributes:
+        game: Its place in the schedule.
+        outcome: For agent 0 of the two: 1 won, 0 drawn, -1 lost.
+        actions: All legal actions, the opening's among them.
+        illegal: Which of the two lost by an illegal action, or None.
+        seconds: Time each of the two spent choosing.
+        moves: Moves each of them chose.
+        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
+        assumed: What each agent's searches assumed although it is false.
+        record: Its record where records are kept, until it is written.
+    """
+
+    game: ScheduledGame
+    outcome: int
+    actions: tuple[int, ...]
+    illegal: int | None
+    seconds: tuple[float, float]
+    moves: tuple[int, int]
+    forfeit: str | None = None
+    assumed: tuple[str | None, str | None] = (None, None)
+    record: GameRecord | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """Which of the two lost by a forfeit, or None."""
+        return None if self.forfeit is None else int(self.outcome > 0)
+
+    @property
+    def course(self) -> tuple[Any, ...]:
+        """What was played and how it ended: equal for games that are repetitions."""
+        return self.actions, self.illegal, self.forfeit
+
+
+@dataclass(frozen=True)
+class FailedGame:
+    """A game without an outcome, because an agent, the environment or the worker failed."""
+
+    game: ScheduledGame
+    reason: str
+
+
+Result: TypeAlias = PlayedGame | FailedGame
+
+
+def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
+    """A result as a line of the file."""
+    game = result.game
+    line: dict[str, Any] = {
+        "game": game.number,
+        "pair": game.pair,
+        "agents": [labels[number] for number in game.agents],
+        "first": game.first,
+        "opening": list(game.opening),
+    }
+    if isinstance(result, FailedGame):
+        return {**line, "failed": result.reason}
+    line = {
+        **line,
+        "outcome": result.outcome,
+        "illegal": result.illegal,
+        "plies": len(result.actions),
+        "actions": list(result.actions),
+        "moves": list(result.moves),
+        "seconds": list(result.seconds),
+    }
+    if result.forfeit is not None:
+        line["forfeit"] = result.forfeit
+    if any(result.assumed):
+        line["assumed"] = list(result.assumed)
+    return line
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value >= 0
+
+
+def _are(kind: Callable[[Any], bool], size: int | None = None) -> Callable[[Any], bool]:
+    def check(values: Any) -> bool:
+        items = cast("list[Any]", values) if isinstance(values, list) else [None]
+        return all(map(kind, items)) and size in (None, len(items))
+
+    return check
+
+
+def _is_in(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: value in values and not isinstance(value, (bool, float))
+
+
+EXPECTED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "outcome": ("-1, 0 or 1", _is_in(-1, 0, 1)),
+    "illegal": ("null, 0 or 1", _is_in(None, 0, 1)),
+    "plies": ("a whole number from 0", _is_count),
+    "actions": ("a list of whole numbers from 0", _are(_is_count)),
+    "moves": ("two whole numbers from 0", _are(_is_count, 2)),
+    "seconds": ("two numbers from 0", _are(_is_time, 2)),
+}
+"""The fields of a line besides those that describe the game."""
+
+
+def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, ...]) -> Result:
+    """The result in a line that `as_line` has written.
+
+    Args:
+        line: The line.
+        game: The tournament's game of that number.
+        labels: What the agents are called.
+
+    Raises:
+        ValueError: If a field is wrong, or the line is of another game.
+    """
+    if isinstance(line.get("failed"), str):
+        result: Result = FailedGame(game, line["failed"])
+    else:
+        for key, (words, check) in EXPECTED.items():
+            if key not in line:
+                raise ValueError(f"expected {key}, got none")
+            if not check(line[key]):
+                raise ValueError(f"expected {key} as {words}, got {line[key]!r}")
+        forfeit = line.get("forfeit")
+        if forfeit is not None and (not isinstance(forfeit, str) or line["outcome"] == 0):
+            raise ValueError(f"expected forfeit as the reason of a loss, got {forfeit!r}")
+        assumed: Any = line.get("assumed", [None, None])
+        if not _are(lambda value: value is None or isinstance(value, str), 2)(assumed):
+            raise ValueError(f"expected assumed as two texts or nulls, got {assumed!r}")
+        result = PlayedGame(
+            game,
+            line["outcome"],
+            tuple(line["actions"]),
+            line["illegal"],
+            tuple(line["seconds"]),
+            tuple(line["moves"]),
+            forfeit,
+            tuple(assumed),
+        )
+    expected = as_line(result, labels)
+    for key, value in expected.items():
+        if line.get(key) != value:
+            raise ValueError(f"expected {key} {value!r} in game {game.number}, got {line.get(key)}")
+    for key in line:
+        if key not in expected:
+            raise ValueError(f"expected no {key!r}")
+    return result
+
+
+# ---- reading the file ----------------------------------------------------------------------------
 
 
 class ResultsError(ValueError):
@@ -43,9 +199,9 @@ class Contents(NamedTuple):
 
     results: list[Result]
     torn: range
-    """The numbers of last lines that were not written to their ends."""
+    """The numbers of unfinished lines at the end."""
     lacks_newline: bool
-    """Whether the last line has no end."""
+    """Whether the last line is without its newline."""
     is_empty: bool
 
 
@@ -70,7 +226,7 @@ class _Broken(NamedTuple):
 def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
     results: dict[int, Result] = {}
     failed: list[Result] = []
-    broken: list[_Broken] = []  # since the last line that can be used
+    broken: list[_Broken] = []  # those after the last usable line
     number, is_ended = 0, True
     for number, line in enumerate(_lines(path), 1):
         is_ended = line.endswith(b"\n")
@@ -100,7 +256,7 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, one after the other; a longer one than can be read, in parts."""
+    """The lines of a file; one that is too long comes in parts."""
     with path.open("rb") as file:
         yield from iter(lambda: file.readline(MOST_BYTES + 1), b"")
 
@@ -162,17 +318,20 @@ def _check_header(found: Mapping[str, Any], tournament: Tournament) -> None:
         raise ValueError(f"expected hash {expected['hash']}, got {found.get('hash')!r}")
 
 
+# ---- writing the file ----------------------------------------------------------------------------
+
+
 class ResultsFile:
-    """A file of results, open to add to.
+    """A file of results, open for appending.
 
     Args:
-        path: An earlier file of the same tournament is read and added to.
+        path: Where; an earlier file of the same tournament is read and continued.
         tournament: Whose results.
         schedule: Its games.
 
     Attributes:
-        results: What was there.
-        notes: What to tell the user about it.
+        results: The results of the earlier file.
+        notes: Messages for the user about it.
 
     Raises:
         ResultsError: If what is there cannot be used, or another process writes to it.
@@ -201,7 +360,7 @@ class ResultsFile:
             raise
 
     def _lock(self) -> None:
-        """Let no other process add to the file meanwhile, where the system can do that."""
+        """Keep other processes from writing to the file, where the system has locks."""
         if not self._is_regular:
             return
         try:
@@ -234,7 +393,7 @@ class ResultsFile:
         """Write the line of a game.
 
         Raises:
-            OSError: If it cannot be written. What was there before still is.
+            OSError: If it cannot be written; the file is as before.
         """
         self._write(json.dumps(as_line(result, self._labels)) + "\n")
         self._added += 1
@@ -249,7 +408,7 @@ class ResultsFile:
         except OSError as error:
             if self._is_regular:
                 with suppress(OSError):
-                    os.ftruncate(self._descriptor, size)  # half of this line
+                    os.ftruncate(self._descriptor, size)  # remove half of this line
             raise self._named(error) from error
 
     def _force_to_disk(self) -> None:
@@ -257,7 +416,7 @@ class ResultsFile:
             os.fsync(self._descriptor)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):
-                raise  # those are of pipes and the like
+                raise  # the others come from pipes and the like
 
     def _named(self, error: OSError) -> OSError:
         kept = f"; the {self._added} games before it are kept" if self._added else ""
@@ -266,5 +425,5 @@ class ResultsFile:
         )
 
     def close(self) -> None:
-        """Let others use the file."""
+        """Close the file and release its lock."""
         os.close(self._descriptor)

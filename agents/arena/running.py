@@ -1,25 +1,269 @@
-"""Playing a tournament: what is missing is played, by one engine or another, and written down."""
+"""Playing a tournament: the games that are missing are played by a pool of workers and kept."""
 
+import copy
+import functools
+import importlib
+import inspect
+import math
 import os
-from collections.abc import Generator, Iterator
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from agents.arena.game_records import TournamentRecords
-from agents.arena.games import FailedGame, PlayedGame, Result
-from agents.arena.players import check_agents
-from agents.arena.processes import available_cpus, play_here, play_in_processes
-from agents.arena.ray_engine import play_with_ray
-from agents.arena.results import ResultsFile
-from agents.arena.schedule import Game, Schedule
-from agents.arena.specification import Tournament, is_number, is_whole_number
+from msgspec import Meta
+
+from agents.arena.game_records import TournamentRecords, environment_seed, new_recorder
+from agents.arena.match import close, play_game, prepare
+from agents.arena.results import FailedGame, PlayedGame, Result, ResultsFile
+from agents.arena.schedule import (
+    OF_AGENTS,
+    Schedule,
+    ScheduledGame,
+    new_environment,
+    stream_seed,
+)
+from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import SprtMonitor, Standings, standings
+from agents.core.agent import Agent, ForfeitError, Statistics
+from agents.core.ray_workers import RayPool
+from agents.core.structured import convert
+from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
+from agents.registry import make_agent
+from agents.search.environment import action_mask, planner_view
+from hexenv.cpus import usable_cpus
 from hexenv.extras import library
 
 EngineName = Literal["processes", "ray"]
 ENGINES: Final[tuple[EngineName, ...]] = get_args(EngineName)
+PREPARE_SECONDS: Final = 600.0
+"""How long agents may take to be made and to compile, before the clock of their game starts."""
 GAME_SECONDS: Final = 3600.0
-"""How long a game may take before its agents are taken as hung."""
+"""How long a game may take before its agents count as hung."""
+
+
+# ---- agents --------------------------------------------------------------------------------------
+
+
+class CallableAgent:
+    """An agent that asks a function.
+
+    Args:
+        function: With one parameter that must be given, ``function(env) -> action``, it is handed
+            the environment, which it must leave as it was. With two, ``function(observation,
+            action_mask) -> action``, what the agent to move sees, and its ``(num_actions,)`` mask.
+
+    Raises:
+        ValueError: If it takes neither one nor two arguments.
+    """
+
+    statistics: Statistics | None = None
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._takes = needed_arguments(function)
+        self._function = function
+        if self._takes not in (1, 2):
+            raise ValueError(
+                "expected a function of an environment, or of an observation and an action mask, "
+                f"got {function!r}, which takes {self._takes} arguments"
+            )
+
+    def reset(self, seed: int | None = None) -> None:
+        """Hand the seed on to the function's own `reset`, if it has one."""
+        if hasattr(self._function, "reset"):
+            cast("Any", self._function).reset(seed)
+
+    def act(self, env: Any) -> int:
+        """What the function chooses."""
+        if self._takes == 1:
+            return self._function(env)
+        return self._function(env.last()[0], action_mask(env))
+
+
+def needed_arguments(function: Callable[..., Any]) -> int:
+    """How many positional arguments a function must be given."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(
+        parameter.kind in kinds and parameter.default is parameter.empty
+        for parameter in inspect.signature(function).parameters.values()
+    )
+
+
+def new_agent(entrant: Entrant) -> Agent:
+    """A new agent, as an entrant describes it.
+
+    A text ``module.function`` names a function for `CallableAgent` if that function must be given
+    one or two arguments; all other texts are those of `agents.registry.make_agent`, which may make
+    an agent or again such a function.
+
+    Raises:
+        ValueError: If there is no such agent, or it refuses a value.
+    """
+    agent: Any = entrant.agent
+    if isinstance(agent, str):
+        agent = _function_named(agent) or make_agent(agent, or_function=True)
+    elif hasattr(agent, "act"):
+        agent = copy.deepcopy(agent)
+    return agent if hasattr(agent, "act") else CallableAgent(agent)
+
+
+def _function_named(text: str) -> Callable[..., Any] | None:
+    module, _, attribute = text.partition(":")[0].rpartition(".")
+    if not module or ":" in text:
+        return None
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except (ImportError, ValueError):
+        return None  # the message of `make_agent` is better
+    is_function = inspect.isroutine(found) and needed_arguments(found) in (1, 2)
+    return found if is_function else None
+
+
+def check_agents(tournament: Tournament, must_pickle: bool) -> None:
+    """Make every agent once, so that mistakes are found before anything is played.
+
+    Args:
+        tournament: Whose agents.
+        must_pickle: Whether they are sent to other processes.
+
+    Raises:
+        ValueError: Naming the agent, or why it cannot plan in the tournament's environment.
+    """
+    env = new_environment(tournament)
+    try:
+        env.reset(seed=tournament.seed)
+        for entrant in tournament.entrants:
+            agent: Any = new_agent(entrant)
+            if hasattr(agent, "assume"):  # it plans
+                planner_view(env, agent.route, agent.assume)
+            if must_pickle:
+                _check_pickles(f"the agent {entrant.label!r}", entrant.agent)
+    finally:
+        env.close()
+    if must_pickle:
+        _check_pickles("the game", tournament.game)
+
+
+def _check_pickles(name: str, value: Any) -> None:
+    try:
+        pickle.dumps(value)
+    except Exception as error:  # an object of the user's may raise anything
+        raise ValueError(
+            f"{name}: expected something that can be pickled, got {value!r}: {error} "
+            "(define it in a module, or play with workers=0)"
+        ) from error
+
+
+class AgentError(Exception):
+    """An agent's exception, with its label."""
+
+
+class _LabelledAgent:
+    """An agent whose exceptions become `AgentError`s."""
+
+    def __init__(self, agent: Agent, label: str) -> None:
+        self._agent, self._label = agent, label
+
+    @property
+    def statistics(self) -> Statistics | None:
+        return getattr(self._agent, "statistics", None)
+
+    def act(self, env: Any) -> int:
+        return self._guarded(self._agent.act, env)
+
+    def reset(self, seed: int | None = None) -> None:
+        self._guarded(self._agent.reset, seed)
+
+    def prepare(self, env: Any) -> None:
+        self._guarded(prepare, env, [self._agent])
+
+    def close(self) -> None:
+        with suppress(Exception):  # the agent is not used any more
+            close([self._agent])
+
+    def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except ForfeitError:  # the agent loses, which is no failure
+            raise
+        except (Exception, SystemExit) as error:
+            raise AgentError(f"{self._label}: {type(error).__name__}: {error}") from error
+
+
+class Players(Worker):
+    """The agents of a tournament in one process, and the environment they play in.
+
+    Every game is a function of its description alone: environment and agents are reset with seeds
+    that come from the tournament's seed and the game's number. An agent is made for its first game,
+    and compiles before the game's clock starts.
+
+    Args:
+        tournament: What is played.
+        keeps_records: Whether the games' records are made.
+    """
+
+    def __init__(self, tournament: Tournament, keeps_records: bool = False) -> None:
+        self._tournament = tournament
+        self._keeps_records = keeps_records
+        self._env: Any = None
+        self._agents: dict[int, _LabelledAgent] = {}
+
+    def do(self, task: ScheduledGame, start_clock: Callable[[], None]) -> Result:
+        """Play a game; it has failed if an agent or the environment raises something."""
+        try:
+            return self._play(task, start_clock)
+        except (Exception, SystemExit) as error:
+            self.close()  # they may be in any state
+            reason = str(error)
+            if not isinstance(error, AgentError):
+                reason = f"{type(error).__name__}: {reason}"
+            return FailedGame(task, reason)
+
+    def close(self) -> None:
+        close(self._agents.values())
+        self._agents.clear()
+        env, self._env = self._env, None
+        if env is not None:
+            env.close()
+
+    def _play(self, game: ScheduledGame, start_clock: Callable[[], None]) -> PlayedGame:
+        tournament = self._tournament
+        if self._env is None:
+            self._env = new_environment(tournament)
+        seed = environment_seed(tournament, game)
+        self._env.reset(seed=seed)
+        for action in game.opening:
+            self._env.step(action)
+        agents = [self._agent(number) for number in game.agents]
+        for place, agent in enumerate(agents):
+            agent.reset(stream_seed(tournament.seed, OF_AGENTS, game.number, place))
+        start_clock()
+        recorder = new_recorder(tournament, game, agents) if self._keeps_records else None
+        on_move = None if recorder is None else recorder.on_move
+        result = play_game(self._env, agents, game.first, on_move)
+        return PlayedGame(
+            game=game,
+            outcome=result.outcome,
+            actions=game.opening + result.actions,
+            illegal=result.illegal,
+            seconds=result.seconds,
+            moves=result.moves,
+            forfeit=result.forfeit,
+            assumed=result.assumed,
+            record=recorder and recorder.record(result, seed=seed, opening=game.opening),
+        )
+
+    def _agent(self, number: int) -> _LabelledAgent:
+        if number not in self._agents:
+            entrant = self._tournament.entrants[number]
+            agent = _LabelledAgent(new_agent(entrant), entrant.label)
+            agent.prepare(self._env)
+            self._agents[number] = agent
+        return self._agents[number]
+
+
+# ---- the tournament ------------------------------------------------------------------------------
 
 
 class TournamentRun:
@@ -33,22 +277,22 @@ class TournamentRun:
 
     Args:
         tournament: What is played.
-        results: File to which every game is added as it ends. If it is there already, it must be
-            of this tournament: then only the games that it lacks, or that have failed, are played.
+        results: File to which every game is appended as it ends. One that exists must be of this
+            tournament: then only the games that it lacks, or that have failed, are played.
         engine: ``"processes"``, or ``"ray"`` for more than one machine.
         workers: Games at a time; None for one on each processor. With 0 all are played in this
-            process, where agents that crash or hang take it with them.
-        game_seconds: How long a game may take, compilation apart; None for no limit.
-        records: Directory for the record of every game (see `agents.records`). It goes with
-            `results`: without it, and where that is begun, there may be no records but one, of a
-            game that was broken off before its line was written.
+            process, which a crash of an agent ends and a hanging agent stops.
+        game_seconds: How long a game may take, without compilation; None for no limit.
+        records: Directory for the record of every game (see `agents.records`). Records of earlier
+            games belong to the lines of `results`; one more may be there, of a game that was
+            killed before its line was written.
 
     Attributes:
-        results: What came of the games so far, by number.
-        notes: What to tell the user about the file of results.
+        results: The results so far, by the number of the game.
+        notes: Messages for the user about the file of results.
 
     Raises:
-        ValueError: If the game, an agent or an argument is wrong, or the file is of no use.
+        ValueError: If the game, an agent or an argument is wrong, or the file cannot be used.
         ImportError: If the engine is not installed.
         OSError: If the file cannot be written.
     """
@@ -76,13 +320,13 @@ class TournamentRun:
             self._file = ResultsFile(results, tournament, self._schedule)
             self.notes += self._file.notes
             self.results |= {result.game.number: result for result in self._file.results}
-            self.results |= {  # one that failed first and was then played
+            self.results |= {  # a game may have failed first and been played later
                 result.game.number: result
                 for result in self._file.results
                 if isinstance(result, PlayedGame)
             }
         self._records = None if records is None else self._open_records(records)
-        self._is_again = {n for n, r in self.results.items() if isinstance(r, FailedGame)}
+        self._failed_before = {n for n, r in self.results.items() if isinstance(r, FailedGame)}
         self._monitor = None
         if tournament.sprt is not None:
             self._monitor = SprtMonitor(tournament.sprt, tournament.pairs)
@@ -96,84 +340,76 @@ class TournamentRun:
             raise
 
     def close(self) -> None:
-        """Let others use the file of results."""
+        """Close the file of results."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def __iter__(self) -> Iterator[Result]:
-        return self._play()
-
-    def missing(self) -> Iterator[Game]:
+    def missing(self) -> Iterator[ScheduledGame]:
         """The games to be played: those with no result, and those that failed in earlier runs."""
         for number in range(len(self._schedule)):
-            if number not in self.results or number in self._is_again:
+            if number not in self.results or number in self._failed_before:
                 yield self._schedule[number]
 
     def count_missing(self) -> int:
-        """How many games that is, without an early stop."""
-        return len(self._schedule) - len(self.results.keys() - self._is_again)
+        """How many games are missing, without an early stop."""
+        return len(self._schedule) - len(self.results.keys() - self._failed_before)
 
     def standings(self) -> Standings:
         """The table of the games so far."""
         return standings(self.tournament, self.results, self._monitor)
 
-    def _play(self) -> Iterator[Result]:
+    def __iter__(self) -> Iterator[Result]:
         if self._is_decided():
             return
-        games = self._games()
-        try:
-            for result in games:
-                yield self._keep(result)
+        with closing(self._new_pool()) as pool:
+            for game, outcome in pool.each(self.missing()):
+                is_lost = isinstance(outcome, Lost)
+                yield self._keep(FailedGame(game, outcome.reason) if is_lost else outcome)
                 if self._is_decided():
                     return
-        finally:
-            games.close()
 
-    def _games(self) -> Generator[Result, None, None]:
-        arguments = self.tournament, self.missing()
-        keeps_records = self._records is not None
+    def _new_pool(self) -> Pool:
+        make = functools.partial(Players, self.tournament, self._records is not None)
+        limits = Limits(PREPARE_SECONDS, self._game_seconds or math.inf)
         if self._engine == "ray":
-            yield from play_with_ray(*arguments, self._workers, self._game_seconds, keeps_records)
-        elif self._workers == 0:
-            yield from play_here(*arguments, keeps_records)
-        else:
-            workers = min(self._workers or available_cpus(), self.count_missing())
-            yield from play_in_processes(*arguments, workers, self._game_seconds, keeps_records)
+            return RayPool(make, self._workers, limits)
+        if self._workers == 0:
+            return LocalPool(make)
+        workers = min(self._workers or usable_cpus(), self.count_missing())
+        return ProcessPool(make, workers, limits)
 
     def _keep(self, result: Result) -> Result:
-        """Write down a result, which is returned without its record."""
+        """Write a result to the files; it is returned without its record."""
         if self._records is not None and isinstance(result, PlayedGame):
-            self._records.add(result)  # first: every line has its record
+            self._records.add(result)  # before the line: every line has a record
             result = replace(result, record=None)
         if self._file is not None:
             self._file.add(result)
         self.results[result.game.number] = result
-        self._is_again.discard(result.game.number)
+        self._failed_before.discard(result.game.number)
         self._follow()
         return result
 
     def _follow(self) -> None:
         if self._monitor is not None:
-            self._monitor.follow(self.results, without=self._is_again)
+            self._monitor.follow(self.results, without=self._failed_before)
 
     def _is_decided(self) -> bool:
         return self._monitor is not None and self._monitor.state.accepted is not None
 
 
 def check_running(engine: str, workers: int | None, game_seconds: float | None) -> None:
-    """Refuse a way of playing that there is not.
+    """Check how a tournament is played.
 
     Raises:
         ValueError: Naming the wrong value.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"expected an engine of {', '.join(ENGINES)}, got {engine!r}")
-    least = 1 if engine == "ray" else 0
-    if workers is not None and not is_whole_number(workers, least):
-        raise ValueError(f"expected workers as a whole number from {least}, got {workers!r}")
-    if game_seconds is not None and not is_number(game_seconds, 1e-3, 1e9):
-        raise ValueError(f"expected a timeout from 0.001 s, got {game_seconds!r}")
+    convert(engine, EngineName, "engine")
+    if workers is not None:
+        convert(workers, Annotated[int, Meta(ge=1 if engine == "ray" else 0)], "workers")
+    if game_seconds is not None:
+        convert(game_seconds, Annotated[float, Meta(ge=1e-3, le=1e9)], "timeout")
 
 
 def run_tournament(
@@ -184,10 +420,10 @@ def run_tournament(
     game_seconds: float | None = GAME_SECONDS,
     records: str | os.PathLike[str] | None = None,
 ) -> Standings:
-    """Play a tournament to its end, or go on with one, and return its table.
+    """Play a tournament, or the rest of one, and return its table.
 
     The arguments are those of `TournamentRun`. A script that calls this needs its own code under
-    ``if __name__ == "__main__":``, as with everything that starts processes.
+    ``if __name__ == "__main__":``, because processes are started.
     """
     run = TournamentRun(tournament, results, engine, workers, game_seconds, records)
     try:

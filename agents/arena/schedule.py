@@ -1,4 +1,4 @@
-"""The games of a tournament in their order, each settled by its number, and their openings."""
+"""The games of a tournament in their order, and their openings: a game follows from its number."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from agents.registry import make_environment
 from agents.search.environment import UnfitEnvironmentError, View, planner_view
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
-"""What the random streams of a tournament are for: the second number of their seeds."""
+"""Uses of chance in a tournament: the second number of their seeds."""
 
-DRAWS_FOR_A_NEW_ONE: Final = 50
-"""Openings drawn in search of one that was not there yet, before the known ones are used again."""
+DRAWS_FOR_NEW: Final = 50
+"""Usable openings drawn, without a new one among them, before the known ones are used again."""
 DRAWS_FOR_ANY: Final = 1000
-"""Openings drawn in search of any that may be used."""
+"""Openings drawn to find one that can be used."""
 
 
 @dataclass(frozen=True)
-class Game:
-    """A game to be played.
+class ScheduledGame:
+    """A game of a tournament.
 
     Attributes:
         number: From 0, by pair, then by pairing, then by who moves first.
@@ -42,7 +42,7 @@ class Game:
 
 
 def stream_seed(seed: int, *numbers: int) -> int:
-    """A seed for one use, far from those of all other uses."""
+    """A seed for one use, independent of the seeds of all other uses."""
     return int(np.random.SeedSequence([seed, *numbers]).generate_state(1)[0])
 
 
@@ -59,9 +59,6 @@ def new_environment(tournament: Tournament) -> Any:
 
 class Schedule:
     """All games of a tournament.
-
-    Args:
-        tournament: What is played.
 
     Raises:
         ValueError: If the game cannot be played, or has no openings of that length.
@@ -86,31 +83,31 @@ class Schedule:
                 for pairing in range(len(tournament.pairings))
             ]
             for openings in self._openings:
-                openings[0]  # there is one
+                openings[0]  # raises if there is none
         finally:
             env.close()
 
     def __len__(self) -> int:
         return self._tournament.games
 
-    def __iter__(self) -> Iterator[Game]:
+    def __iter__(self) -> Iterator[ScheduledGame]:
         return (self[number] for number in range(len(self)))
 
-    def __getitem__(self, number: int) -> Game:
+    def __getitem__(self, number: int) -> ScheduledGame:
         if not 0 <= number < len(self):
             raise IndexError(number)
         pairings = self._tournament.pairings
         pair, rest = divmod(number, 2 * len(pairings))
         pairing, first = divmod(rest, 2)
         opening = self._openings[pairing][pair]
-        return Game(number, pairing, pair, pairings[pairing], first, opening)
+        return ScheduledGame(number, pairing, pair, pairings[pairing], first, opening)
 
 
 class Openings:
-    """The openings of a pairing: random legal actions, to other positions as long as there are any.
+    """The openings of a pairing: random legal actions, each to another position if possible.
 
     After an opening the game is not over, and the player to move cannot win at once. When no new
-    one turns up any more, the known ones are used again in turn.
+    one is found, the known ones are used again in turn.
 
     Args:
         view: The game, at its start; only needed for openings that are not empty.
@@ -135,7 +132,7 @@ class Openings:
         return self._found[pair % len(self._found)]
 
     def _new_one(self, pair: int) -> tuple[int, ...] | None:
-        """An opening that is not yet found; None if it seems that there is none."""
+        """A new opening; None if none is found."""
         rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
         assert self._view is not None
         usable = 0
@@ -145,7 +142,7 @@ class Openings:
             usable += opening is not None
             if opening is not None and self._is_new(opening):
                 return opening
-            if usable >= DRAWS_FOR_A_NEW_ONE:
+            if usable >= DRAWS_FOR_NEW:
                 break
         if not self._found:
             raise ValueError(
@@ -173,7 +170,7 @@ def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[in
     Args:
         view: The game, at its start.
         plies: How many.
-        rng: The stream of random numbers.
+        rng: The random generator.
     """
     game = view.game
     state, after = view.new_state(), view.new_state()

@@ -3,15 +3,20 @@
 import hashlib
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Final, Literal, cast, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
+
+from msgspec import Meta
+
+from agents.core.structured import check_fields, convert, expect_keys, to_structure
 
 Kind = Literal["round-robin", "gauntlet", "pair"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MOST_PAIRS: Final = 10_000_000
 MOST_AGENTS: Final = 1000
+Elo = Annotated[float, Meta(ge=-4000, le=4000)]
+ErrorRate = Annotated[float, Meta(ge=1e-6, le=0.4999)]
 
 
 @dataclass(frozen=True)
@@ -27,20 +32,15 @@ class Sprt:
         beta: Chance of accepting `elo0` where `elo1` is true.
     """
 
-    elo0: float = 0.0
-    elo1: float = 50.0
-    alpha: float = 0.05
-    beta: float = 0.05
+    elo0: Elo = 0.0
+    elo1: Elo = 50.0
+    alpha: ErrorRate = 0.05
+    beta: ErrorRate = 0.05
 
     def __post_init__(self) -> None:
-        for key in ("elo0", "elo1"):
-            _number(f"sprt {key}", getattr(self, key), -4000, 4000)
+        check_fields(self, "elo0", "elo1", "alpha", "beta", where="sprt")
         if not self.elo0 < self.elo1:
             raise ValueError(f"expected sprt elo0 below elo1, got {self.elo0} and {self.elo1}")
-        for key in ("alpha", "beta"):
-            _number(f"sprt {key}", getattr(self, key), 1e-6, 0.4999)
-        for key in ("elo0", "elo1", "alpha", "beta"):  # 0 and 0.0 are the same test
-            object.__setattr__(self, key, float(getattr(self, key)))
 
     @classmethod
     def of(cls, value: Any) -> "Sprt":
@@ -51,17 +51,15 @@ class Sprt:
         """
         if isinstance(value, Sprt):
             return value
-        names = [item.name for item in fields(cls)]
         if isinstance(value, str):
             parts = value.split(",")
+            names = [item.name for item in fields(cls)]
             if not 2 <= len(parts) <= len(names):
                 raise ValueError(f"expected sprt as elo0,elo1[,alpha[,beta]], got {value!r}")
-            value = dict(zip(names, (_read_number("sprt", part) for part in parts), strict=False))
+            return cls(**dict(zip(names, map(_read_number, parts), strict=False)))
         if not isinstance(value, Mapping):
             raise ValueError(f"expected sprt as elo0,elo1 or a dictionary, got {value!r}")
-        given = cast("Mapping[str, Any]", value)
-        expect_keys("sprt", given, names)
-        return cls(**given)
+        return to_structure(value, cls, "sprt")
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Entrant:
         label: What the tables call it; unique in a tournament.
         agent: A text as the command line writes it (a checkpoint is a parameter of it, as in
             ``module.Class:path=file``), an object with `act` and `reset`, or a function (see
-            `agents.arena.players.CallableAgent`).
+            `agents.arena.running.CallableAgent`).
     """
 
     label: str
@@ -115,8 +113,8 @@ class Tournament:
     Attributes:
         game: A game of `hexenv`, ``module:function``, or a function that returns an environment.
         agents: Texts, `Entrant`s, agents or functions; afterwards all are `Entrant`s.
-        kind: ``"round-robin"``: everybody meets everybody; ``"gauntlet"``: the first meets each of
-            the others; ``"pair"``: there are just two.
+        kind: ``"round-robin"``: every two agents meet; ``"gauntlet"``: the first meets each of the
+            others; ``"pair"``: there are two agents.
         pairs: Pairs of games in each pairing; with `sprt` the most there can be.
         opening_plies: Length of the openings; 0 for none.
         seed: Of all chance: openings, environments and agents.
@@ -130,9 +128,9 @@ class Tournament:
     game: str | Callable[[], Any]
     agents: Sequence[Any]
     kind: Kind = "round-robin"
-    pairs: int = 10
-    opening_plies: int = 2
-    seed: int = 0
+    pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS)] = 10
+    opening_plies: Annotated[int, Meta(ge=0)] = 2
+    seed: Annotated[int, Meta(ge=0)] = 0
     options: Sequence[str] = ()
     sprt: Sprt | None = None
     entrants: tuple[Entrant, ...] = field(init=False, repr=False, compare=False)
@@ -140,21 +138,14 @@ class Tournament:
     def __post_init__(self) -> None:
         if not isinstance(self.game, str) and not callable(self.game):
             raise ValueError(f"expected a game as a text or a function, got {self.game!r}")
-        for key, value in (("agents", self.agents), ("options", self.options)):
-            if not _is_list(value):
-                raise ValueError(f"expected {key} as a list, got {value!r}")
-        for option in cast("Sequence[Any]", self.options):
-            if not isinstance(option, str):
-                raise ValueError(f"expected options as texts key=value, got {option!r}")
+        agents: Any = self.agents
+        if not isinstance(agents, Sequence) or isinstance(agents, str):
+            raise ValueError(f"expected agents as a list, got {agents!r}")
+        options = tuple(convert(self.options, Sequence[str], "options"))
+        object.__setattr__(self, "options", options)
         if self.options and not isinstance(self.game, str):
             raise ValueError(f"expected no options for a function, got {list(self.options)}")
-        if self.kind not in KINDS:
-            raise ValueError(f"expected a kind of {', '.join(KINDS)}, got {self.kind!r}")
-        _whole_number("pairs", self.pairs, 1)
-        if self.pairs > MOST_PAIRS:
-            raise ValueError(f"expected pairs up to {MOST_PAIRS}, got {self.pairs}")
-        _whole_number("opening_plies", self.opening_plies, 0)
-        _whole_number("seed", self.seed, 0)
+        check_fields(self, "kind", "pairs", "opening_plies", "seed")
         self._check_agents()
         if self.sprt is not None:
             if self.kind != "pair":
@@ -211,36 +202,24 @@ class Tournament:
         Raises:
             ValueError: Naming the wrong key or value.
         """
-        names = [item.name for item in fields(cls) if item.init]
-        expect_keys("a tournament", description, names)
         missing = [key for key in ("game", "agents") if key not in description]
+        expect_keys(description, [item.name for item in fields(cls) if item.init])
         if missing:
             raise ValueError(f"expected a tournament with {' and '.join(missing)}, got none")
         return cls(**description)
 
 
 def digest(description: Mapping[str, Any]) -> str:
-    """A hash of what settles the games of a tournament: all but how many pairs there are.
+    """A hash of what determines the games of a tournament: all but the number of pairs.
 
-    A game is settled by its number, so that a tournament can be played on with more pairs.
+    A game is determined by its number, so a tournament can go on with more pairs.
     """
-    settles = {key: value for key, value in description.items() if key != "pairs"}
-    return hashlib.sha256(json.dumps(settles, sort_keys=True).encode()).hexdigest()
-
-
-def expect_keys(name: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse keys that nobody knows.
-
-    Raises:
-        ValueError: Naming the first of them.
-    """
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{name}: expected a key of {', '.join(known)}, got {key!r}")
+    determining = {key: value for key, value in description.items() if key != "pairs"}
+    return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()
 
 
 def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
-    """Entrants, with equal agents told apart by a number."""
+    """Entrants; a number is added to the labels of equal agents."""
     if len(agents) > MOST_AGENTS:
         raise ValueError(f"expected at most {MOST_AGENTS} agents, got {len(agents)}")
     found: list[Entrant] = []
@@ -249,7 +228,7 @@ def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
         entrant = Entrant.of(value)
         is_named = isinstance(value, (Entrant, Mapping)) or entrant.label != describe(entrant.agent)
         label, number = entrant.label, 1
-        if not isinstance(cast("Any", label), str) or not re.search(r"\S", label):
+        if not isinstance(cast("Any", label), str) or not label.strip():
             raise ValueError(f"expected a label for every agent, got {label!r}")
         while label in labels:
             if is_named:
@@ -265,33 +244,8 @@ def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
     return tuple(found)
 
 
-def is_whole_number(value: Any, least: int) -> bool:
-    """Whether a value is an integer (and no truth value) from `least`."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def is_number(value: Any, least: float, most: float) -> bool:
-    """Whether a value is a number (and no truth value) from `least` to `most`."""
-    is_any = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_any and least <= value <= most
-
-
-def _whole_number(key: str, value: Any, least: int) -> None:
-    if not is_whole_number(value, least):
-        raise ValueError(f"expected {key} as a whole number from {least}, got {value!r}")
-
-
-def _number(key: str, value: Any, least: float, most: float) -> None:
-    if not is_number(value, least, most):
-        raise ValueError(f"expected {key} as a number from {least} to {most}, got {value!r}")
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _read_number(key: str, text: str) -> float:
+def _read_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"expected {key} as numbers, got {text!r}") from None
+        raise ValueError(f"expected sprt as numbers, got {text!r}") from None

@@ -1,17 +1,18 @@
-"""What the games of a tournament add up to."""
+"""The table of a tournament: which games count, ratings, scores, and remarks about the games."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
-from typing import Any
+from math import isfinite, isinf
+from typing import Any, Final
 
 import numpy as np
 
-from agents.arena.games import FailedGame, PlayedGame, Result
 from agents.arena.intervals import score_interval
-from agents.arena.ratings import PairScores, Ratings, rate, tables
+from agents.arena.ratings import PAIR_SCORES, PairScores, Ratings, SprtState, rate, state_of_test
+from agents.arena.results import FailedGame, PlayedGame, Result
 from agents.arena.specification import Sprt, Tournament
-from agents.arena.sprt import PAIR_SCORES, SprtState, state_of_test
+
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class AgentStanding:
         elo: Its rating by `agents.arena.ratings.bradley_terry`; the mean of all is 0.
         interval: 95 % interval of `elo` (see `agents.arena.ratings.rate`). Its upper end is
             inf if the agent won all its games, its lower end -inf if it lost all: the games set no
-            bound there (JSON and CSV have nothing there). None without a game.
+            bound there (JSON has null, CSV an empty cell). None without a game.
         points: A win counts 1, a draw 1/2.
         games: Games counted, as `wins`, `draws` and `losses`.
         wins: Games won.
@@ -32,7 +33,7 @@ class AgentStanding:
         illegal_moves: Games lost by an illegal action.
         seconds_per_move: Mean time for a move.
         forfeits: Games lost by a forfeit.
-        assumed: What its searches took as given although it is not so, or None.
+        assumed: What its searches assumed although it is false, or None.
     """
 
     agent: str
@@ -51,7 +52,7 @@ class AgentStanding:
 
 @dataclass(frozen=True)
 class PairingStanding:
-    """What two agents did against each other, from the first one's view.
+    """The games of two agents, from the first one's view.
 
     Attributes:
         agents: Their labels.
@@ -62,9 +63,9 @@ class PairingStanding:
         score: Points for a game, 0 to 1; None without a game.
         interval: 95 % interval of `score` over pairs of games, by
             `agents.arena.intervals.score_interval`.
-        first_side_wins: Games won by whoever played the environment's first side.
+        first_side_wins: Games won by the agent that played the environment's first side.
         distinct: How many different games there were.
-        repeated: Games not counted, as two deterministic agents had played them before.
+        repeated: Games not counted because two deterministic agents had played them before.
     """
 
     agents: tuple[str, str]
@@ -86,18 +87,18 @@ class Standings:
     Attributes:
         tournament: Its description.
         played: Games played to an end, without those after an early stop.
-        wanted: Games there are in all.
+        wanted: Games in all.
         agents: The best first.
         pairings: In the order of the tournament.
         labels: The order of the next two: that of the tournament.
         cross_table: ``[i][j]``: points of agent i against agent j; None if they did not meet.
         superiority: ``[i][j]``: likelihood that agent i is better than agent j.
-        failed: Games that came to no end, with the reason; none of them counts.
-        repeated: Games not counted, as deterministic agents had played the same before.
-        beyond_stop: Games not counted, as they were played after the test had decided.
-        sprt: What the test says, if there is one.
-        is_biased: Whether the intervals are those of a match that a test has stopped: they then
-            favour whom the test favours.
+        failed: Games without an outcome, with the reason; none of them counts.
+        repeated: Games not counted because deterministic agents had played the same before.
+        beyond_stop: Games not counted because the test had decided before they ended.
+        sprt: The state of the test, if there is one.
+        is_biased: Whether a test has stopped the match: the intervals then favour the agent that
+            the test favours.
         forfeited: Games lost by a forfeit, by whom and why; they count.
         separated: Whether there are two groups of agents, of which one scored no point against the
             other: the games do not say how far apart the two are.
@@ -120,11 +121,11 @@ class Standings:
     separated: bool = False
 
     def as_json(self, measured: bool = True) -> dict[str, Any]:
-        """As what JSON knows.
+        """As a dictionary for JSON.
 
         Args:
             measured: Whether to keep what differs between two runs: times, and how many games were
-                under way when the test decided.
+                being played when the test decided.
         """
         found = asdict(self)
         for agent in found["agents"]:
@@ -138,7 +139,7 @@ class Standings:
 
 
 def end_or_none(end: float | None) -> float | None:
-    """An end of an interval as JSON and CSV know it: None where it is open."""
+    """An end of an interval for JSON and CSV: None where it is open."""
     return end if end is not None and isfinite(end) else None
 
 
@@ -148,9 +149,9 @@ def end_or_none(end: float | None) -> float | None:
 def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
     """Numbers of the games that two deterministic agents had played before.
 
-    Two agents are taken as deterministic as long as they never played two different games from one
-    opening with the same sides: then a second game from there tells nothing new. Two agents that
-    play by chance may repeat a game as well, but theirs count.
+    Two agents count as deterministic as long as they never played two different games from one
+    opening with the same sides: then a second game from there tells nothing new. Other agents may
+    repeat a game by chance; it counts.
     """
     starts: dict[tuple[Any, ...], list[PlayedGame]] = {}
     for game in sorted(games, key=lambda game: game.game.number):
@@ -172,7 +173,7 @@ def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
 class SprtMonitor:
     """Follows the games of a match and says when it may stop.
 
-    The test sees whole pairs in their order, without a gap, so that what it says does not depend
+    The test sees whole pairs in their order, without a gap, so that its decision does not depend
     on which games end first.
 
     Args:
@@ -180,8 +181,8 @@ class SprtMonitor:
         pairs: Pairs of games in the match.
 
     Attributes:
-        state: What the test says.
-        pairs: How many pairs it has looked at.
+        state: The state of the test.
+        pairs: How many pairs it has seen.
     """
 
     def __init__(self, sprt: Sprt, pairs: int) -> None:
@@ -195,11 +196,11 @@ class SprtMonitor:
     def follow(
         self, results: Mapping[int, Result], without: Container[int] = frozenset()
     ) -> SprtState:
-        """Look at the pairs that are complete by now; after a decision nothing changes.
+        """Count the pairs that are complete by now; after a decision nothing changes.
 
         Args:
-            results: What came of the games, by number. A pair with a failed game is passed over.
-            without: Games that are played again: their results are no more.
+            results: By the game's number. A pair with a failed game is skipped.
+            without: Games that are played again: their results are ignored.
         """
         while self.state.accepted is None and self.pairs < self._all:
             numbers = (2 * self.pairs, 2 * self.pairs + 1)
@@ -213,7 +214,7 @@ class SprtMonitor:
         return self.state
 
     def _count(self, games: Sequence[PlayedGame]) -> None:
-        """Count a pair; as `repeated_games` has it, but without looking at all games again."""
+        """Count a pair by the rule of `repeated_games`."""
         repeated = [self._is_repeated(game) for game in games]
         place = sum(1 + game.outcome for game in games)
         self._counts[place] += 1
@@ -238,8 +239,8 @@ def standings(
 
     Args:
         tournament: What was played.
-        results: What came of the games, by number.
-        monitor: What followed them, in a match with a test.
+        results: By the game's number.
+        monitor: The one that followed them, in a match with a test.
     """
     ordered = [result for _, result in sorted(results.items())]
     has_stopped = monitor is not None and monitor.state.accepted is not None
@@ -257,7 +258,6 @@ def standings(
         for agents, mine in zip(tournament.pairings, by_pairing, strict=True)
     ]
     size = len(tournament.entrants)
-    points, played = tables(pairings, size)
     ratings = rate(pairings, size)
     return Standings(
         tournament=tournament.description(),
@@ -270,7 +270,7 @@ def standings(
         ),
         labels=tournament.labels,
         cross_table=tuple(
-            tuple(float(points[i, j]) if played[i, j] else None for j in range(size))
+            tuple(float(ratings.points[i, j]) if ratings.games[i, j] else None for j in range(size))
             for i in range(size)
         ),
         superiority=tuple(tuple(map(float, row)) for row in ratings.superiority),
@@ -303,7 +303,7 @@ def _forfeit(tournament: Tournament, game: PlayedGame, by: int) -> dict[str, Any
 
 
 def pair_scores(agents: tuple[int, int], games: Iterable[PlayedGame]) -> PairScores:
-    """What the first of two agents scored in each pair of games, of which one may not count."""
+    """The scores of the first of two agents in each pair of games, of which one may not count."""
     pairs: dict[int, list[float]] = {}
     for game in games:
         pairs.setdefault(game.game.pair, []).append((1 + game.outcome) / 2)
@@ -349,7 +349,7 @@ def _pairing(
     games: Sequence[PlayedGame],
     repeated: set[int],
 ) -> PairingStanding:
-    """A pairing, of all its games and the numbers of those that do not count."""
+    """The table's entry of a pairing, from its games and the numbers that do not count."""
     i, j = scores.agents
     mine = [game for game in games if game.game.number not in repeated]
     outcomes = [game.outcome for game in mine]
@@ -365,3 +365,78 @@ def _pairing(
         distinct=len({(game.game.first, game.actions) for game in games}),
         repeated=len(games) - len(mine),
     )
+
+
+# ---- as text -------------------------------------------------------------------------------------
+
+
+def short_names(standings: Standings) -> dict[str, str]:
+    """A letter for each agent by its label, or a number if there are too many."""
+    count = len(standings.labels)
+    short = LETTERS if count <= len(LETTERS) else [str(number) for number in range(1, count + 1)]
+    return dict(zip(standings.labels, short, strict=False))
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """An interval of ratings: ``-20 to 35``, or ``over 158``, or ``-`` without a game."""
+    if interval is None:
+        return "-"
+    low, high = interval
+    if isinf(low):
+        return f"under {high:.0f}"
+    return f"over {low:.0f}" if isinf(high) else f"{low:.0f} to {high:.0f}"
+
+
+def remarks(standings: Standings) -> list[str]:
+    """What users should know about the games, a line each."""
+    found: list[str] = []
+    if standings.sprt is not None:
+        test, lower_upper = standings.tournament["sprt"], standings.sprt.bounds
+        found.append(
+            f"sprt of Elo {test['elo0']:g} against {test['elo1']:g}: log-likelihood ratio "
+            f"{standings.sprt.llr:.2f} ({lower_upper[0]:.2f} to {lower_upper[1]:.2f}) after "
+            f"{standings.sprt.pairs} pairs, "
+            + (f"accepted {standings.sprt.accepted}" if standings.sprt.accepted else "open")
+        )
+    if standings.is_biased:
+        found.append("the match was stopped by its test: score, Elo and intervals are biased")
+    if standings.separated:
+        found.append(
+            "some agents scored no point against the others: the prior of the ratings, not the "
+            "games, decides how far apart the two groups are, and so where the mean of all is"
+        )
+    if standings.beyond_stop:
+        found.append(f"{standings.beyond_stop} games played after the decision are not counted")
+    for pairing in standings.pairings:
+        if pairing.repeated:
+            found.append(
+                f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
+                f"({pairing.distinct} different ones; these agents leave nothing to chance)"
+            )
+    for agent in standings.agents:
+        if agent.assumed is not None:
+            found.append(
+                f"{agent.agent} assumed {agent.assumed}: it knew more than a player can know"
+            )
+    for forfeit in standings.forfeited:
+        found.append(
+            f"game {forfeit['game']} of {' - '.join(forfeit['agents'])}: {forfeit['by']} forfeits: "
+            f"{forfeit['reason']}"
+        )
+    for failure in standings.failed:
+        found.append(
+            f"game {failure['game']} of {' - '.join(failure['agents'])} failed and is not counted: "
+            f"{failure['reason']}"
+        )
+    return found
+
+
+def table_rows(standings: Standings) -> list[dict[str, Any]]:
+    """A row for each agent, the best first, as for `agents.core.files.write_csv`."""
+    rows: list[dict[str, Any]] = []
+    for agent in standings.agents:
+        row = asdict(agent)
+        row["low"], row["high"] = map(end_or_none, row.pop("interval") or (None, None))
+        row["biased"] = standings.is_biased
+        rows.append(row)
+    return rows

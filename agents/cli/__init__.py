@@ -1,4 +1,4 @@
-"""The command `hexenv`: matches, games against a person, training, and what there is."""
+"""The command `hexenv` and its subcommands."""
 
 import importlib
 import os
@@ -27,11 +27,11 @@ COMMANDS: Final = {
     "tournament": "tournament:tournament",
     "train": "train:train",
 }
-"""The module of each command, and its function there; it is imported when it is asked for."""
+"""The module and the function of each command; a module is imported when its command is used."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are in modules of their own; see `COMMANDS`."""
+    """A group that imports its `COMMANDS` when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, sorted."""

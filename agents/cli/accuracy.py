@@ -19,11 +19,11 @@ from agents.arena.accuracy import (
     own_sets,
     with_simulations,
 )
-from agents.arena.processes import available_cpus
 from agents.cli.shared import clear_errors, option_of_game, plot_option, wide_console
 from agents.core.files import expect_writable, write_csv
 from agents.pictures.plots import accuracy_plot, check_plot, write_plot
 from agents.registry import make_agent
+from hexenv.cpus import usable_cpus
 
 
 @click.command()
@@ -114,7 +114,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a table: each interval as two numbers, and no list."""
+    """A row for CSV: each interval as two numbers, without lists."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, tuple):
@@ -125,14 +125,14 @@ def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spread(members: list[SolvedPosition], limit: int | None) -> list[SolvedPosition]:
-    """So many of a list, from all over it."""
+    """At most this many of a list, evenly spread."""
     if limit is None or limit >= len(members):
         return members
     return [members[number * len(members) // limit] for number in range(limit)]
 
 
 def _workers(workers: int | None) -> int:
-    return available_cpus() if workers is None else workers
+    return usable_cpus() if workers is None else workers
 
 
 def _measure_all(
@@ -144,7 +144,7 @@ def _measure_all(
     quiet: bool,
 ) -> list[Accuracy]:
     for agent in agents:
-        make_agent(agent)  # or say what is wrong before any of them has played
+        make_agent(agent)  # finds mistakes before any agent has played
     chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
     with Progress(console=Console(stderr=True), disable=quiet) as bar:
         task = bar.add_task("positions", total=chunks)
@@ -164,7 +164,7 @@ def _measure_all(
 
 
 def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
-    """One row a set and agent; the last column is beside the first agent, on the same positions."""
+    """Print a row for each set and agent; the last column compares with the first agent."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("set", "agent", "positions", "keeps value", "optimal", "loss", "ms/move"):
         table.add_column(column, justify="left" if column in ("set", "agent") else "right")

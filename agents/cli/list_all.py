@@ -15,12 +15,12 @@ from agents.registry import agent_classes, environment_makers, parameters
 def list_all(as_json: bool) -> None:
     """List the games with their options and the agents with their parameters.
 
-    A parameter that must be given has three dots in place of its default.
+    A required parameter has three dots in place of its default.
     """
     groups = {"games": environment_makers(), "agents": agent_classes()}
     found = {
         group: {
-            name: {key: _default_shown(parameter) for key, parameter in parameters(maker).items()}
+            name: {key: _default(parameter) for key, parameter in parameters(maker).items()}
             for name, maker in makers.items()
         }
         for group, makers in groups.items()
@@ -31,12 +31,11 @@ def list_all(as_json: bool) -> None:
     for group, members in found.items():
         click.echo(f"{group}:")
         for name, options in members.items():
-            click.echo(
-                f"  {name:10} " + " ".join(f"{key}={value}" for key, value in options.items())
-            )
+            shown = " ".join(f"{key}={value}" for key, value in options.items())
+            click.echo(f"  {name:10} {shown}")
 
 
-def _default_shown(parameter: inspect.Parameter) -> Any:
+def _default(parameter: inspect.Parameter) -> Any:
     if parameter.default is parameter.empty:
         return "..."
     return "inf" if parameter.default == math.inf else parameter.default  # JSON has no infinity

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich import box
@@ -22,17 +22,27 @@ from agents.arena.match import (
 )
 from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, wide_console
 from agents.policies.models import PolicyError
-from agents.records.directory import MatchRecords
+from agents.records.files import MatchRecords
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
 from agents.search.environment import UnfitEnvironmentError
+
+COLUMNS: Final = "", "won", "drawn", "lost", "score (95 %)", "moving first", "illegal", "ms/move"
 
 
 @click.command()
 @click.argument("game")
 @click.argument("agents", nargs=2, metavar="AGENT AGENT")
-@click.option("--games", default=10, show_default=True, type=click.IntRange(1), help="How many.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
+@click.option(
+    "--games", default=10, show_default=True, type=click.IntRange(1), help="Number of games."
+)
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seed of all random numbers.",
+)
 @click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
 @click.option(
     "--records", type=click.Path(file_okay=False), help="Directory for a record of every game."
@@ -53,34 +63,32 @@ def match(
 
     Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
 
-    The agents' chance comes from --seed; their own seeds play no part here.
+    The agents' random numbers come from --seed; their own seeds are not used.
     """
     with clear_errors():
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
         env.reset(seed=seed)
-        kept = None
-        if records is not None:
-            recorder = Recorder(game, options, agents, players)
-            kept = MatchRecords(records, recorder, games, seed)
+        recorder = Recorder(game, options, agents, players)
+        kept = None if records is None else MatchRecords(records, recorder, games, seed)
         prepare(env, players)
         check_playable(env)
     results: list[GameResult] = []
     interrupted = False
     failure: Exception | None = None
-    show = _shower(agents, to_stderr=as_json) if render == "ansi" else None
-    hooks = [hook for hook in (show, kept and kept.on_move) if hook is not None]
+    on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     try:
-        with Progress(console=Console(stderr=True), disable=as_json or show is not None) as bar:
+        is_shown = as_json or render == "ansi"
+        with Progress(console=Console(stderr=True), disable=is_shown) as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
-            for result in play_match(env, players, games, seed, _all_of(hooks)):
+            for result in play_match(env, players, games, seed, on_move):
                 results.append(result)
                 if kept is not None:
                     kept.add(result)
                 bar.advance(task)
     except KeyboardInterrupt:
         interrupted = True
-    except Exception as error:  # of an agent, or of an environment: first show what was played
+    except Exception as error:  # of an agent or an environment: first show the results
         failure = error
     finally:
         env.close()
@@ -93,7 +101,9 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    if isinstance(failure, (OSError, PolicyError, UnfitEnvironmentError)):  # a solver's time is up
+    if isinstance(
+        failure, (OSError, PolicyError, UnfitEnvironmentError)
+    ):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure
@@ -101,47 +111,31 @@ def match(
         sys.exit(INTERRUPTED)
 
 
-def _all_of(hooks: list[OnMove]) -> OnMove:
-    """One function for several that are called after each move."""
+def _on_move(names: tuple[str, str] | None, to_stderr: bool, kept: MatchRecords | None) -> OnMove:
+    """A function that prints each move, if it gets names, and records it."""
 
-    def call(env: Any, number: int, action: int) -> None:
-        for hook in hooks:
-            hook(env, number, action)
+    def on_move(env: Any, number: int, action: int) -> None:
+        if names is not None:
+            raw = env.unwrapped
+            move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
+            click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
+        if kept is not None:
+            kept.on_move(env, number, action)
 
-    return call
-
-
-def _shower(names: tuple[str, str], to_stderr: bool) -> OnMove:
-    """A function that prints every move and the board after it."""
-
-    def show(env: Any, number: int, action: int) -> None:
-        raw = env.unwrapped
-        move = raw.game.action_text(action) if hasattr(raw, "game") else str(action)
-        click.echo(f"\n{names[number]} plays {move}\n{env.render()}", err=to_stderr)
-
-    return show
+    return on_move
 
 
 def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
     """Print the table of a match.
 
-    The score counts a draw as half, with its 95 % interval; "moving first" is how many of the games
-    that the agent began it won.
+    The score counts a draw as half, with its 95 % interval; "moving first" is the number of games
+    won of those in which the agent moved first.
     """
     low, high = summary.interval
     click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
     click.echo(f"A = {names[0]}\nB = {names[1]}")
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in (
-        "",
-        "won",
-        "drawn",
-        "lost",
-        "score (95 %)",
-        "moving first",
-        "illegal",
-        "ms/move",
-    ):
+    for column in COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)
     rows = [
         (summary.wins, summary.losses, summary.score, low, high),

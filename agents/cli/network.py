@@ -1,4 +1,4 @@
-"""The command `hexenv network`. PyTorch is imported when it is called."""
+"""The command `hexenv network`, which imports PyTorch when it is called."""
 
 import json
 from typing import Any, Final
@@ -16,7 +16,7 @@ from hexenv.render.overlay import overlay_of_shares
 from hexenv.render.rgb import render_rgb
 
 LISTED: Final = 5
-"""Moves that are listed."""
+"""How many moves are listed."""
 
 
 @click.command()
@@ -127,7 +127,7 @@ def show(about: dict[str, Any], parameters: list[tuple[str, str, int]]) -> None:
 
 
 def used_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that mean something for a network of its kind."""
+    """The options that apply to the network's kind."""
     of_anet = ("layers", "value")
     of_all = ("kind", "planes", "canonical")
     is_anet = options["kind"] == "anet"

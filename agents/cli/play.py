@@ -30,13 +30,13 @@ from hexenv.extras import how_to_install
     help="Whether you move first.",
 )
 @click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
-@click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the agent's random numbers.")
 @click.option("--window", is_flag=True, help="Play by mouse, in a window.")
 @click.option("--plain", "is_plain", is_flag=True, help="Line by line, without cursor keys.")
 @click.option(
     "--record",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="A new file to keep the game in, as JSON.",
+    help="A new file for the record of the game, as JSON.",
 )
 @option_of_game
 def play(
@@ -52,7 +52,7 @@ def play(
 ) -> None:
     """Play GAME against AGENT, by cursor keys or moves as text; 'help' says what else there is.
 
-    Where there is no terminal, such as in a pipe, moves are read line by line.
+    Without a terminal, such as in a pipe, moves are read line by line.
     """
     with clear_errors():
         env = make_environment(game, options)

@@ -24,7 +24,7 @@ from agents.registry import make_environment
 from hexenv.render.look import MAX_CELL_SIZE, MIN_CELL_SIZE, THEMES, Look, Theme
 
 ONE_POSITION: Final = (".png", ".svg", ".txt")
-"""What can show one position."""
+"""Formats that can show one position."""
 SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
 
 
@@ -61,7 +61,7 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     show_default=True,
     help="How long each position is shown.",
 )
-@click.option("--ply", type=click.IntRange(0), help="One position, after so many plies.")
+@click.option("--ply", type=click.IntRange(0), help="Only the position after this number of plies.")
 @click.option("--game", help="Allow to import the record's game, module:function.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def render(
@@ -94,7 +94,9 @@ def render(
         found = load_record(record)
         env = environment_of(found, game)
         if Path(target).suffix.lower() == ".html":
-            write_text(target, page_of(found, env, theme))
+            from agents.web.page import replay_page  # only pages need it
+
+            write_text(target, replay_page(found, env=env, theme=theme or "auto"))
         else:
             look = Look(theme or "light", cell_size, coordinates)
             film = film_of(found, env=env, look=look, overlay=overlay, numbered=numbers)
@@ -105,10 +107,10 @@ def render(
 
 
 def check_target(target: str, ply: int | None, force: bool) -> None:
-    """Refuse a file that cannot be written as asked, before anything is read.
+    """Check the file to write, before anything is read.
 
     Raises:
-        FileExistsError: If it is there.
+        FileExistsError: If it exists.
         ValueError: If its format is not known, or cannot show one position.
     """
     suffix = Path(target).suffix.lower()
@@ -117,15 +119,11 @@ def check_target(target: str, ply: int | None, force: bool) -> None:
     if ply is not None and suffix not in ONE_POSITION:
         raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
     if Path(target).exists() and not force:
-        raise FileExistsError(errno.EEXIST, "is there already (--force replaces it)", target)
+        raise FileExistsError(errno.EEXIST, "exists already (--force replaces it)", target)
 
 
 def environment_of(record: GameRecord, allowed: str | None) -> Any:
-    """Where a game that is not of `hexenv` is played again; None for one of `hexenv`.
-
-    Raises:
-        ValueError: If it is not the one that the user allows to import.
-    """
+    """The environment for a game that is not of `hexenv`; the user must allow its import."""
     if not record.is_foreign:
         return None
     if record.game != allowed:
@@ -133,15 +131,8 @@ def environment_of(record: GameRecord, allowed: str | None) -> Any:
     return make_environment(record.game, record.options)
 
 
-def page_of(record: GameRecord, env: Any, theme: Theme | None) -> str:
-    """The game as a page; without a theme as the reader's system is, light or dark."""
-    from agents.web.page import replay_page
-
-    return replay_page(record, env=env, theme=theme or "auto")
-
-
 def write_film(target: str, film: Film, seconds: float, ply: int | None) -> None:
-    """Write a game, or one position of it, in the format that the file's name ends with."""
+    """Write a game, or one position of it, in the format of the file's suffix."""
     match Path(target).suffix.lower():
         case ".gif":
             write_gif(target, film, seconds)

@@ -22,24 +22,28 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
     "agents",
     multiple=True,
     metavar="AGENT",
-    help="An agent to offer besides, such as module.Class or gomocup:command=...; may be repeated.",
+    help="One more agent to offer, such as module.Class or gomocup:command=...; may be repeated.",
 )
 @click.option(
-    "--games", default=32, show_default=True, type=click.IntRange(1, 1000), help="Kept at a time."
+    "--games",
+    default=32,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Maximal number of games.",
 )
 @click.option(
     "--idle-minutes",
     default=120.0,
     show_default=True,
     type=click.FloatRange(1),
-    help="How long a game is kept that nobody looks at.",
+    help="How long a game is kept that no page shows.",
 )
 @click.option(
     "--threads",
     default=4,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Searches that run at the same time.",
+    help="Number of searches at the same time.",
 )
 def serve(
     host: str, port: int, agents: tuple[str, ...], games: int, idle_minutes: float, threads: int
@@ -54,11 +58,11 @@ def serve(
         for name in LIBRARIES:
             library(name, "web")
         for text in agents:
-            make_agent(text)  # so that a mistake in it is told now
+            make_agent(text)  # so that a mistake is found now
         listening = listen(host, port)
     if not _is_loopback(host):
         click.echo(
-            f"warning: {host} is reached by other machines too; whoever finds it can play here",
+            f"warning: {host} is reached by other machines too; anybody there can play",
             err=True,
         )
     from agents.web.games import Games
@@ -81,11 +85,7 @@ def _run(app: Any, listening: socket.socket) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at the address.
-
-    Raises:
-        OSError: If it cannot, as when the port is taken.
-    """
+    """A socket that listens at the address; an error names the address as its file."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     try:
         return socket.create_server(address[:2], family=family)

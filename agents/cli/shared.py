@@ -1,4 +1,4 @@
-"""What the commands of the command line share; a mistake of the user's is a line, no traceback."""
+"""What the commands share. A mistake of the user gives one line, not a traceback."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -20,18 +20,18 @@ option_of_game = click.option(
 
 
 def wide_console(columns: int = 80) -> Console:
-    """A console for tables, at least so wide: in less, figures would be cut off."""
+    """A console for tables, wide enough to show all numbers."""
     console = Console()
     console.width = max(console.width, columns)
     return console
 
 
 def plot_option(what: str, default: str = "") -> Callable[[Callable[..., Any]], Any]:
-    """The flag `--plot` of a command; `agents.pictures.plots.check_plot` is for what it is given.
+    """The option `--plot` of a command, whose value `agents.pictures.plots.check_plot` checks.
 
     Args:
-        what: What is drawn.
-        default: Where to without the flag, for the help.
+        what: What the plot shows.
+        default: The file without this option, for the help.
     """
     text = f"File for a plot of {what}: .png, .svg or .pdf; needs the extra plot."
     return click.option(
@@ -41,13 +41,10 @@ def plot_option(what: str, default: str = "") -> Callable[[Callable[..., Any]], 
 
 @contextmanager
 def clear_errors(prefix: str = "") -> Generator[None]:
-    """Show what is wrong with the user's words, or with a file, as one line.
+    """Turn errors in the user's input or in a file into a `click.ClickException`.
 
     Args:
-        prefix: What to say before it.
-
-    Raises:
-        click.ClickException: In the place of the errors it stands for.
+        prefix: The beginning of its message.
     """
     try:
         yield

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from agents.arena import Standings, TournamentRun
 from agents.arena.game_records import plain_record
-from agents.arena.report import interval_text
+from agents.arena.standings import interval_text
 from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.cli.tournament import play_missing
 from agents.learning.topp import (
@@ -116,7 +116,7 @@ def topp(
 
 
 def title(table: Standings, simulations: int) -> str:
-    """What stands above the plot: the game, and what was played."""
+    """The title of the plot: the game, and how many games were played."""
     about = table.tournament
     search = f", searches of {simulations} simulations" if simulations else ""
     return f"{game_text(about['game'], about['options'])}: {table.played} games{search}"
@@ -140,7 +140,7 @@ def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> 
 def show(
     table: Standings, rows: list[Rating], written: list[str], interrupted: bool, as_json: bool
 ) -> None:
-    """Print the ratings, and what is to be known about the games."""
+    """Print the ratings, and remarks about the games."""
     if as_json:
         about = {"interrupted": interrupted, "written": written}
         listed = [rating.as_json() for rating in rows]
@@ -171,9 +171,7 @@ def ratings_table(rows: list[Rating]) -> Table:
             str(rating.iteration),
             rating.plays,
             f"{rating.elo:.0f}" if rating.games else "-",
-            interval_text(
-                None if rating.low is None or rating.high is None else (rating.low, rating.high)
-            ),
+            interval_text(rating.interval),
             "" if rating.better is None else f"{100 * rating.better:.0f} %",
             f"{rating.points:g}/{rating.games}",
             f"{rating.wins}/{rating.draws}/{rating.losses}",

@@ -9,27 +9,29 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from rich import box
 from rich.console import Console
 from rich.progress import Progress
+from rich.table import Table
 
-from agents.arena.report import print_standings, table_rows
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
-from agents.arena.specification import KINDS, Tournament, expect_keys
-from agents.arena.standings import Standings
-from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, plot_option
+from agents.arena.specification import KINDS, Tournament
+from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
+from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, plot_option, wide_console
 from agents.core.files import expect_writable, write_csv
 from agents.core.reading import read_object
+from agents.core.structured import expect_keys
 from agents.pictures.plots import check_plot, tournament_plot, write_plot
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a tournament is played and where its results go: what changes no game.
+    """How a tournament is played and where its results go: settings that change no game.
 
     Attributes:
-        engine: See `TournamentRun`, as the next three.
+        engine: Of `TournamentRun`.
         workers: Games at a time.
-        timeout: `game_seconds` there; 0 for no limit.
+        timeout: The `game_seconds` of `TournamentRun`; 0 for no limit.
         results: The JSON-lines file.
         records: Directory for the records of the games.
         csv: File for the table.
@@ -61,15 +63,13 @@ class Settings:
                     f"expected records to be a directory, in one that exists, got {self.records}"
                 )
         self.check_distinct(self.results, self.csv, self.plot)
-        if self.plot is not None:
-            check_plot(self.plot)
 
     @staticmethod
     def check_distinct(*paths: str | None) -> None:
-        """Refuse a file that would take the place of another one of the tournament.
+        """Check that the files of a tournament are different ones.
 
         Raises:
-            ValueError: Naming it.
+            ValueError: Naming one that is not.
         """
         seen: set[Path] = set()
         for path in (Path(path) for path in paths if path is not None):
@@ -79,10 +79,10 @@ class Settings:
 
 
 def check_name(key: str, path: Any) -> None:
-    """Refuse what is no name of a file or a directory.
+    """Check the name of a file or a directory.
 
     Raises:
-        ValueError: Naming it.
+        ValueError: If it is wrong.
     """
     if not isinstance(path, str) or not path:
         raise ValueError(f"expected {key} as the name of a file, got {path!r}")
@@ -96,7 +96,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     """
     settings = [item.name for item in fields(Settings)]
     about = [item.name for item in fields(Tournament) if item.init]
-    expect_keys("a tournament", given, [*about, *settings])
+    expect_keys(given, [*about, *settings])
     tournament = Tournament.from_description({k: given[k] for k in given if k in about})
     return tournament, Settings(**{k: given[k] for k in given if k in settings})
 
@@ -143,6 +143,8 @@ def tournament(
         found, settings = new_tournament({**described, **given})
         settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
     with clear_errors():
+        if settings.plot is not None:
+            check_plot(settings.plot)
         run = TournamentRun(
             found,
             settings.results,
@@ -166,7 +168,7 @@ def play_missing(run: TournamentRun, show_progress: bool) -> bool:
     try:
         with (
             clear_errors(),
-            redirect_stdout(sys.stderr),  # what agents, or Ray, print is no part of the table
+            redirect_stdout(sys.stderr),  # agents and Ray print; standard output is for the table
             Progress(console=Console(stderr=True), disable=not show_progress) as bar,
         ):
             task = bar.add_task("games", total=run.count_missing())
@@ -194,3 +196,66 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
             write_csv(settings.csv, table_rows(table))
         if settings.plot is not None:
             write_plot(tournament_plot(table), settings.plot)
+
+
+# ---- the table on the terminal -------------------------------------------------------------------
+
+
+def print_standings(standings: Standings) -> None:
+    """Print ratings, cross table, and remarks about the games."""
+    names = short_names(standings)
+    console = wide_console()
+    console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
+    for label, short in names.items():
+        console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
+    console.print(_ratings_table(standings, names))
+    if len(names) > 2:
+        console.print(_cross_table(standings, names))
+    for line in remarks(standings):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
+    """The agents, the best first; "los": likelihood that one is better than the next."""
+    table = _table("", "Elo", "95 %", "los", "points", "won", "drawn", "lost", "illegal", "ms/move")
+    order = [standings.labels.index(agent.agent) for agent in standings.agents]
+    for place, agent in enumerate(standings.agents):
+        los = ""
+        after = standings.agents[place + 1 :]
+        if after and agent.games and after[0].games:
+            los = f"{100 * standings.superiority[order[place]][order[place + 1]]:.0f} %"
+        table.add_row(
+            names[agent.agent],
+            f"{agent.elo:.0f}" if agent.interval else "-",
+            interval_text(agent.interval),
+            los,
+            f"{agent.points:g}/{agent.games}",
+            str(agent.wins),
+            str(agent.draws),
+            str(agent.losses),
+            str(agent.illegal_moves),
+            f"{1000 * agent.seconds_per_move:.2f}",
+        )
+    return table
+
+
+def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
+    """Points of the agent at the left against the one above, out of their games."""
+    order = [standings.labels.index(agent.agent) for agent in standings.agents]
+    short = [names[standings.labels[number]] for number in order]
+    table = _table("", *short)
+    points = standings.cross_table
+    for number, name in zip(order, short, strict=True):
+        cells: list[str] = []
+        for other in order:
+            own, theirs = points[number][other], points[other][number]
+            cells.append("-" if own is None or theirs is None else f"{own:g}/{own + theirs:g}")
+        table.add_row(name, *cells)
+    return table

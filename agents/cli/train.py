@@ -1,4 +1,4 @@
-"""The command `hexenv train`. PyTorch is imported when it is called."""
+"""The command `hexenv train`, which imports PyTorch when it is called."""
 
 import json
 import sys
@@ -92,10 +92,10 @@ def train(
 
 
 def draw(directory: Path, configuration: configurations.Configuration, plot: str) -> None:
-    """Write the plot of a run's log, if there is anything in it yet.
+    """Write the plot of a run's log if it has lines.
 
     Raises:
-        OSError: If the log cannot be read, or the plot not be written.
+        OSError: If the log cannot be read, or the plot cannot be written.
         ValueError: If a line of the log is damaged.
     """
     path = directory / "log.jsonl"
@@ -118,7 +118,7 @@ def interruptible() -> Generator[None]:
 
 
 def progress_bar(is_off: bool) -> Progress:
-    """A bar with the figures of the last iteration behind it."""
+    """A progress bar with the figures of the last iteration."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -131,7 +131,7 @@ def progress_bar(is_off: bool) -> Progress:
 
 
 def in_short(figures: dict[str, Any]) -> str:
-    """The figures of an iteration in a few words."""
+    """The main figures of an iteration."""
     words = [f"{figures['positions_per_second']:.0f} positions/s"]
     for key, name in (("policy_loss", "policy"), ("value_loss", "value"), ("elo", "Elo")):
         if key in figures:

@@ -1,4 +1,4 @@
-"""What an agent is, and the two that plan little or nothing."""
+"""What an agent is, and the two simplest ones: random and greedy."""
 
 import time
 from collections.abc import Callable
@@ -26,14 +26,14 @@ class Statistics:
     Attributes:
         visits: ``(num_actions,) int64``: simulations that began with each action.
         values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
-            to move; 0 where `visits` is 0. Of an action whose outcome is proven, the outcome.
+            to move; 0 where `visits` is 0. The outcome of an action, where it is proven.
         principal_variation: The line of the most visited actions, from the root.
         simulations: Simulations run in this search.
         seconds: Time it took, without compilation.
         proven: The outcome of the position with perfect play for the player to move, -1, 0 or 1,
             where the search has proven it; then it has ended early. Else None.
-        priors: ``(num_actions,) float64``: how likely the evaluator found each action, where the
-            search has one; they add up to 1, and hold the noise if there was any. Else None.
+        priors: ``(num_actions,) float64``: the evaluator's probability of each action, where the
+            search has one, with the root noise; they add up to 1. Else None.
         assumed: What the search took as given although it is not so in this environment (see
             `agents.search.environment.planner_view`); then nothing is proven. Else None.
     """
@@ -54,16 +54,17 @@ def marked(statistics: Statistics, assumed: str | None) -> Statistics:
 
 
 OnSlice = Callable[[Callable[[], Statistics]], None]
-"""Called between two slices of a search with a function that tells what was found so far.
+"""Called between two slices of a search, with a function that returns the statistics so far.
 
-What it raises ends the search.
+An exception that it raises ends the search.
 """
 
 
 class ForfeitError(Exception):
     """Raised by an agent's `act` when it loses the game at once: its engine crashed, or was late.
 
-    `agents.arena.match.play_game` makes a lost game of it. What is nobody's loss is any other exception.
+    `agents.arena.match.play_game` counts the game as lost. An agent raises any other exception for
+    what is not its loss.
 
     Args:
         reason: What happened.
@@ -75,7 +76,7 @@ class ForfeitError(Exception):
 
 
 class Agent(Protocol):
-    """Whatever chooses actions in a PettingZoo AEC environment."""
+    """An object that chooses actions in a PettingZoo AEC environment."""
 
     @property
     def statistics(self) -> Statistics | None:
@@ -97,7 +98,7 @@ class Agent(Protocol):
 
 
 class SeededAgent:
-    """What agents share whose chance comes from one stream.
+    """An agent with one stream of random numbers.
 
     Args:
         seed: Of the random stream; None for an unforeseeable one.

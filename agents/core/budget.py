@@ -1,4 +1,4 @@
-"""How agents spend the budget of a move: in slices, between which they look at the clock."""
+"""Spending the budget of a move: in slices, and after each a look at the clock."""
 
 import math
 import time
@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Final
 
 ENDLESS: Final = 2**62
-"""The simulations where only the seconds count."""
+"""The simulations where only the seconds are limited."""
 CHECKS: Final = 32
-"""How often a search of so many simulations looks whether its choice can still change."""
+"""How many times a search with a number of simulations checks whether its choice is decided."""
 
 
 def spend(
@@ -24,13 +24,14 @@ def spend(
     """Search in slices until the budget is spent, or there is nothing more to find out.
 
     Args:
-        search: Runs so many simulations; returns how many it ran, fewer where the root is proven.
-        started: When the time began, by `time.perf_counter`.
+        search: Runs a number of simulations; returns how many it ran, fewer if it proves the root.
+        started: The time of the start, of `time.perf_counter`.
         simulations: How many; None for no limit.
         seconds: How long; None for no limit.
-        batch: Simulations that are begun together: the least that a slice has.
-        is_decided: Whether so many simulations more change nothing; None to go on in any case.
-        after_slice: Is told how many simulations were run so far, in how many seconds.
+        batch: Simulations that are begun together: the smallest slice.
+        is_decided: Whether a number of further simulations cannot change the choice; None to run
+            them in any case.
+        after_slice: Called with the simulations and the seconds so far.
 
     Returns:
         The simulations run.
@@ -59,7 +60,7 @@ def spend(
 
 
 def shares(simulations: int | None, count: int) -> list[int | None]:
-    """What each of so many trees gets of the simulations: as good as equal parts."""
+    """The simulations of each of a number of trees: equal parts, up to one simulation."""
     if simulations is None:
         return [None] * count
     upto = [simulations * number // count for number in range(count + 1)]

@@ -1,9 +1,10 @@
-"""Files that people keep: whole or not there. `agents.core.reading` reads them.
+"""Writing files that users keep: each is whole, or not there. `agents.core.reading` reads them.
 
-A file is written to a hidden one beside it, ``.name.partial.suffix``, which then takes its place.
-The writer holds a lock on it, which the system gives back when the writer dies: what a killed one
-has left is taken over by the next write to the same place. Where there are no such locks, as on
-Windows, the hidden names are random, and what was left stays.
+A file is first written under a hidden name, ``.name.partial.suffix``, and then renamed. The writer
+holds a lock on it that the system releases when the writer dies, so the next write to the same
+place can reuse what a killed writer left. Without such locks, as on Windows, hidden names are
+random, and files of killed writers remain. A file that cannot be written is an `OSError`, and the
+earlier file is unchanged.
 """
 
 import csv
@@ -22,29 +23,22 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-MOST_WRITERS: Final = 100
-"""Of one file at the same time."""
+MAX_WRITERS: Final = 100
+"""Of the same file at the same time."""
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
-    """A file to write in the place of another, which stays as it is until this one is whole.
+    """Replace a file by a new one when that is whole.
 
-    What is no regular file, such as a terminal, is written to itself.
-
-    Args:
-        path: Where the file is to be.
+    Anything but a regular file, such as a terminal, is written to directly.
 
     Yields:
-        The path to write to, of another name in the same directory, with the same suffix; an empty
-        file is there.
-
-    Raises:
-        OSError: If it cannot be written; what was there is as it was.
+        Path of an empty file to write to, in the same directory and with the same suffix.
     """
-    target = Path(os.path.realpath(path))  # what resolve has for a loop of links differs
+    target = Path(os.path.realpath(path))  # Path.resolve differs for a loop of links
     if target.exists() and not target.is_file():
-        with _errors_of(path, str(target)):
+        with _errors_name(path, str(target)):
             yield target
         return
     with _hidden(path, target, is_directory=False) as temporary:
@@ -56,16 +50,10 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
 
 @contextmanager
 def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
-    """Files to add to a directory, none before all of them are whole.
-
-    Args:
-        directory: Where the files are to be; those of the same names are replaced.
+    """Add files to a directory when all of them are whole; files of the same names are replaced.
 
     Yields:
-        An empty directory to write them to, hidden in that one.
-
-    Raises:
-        OSError: If they cannot be written.
+        Path of an empty directory to write them to.
     """
     target = Path(os.path.realpath(directory))
     with _hidden(directory, target / "files", is_directory=True) as temporary:
@@ -80,17 +68,16 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
 
 
 def is_partial(path: Path) -> bool:
-    """Whether a file has the name of one that is being written, or was left by a killed writer."""
+    """Whether a file has the hidden name of one that is not whole."""
     return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.[^.]+)?", path.name) is not None
 
 
-def _partial(target: Path, number: str) -> Path:
-    return target.with_name(f".{target.stem}.partial{number}{target.suffix}")
+# ---- hidden files and their locks ----------------------------------------------------------------
 
 
 @contextmanager
-def _errors_of(path: str | os.PathLike[str], hidden: str) -> Generator[None]:
-    """Name a path in errors that name none, or one that the user does not know."""
+def _errors_name(path: str | os.PathLike[str], hidden: str) -> Generator[None]:
+    """Put the user's path into errors that name none, or a hidden one."""
     try:
         yield
     except OSError as error:
@@ -99,60 +86,48 @@ def _errors_of(path: str | os.PathLike[str], hidden: str) -> Generator[None]:
         raise
 
 
+def _partial(target: Path, number: str) -> Path:
+    return target.with_name(f".{target.stem}.partial{number}{target.suffix}")
+
+
 @contextmanager
 def _hidden(path: str | os.PathLike[str], target: Path, *, is_directory: bool) -> Generator[Path]:
-    """A place beside a target that no other living process uses; what is left there goes.
-
-    Args:
-        path: What the user calls the target, for errors.
-        target: What is to be there in the end.
-        is_directory: Whether the place is to be a directory.
-    """
-    with _errors_of(path, str(target.with_name(f".{target.stem}.partial"))):
-        temporary, descriptor = _taken(target, is_directory)
+    """An empty file or directory beside a target, for this process alone; removed in the end."""
+    with _errors_name(path, str(target.with_name(f".{target.stem}.partial"))):
+        temporary, descriptor = _take(target, is_directory)
         try:
             yield temporary
         finally:
-            if descriptor is None:
-                _remove(temporary)
-            else:
-                _give_back(temporary, descriptor)
+            _release(temporary, descriptor)
 
 
-def _taken(target: Path, is_directory: bool) -> tuple[Path, int | None]:
-    """A hidden place, and a descriptor with a lock on it; without one where there are no locks."""
-    try:
-        for number in range(MOST_WRITERS):
+def _take(target: Path, is_directory: bool) -> tuple[Path, int | None]:
+    """A hidden path and a descriptor with a lock on it, or None where there are no locks."""
+    with suppress(NotImplementedError):
+        for number in range(MAX_WRITERS):
             place = _partial(target, str(number or ""))
-            descriptor = _locked(place, is_directory)
+            descriptor = _lock(place, is_directory)
             if descriptor is not None:
-                _clear_above(target, number, is_directory)
+                _remove_left(target, number + 1, is_directory)
                 return place, descriptor
-    except NotImplementedError:
-        pass
     place = _partial(target, f"-{secrets.token_hex(4)}")
     _make(place, is_directory)
     return place, None
 
 
-def _clear_above(target: Path, number: int, is_directory: bool) -> None:
-    """Remove what several writers at the same time have left."""
-    for above in range(number + 1, MOST_WRITERS):
-        place = _partial(target, str(above))
+def _remove_left(target: Path, begin: int, is_directory: bool) -> None:
+    """Remove what further killed writers have left."""
+    for number in range(begin, MAX_WRITERS):
+        place = _partial(target, str(number))
         if not os.path.lexists(place):
             return
-        descriptor = _locked(place, is_directory)
+        descriptor = _lock(place, is_directory)
         if descriptor is not None:
-            _give_back(place, descriptor)
+            _release(place, descriptor)
 
 
-def _locked(place: Path, is_directory: bool) -> int | None:
-    """A descriptor of a place, which is made or emptied, with a lock; None where it is another's.
-
-    Raises:
-        OSError: If the place cannot be made.
-        NotImplementedError: If the system has no locks.
-    """
+def _lock(place: Path, is_directory: bool) -> int | None:
+    """Make or empty a file or directory, and lock it; None if it belongs to another writer."""
     if fcntl is None:
         raise NotImplementedError
     try:
@@ -163,7 +138,7 @@ def _locked(place: Path, is_directory: bool) -> int | None:
     access = os.O_RDONLY | os.O_DIRECTORY if is_directory else os.O_RDWR
     try:
         descriptor = os.open(place, access | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # a link, of another user, or gone again with its writer
+    except OSError:  # a link, of another user, or just removed by its writer
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -189,7 +164,7 @@ def _make(place: Path, is_directory: bool) -> None:
 
 
 def _is_at(descriptor: int, place: Path) -> bool:
-    """Whether a descriptor is of what is at a place, and has not just become the target."""
+    """Whether a descriptor is of the file at a path, which has not just been renamed."""
     try:
         return os.path.samestat(os.lstat(place), os.fstat(descriptor))
     except OSError:
@@ -197,13 +172,13 @@ def _is_at(descriptor: int, place: Path) -> bool:
 
 
 def _is_own(descriptor: int) -> bool:
-    """Whether what was there belongs to this user, and has no other name under which it is kept.
+    """Whether an earlier file belongs to this user and has no other name.
 
-    What is new is not asked: some file systems give all files to one user.
+    A new file is not asked, because some file systems give all files to one user.
     """
-    held = os.fstat(descriptor)
-    is_shared = stat.S_ISREG(held.st_mode) and held.st_nlink > 1
-    return held.st_uid == os.geteuid() and not is_shared
+    status = os.fstat(descriptor)
+    is_shared = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+    return status.st_uid == os.geteuid() and not is_shared
 
 
 def _empty(place: Path, descriptor: int) -> None:
@@ -214,11 +189,12 @@ def _empty(place: Path, descriptor: int) -> None:
         os.ftruncate(descriptor, 0)
 
 
-def _give_back(place: Path, descriptor: int) -> None:
-    """Remove what is still at a place, and its lock."""
-    if _is_at(descriptor, place):
+def _release(place: Path, descriptor: int | None) -> None:
+    """Remove what is still at a hidden path, and its lock."""
+    if descriptor is None or _is_at(descriptor, place):
         _remove(place)
-    os.close(descriptor)
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 def _remove(place: Path) -> None:
@@ -228,42 +204,21 @@ def _remove(place: Path) -> None:
         os.unlink(place)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file of text, in UTF-8 and with line ends as they are in the text.
+# ---- kinds of files ------------------------------------------------------------------------------
 
-    Raises:
-        OSError: If it cannot be written; what was there is as it was.
-    """
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file of text, in UTF-8 and with the text's own line ends."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
-    """Refuse a file that could not be written in the end, before the work for it begins.
-
-    Args:
-        key: What the user calls it, for messages.
-        path: The file; it may be there or not.
-
-    Raises:
-        ValueError: If its folder does not exist, or it is no file that can be written.
-    """
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise ValueError(f"expected {key} in a folder that exists, got {path}")
-    if Path(path).is_dir() or not os.access(path if Path(path).exists() else folder, os.W_OK):
-        raise ValueError(f"expected {key} to be a file that can be written, got {path}")
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a table: a line with the columns' names, and one for each row.
 
     Args:
-        path: Where to.
+        path: The file.
         rows: At least one; all have the keys of the first.
-
-    Raises:
-        OSError: If it cannot be written; what was there is as it was.
     """
     with (
         replacing(path) as temporary,
@@ -272,3 +227,17 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file that cannot be written, before the work for it begins.
+
+    Args:
+        key: Its name in messages.
+        path: The file, which need not exist.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise ValueError(f"expected {key} in a folder that exists, got {path}")
+    if Path(path).is_dir() or not os.access(path if Path(path).exists() else folder, os.W_OK):
+        raise ValueError(f"expected {key} to be a file that can be written, got {path}")

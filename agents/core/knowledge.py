@@ -86,8 +86,7 @@ class GameKnowledge:
             ValueError: If nothing is known that helps a search of this game.
         """
         raise ValueError(
-            f"expected a game of {games_with('search_view')}, to look for threats and patterns, "
-            f"got {view.game}"
+            f"expected a game of {games_with('search_view')}, to look for patterns, got {view.game}"
         )
 
     def extend_variant(self, variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
@@ -110,7 +109,7 @@ class GameKnowledge:
         return evaluator
 
     def candidates(self) -> Knowledge:
-        """Lists the actions that are worth a look, the best last."""
+        """Lists the actions of a position that a search should try, the best last."""
         raise NotImplementedError
 
     def evaluation(self) -> Any:
@@ -134,7 +133,7 @@ class GameKnowledge:
         return None
 
     def tactics(self, game: Any) -> Any:
-        """Tells wins at once: an `agents.solvers.exhaustive.Tactics`; None if nothing is told."""
+        """Finds wins in one move: an `agents.solvers.exhaustive.Tactics`; None without it."""
         return None
 
 

@@ -1,21 +1,18 @@
-"""The parameters of agents, checked as they are given."""
+"""Checks of agents' parameters, for their constructors; they raise `ValueError`."""
 
 import math
 from collections.abc import Collection
 from numbers import Real
 from typing import Any, Final
 
+from agents.core.messages import not_one_of
 from hexenv.games.base import whole_number
 
 DEFAULT_SIMULATIONS: Final = 1_000
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
-    """The budget of a move, checked; 1,000 simulations where there is none.
-
-    Raises:
-        ValueError: If one of them is not positive.
-    """
+    """The budget of a move; `DEFAULT_SIMULATIONS` if there is none."""
     if simulations is not None:
         simulations = whole_number("simulations", simulations)
         if simulations < 1:
@@ -28,22 +25,14 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
-    """A parameter that is one of the known names.
-
-    Raises:
-        ValueError: If it is none of them.
-    """
+    """A parameter that must be one of the known names."""
     if value not in known:
-        raise ValueError(f"expected {name} of {', '.join(known)}, got {value!r}")
+        raise ValueError(not_one_of(name, known, value))
     return value
 
 
 def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """A parameter that is a whole number.
-
-    Raises:
-        ValueError: If it is none, or not from `least` to `most`.
-    """
+    """A whole number from `least` to `most`."""
     number = whole_number(name, value)
     if not least <= number <= most:
         raise ValueError(f"expected {name} from {least} to {most}, got {number}")
@@ -51,11 +40,7 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
 
 
 def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
-    """A parameter that is a number.
-
-    Raises:
-        ValueError: If it is none, or not from `least` to `most`.
-    """
+    """A number from `least` to `most`."""
     try:
         number = float(value)
     except (TypeError, ValueError):

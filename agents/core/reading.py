@@ -1,20 +1,23 @@
 """Reading files from strangers: within bounds, and without executing anything in them.
 
-A small file must not become large work. All files that people keep are read here, as JSON or as
-arrays, and what is unpacked or parsed is bounded before it is:
+A small file must not cause much work. All files that users keep are read here, as JSON or as
+arrays, and everything is bounded before it is unpacked or parsed:
 
 | What | Bound |
 |---|---|
 | a text | 32 MiB in UTF-8 |
-| a JSON text | 2,000,000 values, 200,000 of them lists and objects, 64 within one another |
+| a JSON text | 2,000,000 values, 200,000 lists and objects, 64 levels |
 | a number in it | 40 digits; finite, and each key once |
 | an archive | 32 MiB unpacked, or 50 times its own size where that is more |
-| an array in it | of plain numbers, of the size and shape that its member has |
+| an array in it | numbers or truth values, of the size and shape that its member declares |
 
-The longest record of a game of `hexenv`, with all that a search can say of every move on the
-largest board, has 250,000 values. Of the files that are written, trees compress best: 5 to 20
-times. What is large itself has no other bound: a tree of ten million nodes is a file of 20 MB, and
-takes the memory of its nodes; results take that of their games, and are read line by line.
+The longest record of a game of `hexenv`, with a search for every move on the largest board, has
+250,000 values. Of our own files, trees compress best: 5 to 20 times. Large files have no other
+bound: a tree of ten million nodes is a file of 20 MB and takes the memory of its nodes; the results
+of a tournament take the memory of their games, and are read line by line.
+
+A file that cannot be read is an `OSError`. One that is damaged, of another kind or beyond the
+bounds is a `ValueError` with its path, and the line if it is a text.
 """
 
 import json
@@ -29,30 +32,26 @@ from typing import IO, Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.messages import error_in, shortened
+
 MOST_BYTES: Final = 32 << 20
-"""Of a text, and of what an archive unpacks to, however small the archive."""
+"""Of a text, and of what a small archive unpacks to."""
 MOST_VALUES: Final = 2_000_000
 MOST_CONTAINERS: Final = 200_000
 MOST_DEPTH: Final = 64
 TOO_DEEP: Final = f"expected at most {MOST_DEPTH} levels, got JSON nested too deeply"
 MOST_DIGITS: Final = 40
-"""Of a whole number: those of random generators have 39."""
+"""Of a whole number; the states of random generators have 39."""
 MOST_RATIO: Final = 50
-"""Of what an archive unpacks to and its own size."""
+"""Unpacked size of an archive by its own size."""
 MOST_DIRECTORY: Final = 4 << 20
-"""Bytes of the list of an archive's members: 50,000 of them."""
-MOST_TOLD: Final = 300
-"""Letters of a message about a file."""
+"""Bytes of an archive's list of members, about 50,000 of them."""
 MOST_SIDE: Final = 1 << 20
-"""Of an array without elements."""
+"""Side of an array without elements."""
 
 
 def expect_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse what is there but no file with an end, such as a pipe, which nobody may ever write to.
-
-    Raises:
-        ValueError: If it is neither a regular file nor a directory.
-    """
+    """Refuse a pipe or a device, which may have no end."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise ValueError(f"{path}: expected a file, got a pipe or a device")
 
@@ -61,12 +60,7 @@ def expect_regular(path: str | os.PathLike[str]) -> None:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is too large, or no such text.
-    """
+    """The text of a file in UTF-8, with or without a byte-order mark."""
     expect_regular(path)
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
@@ -88,28 +82,30 @@ def parse_json(text: str | bytes, finite: bool = True) -> Any:
     Args:
         text: The text.
         finite: Whether NaN and the infinities are refused.
-
-    Raises:
-        ValueError: If it is no JSON (a `json.JSONDecodeError`), or beyond the bounds of the module.
     """
     _expect_at_most(MOST_BYTES, "bytes", len(text))
     if isinstance(text, bytes):
         text = text.decode("utf-8")
-    containers = text.count("[") + text.count("{")  # those within strings are counted too
-    _expect_at_most(MOST_CONTAINERS, "lists and objects", containers)
-    _expect_at_most(MOST_VALUES, "values", text.count(",") + containers)
+    _expect_bounded(text)
+    parse_float = _finite if finite else float
     try:
         found = json.loads(
             text,
             object_pairs_hook=_object,
             parse_int=_whole_number,
-            parse_float=_finite if finite else float,
-            parse_constant=_finite if finite else float,
+            parse_float=parse_float,
+            parse_constant=parse_float,
         )
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     _expect_shallow(found)
     return found
+
+
+def _expect_bounded(text: str) -> None:
+    containers = text.count("[") + text.count("{")  # also counts those within strings
+    _expect_at_most(MOST_CONTAINERS, "lists and objects", containers)
+    _expect_at_most(MOST_VALUES, "values", text.count(",") + containers)
 
 
 def _expect_at_most(most: int, what: str, got: int) -> None:
@@ -143,65 +139,39 @@ def _finite(text: str) -> float:
 def _expect_shallow(value: Any) -> None:
     level: list[Any] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MOST_DEPTH):
-        within: list[Any] = [
+        inner: list[Any] = [
             cast("Any", each).values() if isinstance(each, dict) else each for each in level
         ]
-        level = [item for items in within for item in items if isinstance(item, (dict, list))]
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
         if not level:
             return
     raise ValueError(TOO_DEEP)
 
 
-def shortened(value: Any) -> str:
-    """How a value is told in a message."""
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
-
-
 def as_object(value: Any) -> dict[str, Any]:
-    """A value of JSON that is to be an object.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """A value of JSON that must be an object."""
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, got {shortened(value)}")
     return cast("dict[str, Any]", value)
 
 
-def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
-    """An error with the name of the file; what the file says in it is cut short."""
-    told = str(error)
-    return ValueError(f"{path}: {told if len(told) <= MOST_TOLD else f'{told[:MOST_TOLD]}...'}")
-
-
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The object in a JSON file.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is no JSON object; with the line and the column where it is no JSON.
-    """
+    """The object in a JSON file."""
     text = read_text(path)
     try:
         return as_object(parse_json(text))
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: expected JSON, got {error}") from None
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise ValueError(f"{where}: expected JSON: {error.msg}") from None
     except ValueError as error:
         raise error_in(path, error) from None
 
 
 def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The objects in a file of JSON lines, whose numbers need not be finite.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If a line is no JSON object: named with its number.
-    """
+    """The objects in a file of JSON lines; their numbers may be infinite or NaN."""
     text = read_text(path)
     try:
-        _expect_at_most(MOST_CONTAINERS, "lists and objects", text.count("[") + text.count("{"))
-        _expect_at_most(MOST_VALUES, "values", text.count(","))
+        _expect_bounded(text)
     except ValueError as error:
         raise error_in(path, error) from None
     found: list[dict[str, Any]] = []
@@ -218,16 +188,12 @@ def read_objects(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 @contextmanager
 def opened_archive(file: IO[bytes]) -> Generator[zipfile.ZipFile]:
-    """A zip archive in a file; what it declares is within the bounds of the module.
-
-    Raises:
-        ValueError: If it is none, or too large.
-    """
+    """A zip archive in a file, whose declared sizes are within the bounds."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 98))
     tail = file.read(98).rjust(98, b"\0")
-    # The end of an archive: 22 bytes; before them, in most of those of PyTorch and in large ones,
-    # 56 and 20 more with the same in wider numbers.
+    # An archive ends with 22 bytes. Large ones, and most of PyTorch, have 56 and 20 bytes before
+    # them with the same in wider numbers.
     directory = int.from_bytes(tail[88:92], "little")
     if tail[56:60] == b"PK\6\7":
         directory = max(directory, int.from_bytes(tail[40:48], "little"))
@@ -252,15 +218,11 @@ def opened_archive(file: IO[bytes]) -> Generator[zipfile.ZipFile]:
 
 
 def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an ``npz`` archive: of truth values, whole numbers and floats alone.
+    """Read all arrays of an ``npz`` archive; they hold truth values, whole numbers and floats.
 
     Args:
         path: The file.
         what: What it should be, for messages.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is no archive, a damaged one, or beyond the bounds of the module.
     """
     expect_regular(path)
     with open(path, "rb") as file:
@@ -270,12 +232,12 @@ def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[An
                     member.filename.removesuffix(".npy"): _array(archive, member)
                     for member in archive.infolist()
                 }
-        except Exception as error:  # damaged data raise whatever they meet first
+        except Exception as error:  # damaged data can raise anything
             raise ValueError(f"expected {what}, got a damaged {path}: {error}") from error
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array of an archive, which takes no more memory than the member declares."""
+    """An array, which takes no more memory than its member declares."""
     of_arrays: Any = np.lib.format
     with archive.open(member) as file:
         version = of_arrays.read_magic(file)

@@ -24,7 +24,7 @@ class NetworkEvaluator:
     """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
 
     Args:
-        network: The network; what it learns later changes nothing here until `update`.
+        network: The network; later training has no effect here until `update`.
         game: The game.
         planes: The planes that it sees besides the game's own.
         device: Where it runs.
@@ -45,7 +45,7 @@ class NetworkEvaluator:
 
     def update(self, network: nn.Module) -> None:
         """Take the weights of a network of the same kind."""
-        # (Tracing it anew would leave some megabytes behind every time.)
+        # (Another trace would leak some megabytes.)
         self._network.load_state_dict(self._placed(network).state_dict())
 
     def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

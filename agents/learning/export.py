@@ -1,9 +1,9 @@
-"""Networks for other programs, and what there is to see of them.
+"""Networks for other programs: export, and a description.
 
-What is exported is the network as it plays: normalisations are part of the convolutions. It takes
-``planes``, ``(batch, rows, columns, K) float32`` as the player to move sees them, and gives
-``logits``, ``(batch, num_actions)``, and ``values``, ``(batch,)`` in [-1, 1] for that player. The
-batch may have any size. What the planes are is in `description`, which goes into the files.
+An exported network is the one that plays, with normalisations folded into the convolutions. Its
+input is ``planes``, ``(batch, rows, columns, K) float32`` as the player to move sees them; its
+outputs are ``logits``, ``(batch, num_actions)``, and ``values``, ``(batch,)`` in [-1, 1] for that
+player. The batch may have any size. The files contain `description`, which names the planes.
 """
 
 import io
@@ -46,7 +46,7 @@ class Judged(NamedTuple):
 
 
 def description(saved: SavedNetwork) -> dict[str, Any]:
-    """What a network's file is, as what JSON knows."""
+    """The description of a network, for JSON."""
     game = saved.game
     return {
         "game": game.name,
@@ -80,7 +80,7 @@ def judged(saved: SavedNetwork, moves: str = "") -> Judged:
 
 
 def example(saved: SavedNetwork) -> Tensor:
-    """Planes of two empty boards: of one, some exporters would take the batch as fixed."""
+    """Planes of two empty boards: with one, some exporters would fix the size of the batch."""
     game = saved.game
     planes = plane_names(game, tuple(saved.options.planes))
     return torch.zeros(2, game.rows, game.columns, len(planes))
@@ -88,7 +88,7 @@ def example(saved: SavedNetwork) -> Tensor:
 
 @contextmanager
 def quiet() -> Generator[None]:
-    """Without the warnings of PyTorch about itself, and of what it misses and nobody needs."""
+    """Suppress PyTorch's warnings about its own deprecations and about optional packages."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -105,7 +105,7 @@ def write_onnx(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ImportError: Saying what to install, without ONNX.
-        OSError: If the file cannot be written; what was there is as it was.
+        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     with quiet():
         for module in ("onnx", "onnxscript"):
@@ -128,7 +128,7 @@ def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None
     """Write a network as a frozen TorchScript file, for ``torch.jit.load`` and C++.
 
     Raises:
-        OSError: If the file cannot be written; what was there is as it was.
+        OSError: If the file cannot be written; an earlier file is unchanged.
     """
     planes = example(saved)
     graph = traced(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
@@ -141,10 +141,10 @@ def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file under a temporary name until it is whole.
+    """Write a whole file.
 
     Raises:
-        OSError: If it cannot be written; what was there is as it was.
+        OSError: If it cannot be written; an earlier file is unchanged.
     """
     with replacing(path) as temporary:
         temporary.write_bytes(data)

@@ -1,8 +1,8 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header says for which game it is and how it is made. A
-*checkpoint* is all that a training run needs to go on; it is written by `torch.save` and read with
-``weights_only``.
+A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* has all
+that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
+A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
 """
 
 import json
@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from agents.core.files import replacing
-from agents.core.reading import expect_regular, opened_archive, parse_json
-from agents.learning.configuration import NetworkOptions, as_dict, parsed
+from agents.core.reading import as_object, expect_regular, opened_archive, parse_json
+from agents.core.structured import to_structure
+from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
 from agents.registry import environment_makers, make_environment
 from hexenv.envs.aec import BoardEnv
@@ -31,13 +32,13 @@ NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
 VERSION: Final = 1
 MOST_OPERATIONS: Final = 500_000
-"""Of the pickle in a checkpoint, in which a tensor takes fifty."""
+"""Of the pickle in a checkpoint; a tensor takes about fifty."""
 PLAIN: Final = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
 )
-"""What the pickle in a checkpoint names, for tensors and collections of them."""
+"""Names in the pickle of a checkpoint: tensors and collections of them."""
 MOST_HEADER: Final = 1 << 20
-"""Bytes of a network's header: a thousand blocks."""
+"""Bytes of a network's header, enough for a thousand blocks."""
 SHIPPED: Final = Path(__file__).with_name("nets")
 
 
@@ -47,15 +48,15 @@ class SavedNetwork(NamedTuple):
     network: nn.Module
     options: NetworkOptions
     game: Game
-    """That it was trained for."""
+    """The game that it was trained for."""
     about: dict[str, Any]
-    """How it came about: the run's configuration, iteration, positions."""
+    """Its origin: the run's configuration, iteration, positions."""
     path: str
 
     def why_not(self, game: Game) -> str | None:
         """Why it cannot play a game; None if it can.
 
-        A convolutional network plays on any board of its game with the same actions.
+        A convolutional network plays on boards of any size.
         """
         if game.name != self.game.name:
             return f"expected the game of {self.game.name}, got {game.name}"
@@ -70,11 +71,7 @@ class SavedNetwork(NamedTuple):
 
 
 def game_of(name: str, options: Mapping[str, Any]) -> Game:
-    """The game behind an environment of this name with these options.
-
-    Raises:
-        ValueError: If there is no such environment, it refuses an option, or is not one of ours.
-    """
+    """The game of an environment with this name and these options."""
     given = {
         key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
         for key, value in options.items()
@@ -92,17 +89,14 @@ def save_network(
     game: tuple[str, Mapping[str, Any]],
     about: Mapping[str, Any],
 ) -> None:
-    """Write a network to a safetensors file, under a temporary name until it is whole.
+    """Write a network to a safetensors file.
 
     Args:
-        path: Where to.
+        path: The file.
         network: The network.
-        options: What it was made of.
-        game: The name and the options of the environment, for `game_of`.
-        about: How it came about: numbers, texts and the like.
-
-    Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        options: Of the network.
+        game: Name and options of the environment, for `game_of`.
+        about: Its origin, as values of JSON.
     """
     header = {
         "format": NETWORK_FORMAT,
@@ -122,10 +116,10 @@ def save_network(
 
 
 def find_network(net: str) -> Path:
-    """The file of a network: a path, or the name of one that is shipped.
+    """The file of a network, by its path or the name of a shipped one.
 
     Raises:
-        FileNotFoundError: If there is none, naming those that are shipped.
+        FileNotFoundError: If there is none; with the names of shipped networks.
     """
     for path in (Path(net), SHIPPED / f"{net}.safetensors"):
         if path.is_file():
@@ -139,12 +133,12 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
     Args:
         path: The file.
-        game: The game that it is for, if that is one of your own: what a file names is looked up
-            among the games of `hexenv`, and nothing else is imported for it.
+        game: The game of the network. By default it is the game of `hexenv` that the file names;
+            no other is imported.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is damaged, or no network of this version.
+        ValueError: If it is damaged, or not a network of this version.
     """
     safe_open: Any = library("safetensors", "train").safe_open
     expect_regular(path)
@@ -155,20 +149,17 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             raise ValueError(f"expected a header of at most {MOST_HEADER} bytes, got {length}")
         with safe_open(str(path), "pt") as file:
             texts = cast("dict[str, str]", file.metadata() or {})
-            header: Any = parse_json(texts.get("hexenv", "{}"))
+            header = as_object(parse_json(texts.get("hexenv", "{}")))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except Exception as error:  # damaged data raise whatever they meet first
+    except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    try:
-        found = header.get("format"), header.get("version")
-    except AttributeError:
-        found = "a header", header
+    found = header.get("format"), header.get("version")
     if found != (NETWORK_FORMAT, VERSION):
         raise ValueError(
             f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
         )
     try:
-        options = parsed(NetworkOptions, header["network"], "network.")
+        options = to_structure(header["network"], NetworkOptions, "network")
         if game is None:
             if header["game"] not in environment_makers():
                 raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
@@ -185,7 +176,7 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network, not copied; without counters of batches, which nobody needs."""
+    """The weights of a network, not copied, without the counters of batches."""
     found = network.state_dict()
     return {
         name: tensor for name, tensor in found.items() if not name.endswith("num_batches_tracked")
@@ -195,15 +186,12 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
 def load_weights(
     network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
 ) -> None:
-    """Put weights into a network, all of them.
+    """Set all weights of a network.
 
     Args:
         network: The network.
         tensors: Its weights by name.
-        assign: Whether it is to have these tensors, and not copies.
-
-    Raises:
-        RuntimeError: If one is missing, unknown, or of another shape.
+        assign: Whether it uses these tensors instead of copies.
     """
     own, weights = network.state_dict(), weights_of(network)
     counters = {name: own[name] for name in own if name not in weights}
@@ -211,39 +199,31 @@ def load_weights(
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
-    """Write a checkpoint, under a temporary name until it is whole.
+    """Write a checkpoint.
 
     Args:
-        path: Where to.
+        path: The file.
         contents: Tensors, numbers, texts, and lists and dictionaries of these.
-
-    Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
     """
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
         try:
             torch.save(everything, temporary)
-        except RuntimeError as error:  # PyTorch's word for a full disk
+        except RuntimeError as error:  # PyTorch's error for a full disk
             raise OSError(f"cannot write {path}: {error}") from error
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a checkpoint; nothing in the file is executed.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is damaged, or no checkpoint of this version.
-    """
+    """Read a checkpoint; nothing in the file is executed."""
     expect_regular(path)
     try:
         with open(path, "rb") as file, opened_archive(file) as archive:
-            damaged = archive.testzip()  # PyTorch does not compare the sums in it
+            damaged = archive.testzip()  # PyTorch does not compare checksums
             if damaged is not None:
                 raise ValueError(f"another checksum of {damaged}")
             _expect_plain(archive)
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged data raise whatever they meet first
+    except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
     contents = cast("dict[str, Any]", found if isinstance(found, dict) else {})
     if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
@@ -252,16 +232,14 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _expect_plain(archive: zipfile.ZipFile) -> None:
-    """Refuse what is stored otherwise than PyTorch does it, or is not made of tensors and the like.
+    """Refuse members that are compressed, and a pickle of anything but tensors.
 
-    PyTorch has a list of what is safe to call, but what is on it may take any time and memory.
-
-    Raises:
-        ValueError: If it is no such archive.
+    PyTorch has a list of functions that are safe to call, but some of them can take any time and
+    memory.
     """
     members = archive.infolist()
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise ValueError("expected members that are stored, got others")
+        raise ValueError("expected members without compression, got others")
     root = members[0].filename.partition("/")[0]
     pickled = archive.read(f"{root}/data.pkl")
     for number, (operation, argument, _) in enumerate(pickletools.genops(pickled)):

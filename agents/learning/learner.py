@@ -1,4 +1,4 @@
-"""The learner: a network, its optimiser, and the steps that bring it closer to the search."""
+"""The learner: a network, its optimiser, and the steps of training."""
 
 # PyTorch's types are partly missing.
 # pyright: reportUnknownMemberType=false
@@ -38,16 +38,12 @@ def new_optimiser(network: nn.Module, options: LearningOptions) -> torch.optim.O
 
 
 class Learner:
-    """A network that learns.
-
-    Args:
-        configuration: Of the run.
-        game: The game.
+    """A network in training.
 
     Attributes:
-        network: What learns.
+        network: The network.
         average: The moving average of its weights, which plays.
-        steps: Taken so far.
+        steps: How many have been taken.
     """
 
     def __init__(self, configuration: Configuration, game: Game) -> None:
@@ -67,30 +63,30 @@ class Learner:
             self._forward = torch.compile(self.network)
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights of the network now; they change with every step."""
+        """The weights of the network, not copied."""
         return weights_of(self.network)
 
     def playing_weights(self) -> dict[str, Tensor]:
-        """A copy, on the CPU, of the weights that play."""
+        """A copy of the weights that play, on the CPU."""
         source = self.average if self.options.average > 0 else self.weights()
         return {name: value.detach().cpu().clone() for name, value in source.items()}
 
     def step(self, batch: Batch, progress: float, rng: np.random.Generator) -> dict[str, float]:
-        """Learn from a batch.
+        """Take a step of training.
 
         Args:
             batch: The positions.
-            progress: How much of the run is over, 0 to 1.
-            rng: Chooses the symmetries.
+            progress: The share of the run that is done, 0 to 1.
+            rng: Draws the symmetries.
 
         Returns:
-            The losses of the policy and the value, and how often the network's favourite action is
+            The losses of the policy and the value, and how often the network's best action is also
             the search's.
         """
         options = self.options
         planes, policies = batch.planes, batch.policies
         if options.symmetries:
-            planes, policies = self._turned(planes, policies, rng)
+            planes, policies = self._in_random_symmetries(planes, policies, rng)
         seen, target = self._tensor(planes), self._tensor(policies)
         wanted = self._tensor(
             (1 - options.value_mix) * batch.outcomes + options.value_mix * batch.values
@@ -109,7 +105,7 @@ class Learner:
             nn.utils.clip_grad_norm_(self.network.parameters(), options.clip)
         self.optimiser.step()
         self.steps += 1
-        self._follow()
+        self._update_average()
         agreement = (logits.argmax(1) == target.argmax(1)).float().mean()
         return {
             "policy_loss": policy_loss.item(),
@@ -118,33 +114,33 @@ class Learner:
         }
 
     def check(self) -> None:
-        """Refuse weights that are no numbers any more, before anybody plays with them.
+        """Check that the weights are finite.
 
         Raises:
-            ValueError: Saying what to do.
+            ValueError: Saying what to do if they are not.
         """
         if not all(value.isfinite().all() for value in self.weights().values()):
             raise ValueError(
-                f"expected weights that are numbers after step {self.steps}, got others: the "
-                "learning diverges (learner.rate and learner.clip may be lowered when the run goes "
-                "on from its last checkpoint)"
+                f"expected finite weights after step {self.steps}, got others: learning diverges "
+                "(learner.rate and learner.clip may be lowered when the run goes on from its last "
+                "checkpoint)"
             )
 
     def _policy_loss(self, logits: Tensor, target: Tensor) -> Tensor:
         if self.options.policy_loss == "squared_error":
             return (torch.softmax(logits, 1) - target).square().sum(1).mean()
-        # The entropy of the target is taken off: 0 is then perfect.
+        # Less the entropy of the target, so that 0 is perfect.
         entropy = -torch.xlogy(target, target).sum(1)
         return (functional.cross_entropy(logits, target, reduction="none") - entropy).mean()
 
     def _rate(self, progress: float) -> float:
-        """The factor on the learning rate: a rise, then half a cosine."""
+        """The factor of the learning rate: a linear warm-up times half a cosine."""
         rise = min(1.0, (self.steps + 1) / max(1, self.options.warmup))
         low = self.options.final_rate
         return rise * (low + (1 - low) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
 
-    def _follow(self) -> None:
-        """Move the average towards the network; faster in the beginning."""
+    def _update_average(self) -> None:
+        """Move the average towards the weights, faster in the first steps."""
         decay = min(self.options.average, self.steps / (self.steps + 10))
         with torch.no_grad():
             for name, value in self.weights().items():
@@ -153,10 +149,9 @@ class Learner:
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
 
-    def _turned(
+    def _in_random_symmetries(
         self, planes: NDArray[np.int8], policies: NDArray[np.float32], rng: np.random.Generator
     ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-        """Positions and policies in symmetries drawn at random."""
         picks = (rng.random(len(planes)) * len(self._cells)).astype(np.int64)
         flat = planes.reshape(len(planes), -1, planes.shape[-1])
         turned, moved = np.empty_like(flat), np.empty_like(policies)
@@ -168,7 +163,7 @@ class Learner:
     # ---- between processes -----------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """All that is needed to go on, for a checkpoint."""
+        """The learner's part of a checkpoint."""
         return {
             "network": self.network.state_dict(),
             "average": self.average,
@@ -177,7 +172,7 @@ class Learner:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state.
+        """Go on from a state of `state`.
 
         Raises:
             RuntimeError: If it does not fit the network.

@@ -1,7 +1,8 @@
-"""Networks: what they see is what an environment shows, what they say is for who is to move.
+"""The networks.
 
-A network is a PyTorch module: planes ``(N, rows, columns, K)`` in, logits over the actions
-``(N, num_actions)`` and values ``(N,)`` in [-1, 1] for the player to move out.
+A network is a PyTorch module. Its input is planes ``(N, rows, columns, K)`` as an environment shows
+them. Its outputs are logits over the actions ``(N, num_actions)`` and values ``(N,)`` in [-1, 1],
+both for the player to move.
 """
 
 # PyTorch's types are partly missing.
@@ -27,7 +28,7 @@ ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {
 
 
 class Board(NamedTuple):
-    """What a network needs to know of a game."""
+    """The shape of a game for a network."""
 
     rows: int
     columns: int
@@ -52,15 +53,15 @@ class Board(NamedTuple):
 
     @property
     def extra_actions(self) -> int:
-        """How many actions there are besides the cells (the swap); negative: they are no cells."""
+        """Actions besides the cells (1 for the swap); negative where actions are no cells."""
         return self.num_actions - self.rows * self.columns
 
 
 class Canonical(nn.Module):
-    """Shows Hex to player 1 as it would look to player 0, and turns the policy back.
+    """Transposes Hex boards for player 1, who then sees them as player 0 does.
 
-    The side plane, which is then of no use, becomes the board's edges: the board is shown with a
-    border of stones, the mover's above and below.
+    The side plane is left out, because it would be constant. The board's edges are shown instead:
+    as a border of stones, those of the player to move above and below.
     """
 
     def __init__(self, planes: tuple[str, ...]) -> None:
@@ -68,7 +69,7 @@ class Canonical(nn.Module):
         self.side = planes.index("side")
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Planes ``(N, K, R, C)`` with a border, and ``(N, 1, 1)`` whether they were turned."""
+        """Planes ``(N, K, R, C)`` with a border, and ``(N, 1, 1)`` whether transposed."""
         turned = x[:, self.side, :1, :1] == 0
         x = torch.where(turned[:, None], x.transpose(2, 3), x)
         own, opponent = x[:, 0], x[:, 1]
@@ -81,10 +82,7 @@ class Canonical(nn.Module):
 
 
 class Block(nn.Module):
-    """A residual block (He et al. 2016); with pooling, the board as a whole moves its channels.
-
-    (Wu 2019, section 3.3, "Global pooling".)
-    """
+    """A residual block (He et al. 2016), with or without global pooling (Wu 2019, section 3.3)."""
 
     def __init__(self, channels: int, pooling: bool) -> None:
         super().__init__()
@@ -95,7 +93,6 @@ class Block(nn.Module):
         self.whole = nn.Linear(2 * channels, channels) if pooling else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(N, channels, R, C)`` to the same."""
         y = functional.relu(self.first_norm(self.first(x)))
         if self.whole is not None:
             y = y + self.whole(pooled(y))[:, :, None, None]
@@ -103,7 +100,7 @@ class Block(nn.Module):
 
 
 def pooled(x: Tensor) -> Tensor:
-    """Mean and maximum over the board: ``(N, C, R, C)`` to ``(N, 2 C)``."""
+    """Mean and maximum over the board: ``(N, channels, R, C)`` to ``(N, 2 channels)``."""
     flat = x.flatten(2)
     return torch.cat([flat.mean(2), flat.amax(2)], 1)
 
@@ -112,10 +109,6 @@ class Residual(nn.Module):
     """A residual network with a policy and a value head (Silver et al. 2017, "Methods").
 
     With convolutional heads it fits any board size.
-
-    Args:
-        board: The board it is made for.
-        options: Its sizes.
     """
 
     def __init__(self, board: Board, options: NetworkOptions) -> None:
@@ -125,8 +118,7 @@ class Residual(nn.Module):
         self.canonical = Canonical(board.planes) if options.canonical else None
         if self.canonical is not None:
             planes -= 1
-        # (A border takes the place of the padding.)
-        padding = 0 if self.canonical is not None else 1
+        padding = 0 if self.canonical is not None else 1  # or a border instead
         self.stem = nn.Conv2d(planes, channels, 3, padding=padding, bias=False)
         self.stem_norm = nn.BatchNorm2d(channels)
         self.blocks = nn.Sequential(
@@ -150,7 +142,6 @@ class Residual(nn.Module):
         self.value_out = nn.Linear(options.value_units, 1)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """See this module."""
         x, turned = planes.permute(0, 3, 1, 2), None
         if self.canonical is not None:
             x, turned = self.canonical(x)
@@ -174,26 +165,22 @@ class Residual(nn.Module):
 
 
 def turned_back(logits: Tensor, turned: Tensor, rows: int, columns: int) -> Tensor:
-    """Dense logits over the cells of a board that was turned, and what follows them as it is."""
+    """Dense logits with those of the cells transposed where the board was."""
     field: Tensor = logits[:, : rows * columns].unflatten(1, (rows, columns))
     field = turned_field(field, turned)
     return torch.cat([field.flatten(1), logits[:, rows * columns :]], 1)
 
 
 def turned_field(field: Tensor, turned: Tensor) -> Tensor:
-    """Boards ``(N, R, C)``, of which those are transposed that were turned, ``(N, 1, 1)``."""
+    """Boards ``(N, R, C)``, transposed where ``turned (N, 1, 1)``."""
     return torch.where(turned, field.transpose(1, 2), field)
 
 
 class Anet(nn.Module):
-    """An actor network of the layers that its options list, with or without a value.
-
-    Args:
-        board: The board it is made for.
-        options: Its planes and layers.
+    """An actor network of the layers in its options, with or without a value.
 
     Raises:
-        ValueError: If a layer is none, or comes in a wrong order; named.
+        ValueError: If a layer is wrong, or comes in a wrong order; named.
     """
 
     def __init__(self, board: Board, options: NetworkOptions) -> None:
@@ -238,7 +225,7 @@ class Anet(nn.Module):
         self.value_out = nn.Linear(units, 1) if options.value else None
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """See this module; values are 0 without a value."""
+        """Logits and values; these are 0 in a network without a value."""
         x, turned = planes.permute(0, 3, 1, 2), None
         if self.canonical is not None:
             x, turned = self.canonical(x)
@@ -252,10 +239,10 @@ class Anet(nn.Module):
 
 
 def expect_keys(layer: dict[str, Any], known: tuple[str, ...], where: str) -> None:
-    """Refuse what a layer does not have.
+    """Check the keys of a layer.
 
     Raises:
-        ValueError: If there is a key that is not known.
+        ValueError: If one is not known.
     """
     for key in layer:
         if key not in known:
@@ -266,7 +253,7 @@ def size_of(layer: dict[str, Any], key: str, where: str) -> int:
     """A size in a layer.
 
     Raises:
-        ValueError: If it is no positive whole number.
+        ValueError: If it is not a positive whole number.
     """
     size = layer.get(key)
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= 65536:
@@ -279,8 +266,8 @@ def new_network(game: Game, options: NetworkOptions, seed: int | None = None) ->
 
     Args:
         game: The game.
-        options: What kind of network.
-        seed: Of its first weights; None for any. PyTorch's own stream is left as it was.
+        options: The kind of network.
+        seed: Of its first weights; None for any. PyTorch's own random state does not change.
 
     Raises:
         ValueError: If the options are wrong, or do not fit the game.
@@ -294,7 +281,7 @@ def new_network(game: Game, options: NetworkOptions, seed: int | None = None) ->
 
 
 def folded(network: nn.Module) -> nn.Module:
-    """A copy for play: the normalisations become part of the convolutions before them."""
+    """A copy for inference, with the normalisations folded into the convolutions before them."""
     twin = copy.deepcopy(network).eval()
     for parameter in twin.parameters():
         parameter.requires_grad_(False)

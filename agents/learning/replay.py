@@ -1,7 +1,7 @@
-"""Games to learn from: in memory, of a fixed size, and in files.
+"""The replay buffer, and its games in files.
 
-A position is kept as the actions that led to it, which is compact, exact, and good for any network:
-the planes are made when it is drawn.
+A position is kept as the actions that led to it, which is compact, exact, and independent of the
+network: its planes are made when it is drawn.
 """
 
 import json
@@ -24,19 +24,19 @@ VERSION: Final = 1
 
 
 class Games(NamedTuple):
-    """Games that ended: G of them, of P plies in all, one after the other."""
+    """Finished games: G of them, of P plies in all, one after the other."""
 
     lengths: NDArray[np.int32]
     """``(G,)``: plies."""
     outcomes: NDArray[np.int8]
     """``(G,)``: 1, 0 or -1 for player 0."""
     actions: NDArray[np.int16]
-    """``(P,)``: what was played."""
+    """``(P,)``."""
     policies: NDArray[np.float32]
-    """``(P, num_actions)``: the distribution that the search found; zeros where a move was not
-    searched (a random opening), which is not learnt from."""
+    """``(P, num_actions)``: of the search; zeros where there was none (in a random opening): such
+    positions are not learnt from."""
     values: NDArray[np.float32]
-    """``(P,)``: the search's own value for the player to move, -1 to 1."""
+    """``(P,)``: of the search, for the player to move, -1 to 1."""
 
     @staticmethod
     def none(num_actions: int) -> "Games":
@@ -51,15 +51,14 @@ class Games(NamedTuple):
 
     @staticmethod
     def joined(parts: Sequence["Games"]) -> "Games":
-        """Several as one, in this order."""
         return Games(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def save_games(path: str | os.PathLike[str], games: Games, game: Game, about: Any) -> None:
-    """Write games to an ``npz`` file, under a temporary name until it is whole.
+    """Write games to an ``npz`` file.
 
     Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
+        OSError: If it cannot be written; an earlier file is unchanged.
     """
     header = {
         "format": FORMAT,
@@ -103,7 +102,7 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
 
 
 def fits_together(games: Games, num_actions: int) -> bool:
-    """Whether arrays from a file are of the types and shapes of `Games`."""
+    """Whether arrays have the types and shapes of `Games`."""
     empty = Games.none(num_actions)
     if any(array.dtype != known.dtype for array, known in zip(games, empty, strict=True)):
         return False
@@ -144,7 +143,7 @@ def _checked(game: Game, games: Games) -> int:
 
 
 def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many numbers before each are equal to it."""
+    """For each number, how many before it are equal to it."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     found = np.empty_like(numbers)
@@ -156,18 +155,18 @@ def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Batch(NamedTuple):
-    """Positions to learn from, B of them."""
+    """B positions to learn from."""
 
     planes: NDArray[np.int8]
     """``(B, rows, columns, K)``, as the player to move sees them."""
     policies: NDArray[np.float32]
-    """``(B, num_actions)``: the distributions that the search found."""
+    """``(B, num_actions)``: of the search."""
     outcomes: NDArray[np.float32]
     """``(B,)``: 1, 0 or -1 for the player to move."""
     values: NDArray[np.float32]
-    """``(B,)``: the search's own values for the player to move."""
+    """``(B,)``: of the search, for the player to move."""
     players: NDArray[np.int8]
-    """``(B,)``: who was to move."""
+    """``(B,)``: the players to move."""
 
 
 @kernel
@@ -181,7 +180,7 @@ def replay(
     planes: NDArray[np.int8],
     players: NDArray[np.int8],
 ) -> None:
-    """Play up to positions of the ring, and write what those who are to move see."""
+    """Play up to positions of the buffer, and write the planes that the players to move see."""
     owners = np.empty(game.rows * game.columns, np.int8)
     for i in range(positions.size):
         play_to(game, state[0], actions, plies, positions[i])
@@ -207,13 +206,13 @@ compiled_replay: Final = CompiledFunction(replay)
 class ReplayBuffer:
     """The newest positions, in memory of a fixed size.
 
-    Positions have numbers, from 0 for the first that was ever added; position n is kept at place
-    ``n % capacity``.
+    Positions have numbers, from 0 for the first that was ever added; position n is at index
+    ``n % capacity`` of the arrays.
 
     Args:
         game: The game.
-        capacity: Positions.
-        planes: What `sample` shows besides the game's own planes.
+        capacity: How many positions are kept.
+        planes: The planes in batches besides the game's own.
         recency: The newest are drawn ``exp(recency)`` times as often as the oldest.
         most_reuse: How often a position is drawn at most.
     """
@@ -231,7 +230,7 @@ class ReplayBuffer:
         self.recency = recency
         self.most_reuse = most_reuse
         self.total = 0
-        """Positions that were ever added."""
+        """How many positions were ever added."""
         self.actions = np.zeros(capacity, np.int16)
         self.plies = np.zeros(capacity, np.int16)
         self.policies = np.zeros((capacity, game.num_actions()), np.float32)
@@ -239,7 +238,7 @@ class ReplayBuffer:
         self.outcomes = np.zeros(capacity, np.int8)
         """Of the games, for player 0."""
         self.uses = np.zeros(capacity, np.uint16)
-        """How often each was drawn; the greatest number where there is nothing to learn."""
+        """How often each was drawn; the greatest number where there was no search."""
         self._names = plane_names(game, planes)
         self._extra = extra_codes(game, self._names)
         self._state = base.new_states(game, 1)
@@ -249,7 +248,7 @@ class ReplayBuffer:
         return min(self.total, self.capacity)
 
     def add(self, games: Games) -> None:
-        """Add games; the oldest positions make room."""
+        """Add games; they replace the oldest positions."""
         plies = len(games.actions)
         fitting = slice(max(0, plies - self.capacity), plies)
         numbers = np.arange(plies)[fitting]
@@ -268,7 +267,7 @@ class ReplayBuffer:
         """The numbers of positions to learn from.
 
         Returns:
-            ``(count,)``; fewer where the buffer has hardly any that may still be drawn.
+            ``(count,)``; fewer if too few are left that may be drawn.
         """
         oldest = self.total - len(self)
         kept = [np.zeros(0, np.int64)]
@@ -291,7 +290,7 @@ class ReplayBuffer:
         return np.concatenate(kept)
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
-        """Draw positions; see `draw`."""
+        """A batch of positions that `draw` has drawn."""
         return self.batch(self.draw(count, rng))
 
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
@@ -313,10 +312,10 @@ class ReplayBuffer:
         )
 
     def state(self, number: int) -> base.State:
-        """A position by its number, as a state of the game: for a board to begin with.
+        """A position by its number, as a state of the game.
 
         Raises:
-            IndexError: If it is no longer there, or the beginning of its game is not.
+            IndexError: If it, or the beginning of its game, is no longer kept.
         """
         if not self.total - len(self) <= number < self.total or (
             number - int(self.plies[number % self.capacity]) < self.total - len(self)

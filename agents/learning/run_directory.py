@@ -1,14 +1,14 @@
-"""The directory of a training run: what it is configured for, who may train it, what is in it.
+"""The directory of a training run.
 
-    config.json               what it does
+    config.json               its configuration
     log.jsonl                 a line of figures for each iteration
     checkpoints/000042.pt     all that is needed to go on after iteration 42; the newest two
     networks/000040.safetensors   the networks that are kept, to play with
-    games/000042.npz          the games that ended in iteration 42, as long as the buffer has them
+    games/000042.npz          the games that ended in iteration 42, while the buffer has them
     tensorboard/              the figures, for TensorBoard
     lock                      held by the process that trains
 
-An iteration is in the run once its checkpoint is there; what is newer is written anew.
+An iteration belongs to the run once its checkpoint is there; newer files are written anew.
 """
 
 import json
@@ -25,7 +25,8 @@ except ImportError:  # Windows
 
 from agents.core.files import is_partial, write_text
 from agents.core.reading import read_object
-from agents.learning.configuration import Configuration, as_dict, make, merged
+from agents.learning.configuration import Configuration, as_dict, make
+from agents.learning.replay import Games, ReplayBuffer, load_games, save_games
 
 CHANGEABLE: Final = (
     "iterations",
@@ -50,11 +51,7 @@ FOLDERS: Final = ("checkpoints", "networks", "games")
 
 
 class RunDirectory:
-    """The files of a run.
-
-    Args:
-        path: Of the directory.
-    """
+    """The files of a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -64,8 +61,8 @@ class RunDirectory:
         for name in FOLDERS:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
-    def note(self, configuration: Configuration) -> None:
-        """Write down what the run does."""
+    def write_configuration(self, configuration: Configuration) -> None:
+        """Write the configuration."""
         text = json.dumps(as_dict(configuration), indent=1) + "\n"
         write_text(self.path / "config.json", text)
 
@@ -80,11 +77,11 @@ class RunDirectory:
             (path for path in found if path.stem.isdecimal()), key=lambda path: int(path.stem)
         )
 
-    def configured(self, settings: Mapping[str, Any]) -> Configuration:
-        """The run's configuration: that of the directory, or a new one.
+    def configured(self) -> dict[str, Any]:
+        """The plain values of the run's configuration; none where a new run can begin.
 
         Raises:
-            ValueError: If the settings are wrong, or not those of the run, or a file is damaged.
+            ValueError: If their file is damaged, or there are files of a run without a checkpoint.
         """
         path = self.path / "config.json"
         if not self.checkpoints():
@@ -93,30 +90,23 @@ class RunDirectory:
                     f"expected a checkpoint in {self.path / 'checkpoints'}, as there is a "
                     "log.jsonl (a new run needs a directory of its own)"
                 )
-            return make(settings)
+            return {}
         try:
-            known = make(read_object(path))
+            return as_dict(make(read_object(path)))
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
-        wanted = make(merged(as_dict(known), settings))
-        for key, said, says in differences(known, wanted):
-            raise ValueError(
-                f"expected {key} of {said}, as in {self.path}, got {says} (a new run needs a "
-                "directory of its own)"
-            )
-        return wanted
 
     @contextmanager
-    def alone(self, iteration: int) -> Generator[None]:
-        """See that no other process trains the run; the system lets go when this one dies.
+    def locked(self, iteration: int) -> Generator[None]:
+        """Keep other processes from training the run; the lock ends with this process.
 
-        What is of iterations that are not in the run is removed.
+        Files of later iterations, which are not in the run, are removed.
 
         Args:
             iteration: The newest that this process knows of.
 
         Raises:
-            ValueError: If one does, or has.
+            ValueError: If another process trains the run, or has trained it since.
         """
         with open(self.path / "lock", "w", encoding="utf-8") as lock:
             if fcntl is not None:
@@ -136,7 +126,7 @@ class RunDirectory:
             yield
 
     def _forget(self, iteration: int) -> None:
-        """Remove what is newer than an iteration, and files half written."""
+        """Remove files of later iterations, and those that were not written to their ends."""
         for folder in FOLDERS:
             for file in (self.path / folder).iterdir():
                 if file.stem.isdecimal() and int(file.stem) > iteration:
@@ -148,6 +138,64 @@ class RunDirectory:
         if log.exists():
             lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
             write_text(log, "".join(lines[:iteration]))
+
+
+class GameFiles:
+    """The games of a run, for as long as its replay buffer has them: a file for each iteration.
+
+    Attributes:
+        shards: The iterations that have a file, and how many positions there were before each.
+    """
+
+    def __init__(self, directory: RunDirectory, buffer: ReplayBuffer) -> None:
+        self._directory = directory
+        self._buffer = buffer
+        self.shards: list[tuple[int, int]] = []
+
+    def add(self, number: int, games: Games) -> None:
+        """Add an iteration's games to the buffer, and write them to their file."""
+        about = {"iteration": number, "first": self._buffer.total}
+        save_games(self._directory.file("games", number, "npz"), games, self._buffer.game, about)
+        self.shards.append((number, self._buffer.total))
+        self._buffer.add(games)
+
+    def drop(self, oldest: int, keep: bool) -> None:
+        """Drop the files that the buffer no longer needs, as it was after iteration `oldest`.
+
+        Args:
+            oldest: The iteration.
+            keep: Whether the files stay where they are.
+        """
+        later = [first for number, first in self.shards if number > oldest]
+        total = later[0] if later else self._buffer.total  # positions after that iteration
+        needed = self._needed(total, self._buffer.total)
+        while self.shards and self.shards[0] not in needed:
+            number, _ = self.shards.pop(0)
+            if not keep:
+                self._directory.file("games", number, "npz").unlink(missing_ok=True)
+
+    def _needed(self, total: int, end: int) -> list[tuple[int, int]]:
+        """The shards of the positions that the buffer has after `total` positions, or later."""
+        ends = [*(first for _, first in self.shards[1:]), end]
+        oldest = total - self._buffer.capacity
+        return [shard for shard, last in zip(self.shards, ends, strict=False) if last > oldest]
+
+    def refill(self, total: int) -> None:
+        """Fill the buffer from the files, up to `total` positions.
+
+        Raises:
+            OSError: If a file cannot be read.
+            ValueError: If one is damaged, or not that of this run.
+        """
+        buffer, shards = self._buffer, self._needed(total, total)
+        buffer.total = shards[0][1] if shards else 0
+        ends = [*(first for _, first in shards[1:]), total]
+        for (number, first), end in zip(shards, ends, strict=False):
+            path = self._directory.file("games", number, "npz")
+            buffer.add(load_games(path, buffer.game))
+            if buffer.total != end:
+                count = buffer.total - first
+                raise ValueError(f"expected {end - first} positions in {path}, got {count}")
 
 
 class Journal:
@@ -173,13 +221,13 @@ class Journal:
             self._writer.flush()
 
     def close(self) -> None:
-        """Let go of TensorBoard's file."""
+        """Close TensorBoard's file."""
         if self._writer is not None:
             self._writer.close()
 
 
 def summary_writer(directory: Path, iteration: int) -> Any:
-    """TensorBoard's writer, if that is installed; what it has after an iteration is dropped."""
+    """TensorBoard's writer, if it is installed; figures after an iteration are dropped."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -191,7 +239,7 @@ def summary_writer(directory: Path, iteration: int) -> Any:
 
 
 def differences(known: Configuration, other: Configuration) -> Generator[tuple[str, str, str]]:
-    """What a run cannot go on with: keys, what they are, and what they would become."""
+    """Settings that a run cannot change: their keys, values and new values."""
     before, after = flat(as_dict(known)), flat(as_dict(other))
     for key, value in after.items():
         said, says = json.dumps(before[key]), json.dumps(value)

@@ -1,16 +1,21 @@
 """Self-play: many games in lockstep, their searches evaluated in one batch.
 
-Work comes in tasks that hold all that they need and return all that is left over, so that a task
-can run in this process, in another, or on another machine, and again if its worker dies: it always
-gives the same games.
+Work comes in tasks that hold all that they need (but the weights, which all tasks share) and return
+all that is left over. So a task can be done in this process, in another, or on another machine, and
+again if its worker dies: it always gives the same games.
 """
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.core.ray_workers import RayPool
+from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
 from agents.learning.configuration import Configuration
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import game_of, load_weights
@@ -31,7 +36,7 @@ from hexenv.games.base import Game
 
 
 class Unfinished(NamedTuple):
-    """The games of one worker that go on, T of them; a game is as long as `Games` says."""
+    """The games of one worker that go on, T of them."""
 
     lengths: NDArray[np.int32]
     """``(T,)``: plies so far; -1 where a game has to begin."""
@@ -61,23 +66,18 @@ class Unfinished(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Some plies of some games."""
+    """Some plies of the games of one worker."""
 
-    number: int
-    """Of the worker whose games they are."""
-    weights: dict[str, Tensor]
-    """Of the network that plays."""
     unfinished: Unfinished
     rng: dict[str, Any]
-    """The state of the stream of random numbers."""
+    """The state of the random generator."""
     epsilon: float
     """Share of random moves in rollouts."""
 
 
-class Result(NamedTuple):
-    """What came of a task."""
+class TaskResult(NamedTuple):
+    """The result of a task."""
 
-    number: int
     games: Games
     """Those that ended."""
     unfinished: Unfinished
@@ -126,7 +126,7 @@ def begin_game(
 def resume_game(
     game: Any, states: Any, number: int, length: int, actions: NDArray[np.int16]
 ) -> None:
-    """Play one of the states up to where its game was."""
+    """Play one of the states to the point where its game was."""
     state = states[number]
     game.initial(state)
     for ply in range(length):
@@ -167,12 +167,8 @@ def rule_of(configuration: Configuration) -> Any:
     return EvaluatedUCB1(c=options.c)
 
 
-class SelfPlay:
-    """A worker: plays the tasks of one configuration, one after the other.
-
-    Args:
-        configuration: Of the run.
-    """
+class SelfPlay(Worker):
+    """Plays the tasks of a run, one after the other; the weights are what they share."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -187,23 +183,26 @@ class SelfPlay:
         """Run a kernel: as machine code where the game compiles."""
         return (function if self._compiles else function.function)(*arguments)
 
-    def play(self, task: Task) -> Result:
-        """Play a task: the same task gives the same result."""
-        load_weights(self.network, task.weights)
+    def share(self, value: Mapping[str, Tensor]) -> None:
+        """Play with these weights from now on."""
+        load_weights(self.network, value)
         self.evaluator.update(self.network)
+
+    def do(self, task: Task, start_clock: Callable[[], None] = lambda: None) -> TaskResult:
+        """Play a task: with the same weights the same task gives the same result."""
         rng = np.random.default_rng()
         rng.bit_generator.state = task.rng
         unfinished = task.unfinished.copied()
         search = self._new_search(len(unfinished.lengths), rng, task.epsilon)
-        table = Table(self, search, unfinished, rng)
+        lockstep = Lockstep(self, search, unfinished, rng)
         for _ in range(self.configuration.self_play.plies):
-            table.play_ply()
-        found = Games.joined([Games.none(self.game.num_actions()), *table.finished])
-        figures = {**table.figures, "evaluations": float(search.evaluations)}
-        return Result(task.number, found, unfinished, rng.bit_generator.state, figures)
+            lockstep.play_ply()
+        found = Games.joined([Games.none(self.game.num_actions()), *lockstep.finished])
+        figures = {**lockstep.figures, "evaluations": float(search.evaluations)}
+        return TaskResult(found, unfinished, rng.bit_generator.state, figures)
 
     def _new_search(self, count: int, rng: np.random.Generator, epsilon: float) -> EvaluatedSearch:
-        """Empty trees for so many games."""
+        """The search of this many games, with empty trees."""
         options, game = self.configuration.search, self.game
         evaluator: Any = self.evaluator
         if options.method == "rollouts":
@@ -227,13 +226,13 @@ class SelfPlay:
 
     @property
     def caches(self) -> bool:
-        """Whether equal positions look equal to the network, and are judged alike."""
+        """Whether evaluations can be kept: equal positions look equal to the network."""
         by_network = self.configuration.search.method != "rollouts"
         return by_network and "last_move" not in self.configuration.network.planes
 
 
-class Table:
-    """Games in lockstep: every game gets its next move at the same time."""
+class Lockstep:
+    """Games that all get their next move at the same time."""
 
     def __init__(
         self,
@@ -324,7 +323,7 @@ class Table:
         return np.where(self.unfinished.lengths < options.temperature_plies, drawn, best)
 
     def _go_on(self, actions: NDArray[np.int32], outcomes: NDArray[np.int8]) -> None:
-        """Put away the games that ended, begin others, and keep what the trees still know."""
+        """Collect the games that ended, begin others, and keep the subtrees of the moves."""
         trees = self.search.trees
         is_over = outcomes != GOES_ON
         for number in np.flatnonzero(is_over).tolist():
@@ -352,3 +351,52 @@ class Table:
             keep_subtree(tree, node)
             if tree.node_count[0] > room:
                 tree.node_count[0] = 0
+
+
+# ---- where it runs -------------------------------------------------------------------------------
+
+
+def new_worker(configuration: Configuration) -> SelfPlay:
+    """A worker of a process of its own, which uses one thread."""
+    torch.set_num_threads(1)
+    return SelfPlay(configuration)
+
+
+def new_pool(configuration: Configuration) -> Pool:
+    """The workers of a run, where its `engine` says.
+
+    Raises:
+        ImportError: If that is Ray, which is not installed.
+        ValueError: If Ray has no room for all of them: some would wait for ever.
+    """
+    if configuration.engine == "local":
+        return LocalPool(functools.partial(SelfPlay, configuration))
+    make = functools.partial(new_worker, configuration)
+    if configuration.engine == "processes":
+        return ProcessPool(make, configuration.workers, start_attempts=ATTEMPTS)
+    pool = RayPool(make, configuration.workers, gpus=configuration.self_play.gpus)
+    try:
+        check_claims(configuration, pool.resources)
+    except ValueError:
+        pool.close()
+        raise
+    return pool
+
+
+def check_claims(configuration: Configuration, resources: Mapping[str, float]) -> None:
+    """Check that Ray has room for all workers.
+
+    Raises:
+        ValueError: If it has not.
+    """
+    workers, gpus = configuration.workers, configuration.self_play.gpus
+    processors = int(resources.get("CPU", 0))
+    if workers > processors:
+        raise ValueError(
+            f"expected workers up to {processors}, the processors that Ray has, got {workers}"
+        )
+    if gpus and workers > int(resources.get("GPU", 0)) * int(1 / gpus):
+        raise ValueError(
+            f"expected self_play.gpus as a share that Ray's {resources.get('GPU', 0):g} GPUs can "
+            f"give to {workers} workers, got {gpus}"
+        )

@@ -1,8 +1,8 @@
-"""The Tournament of Progressive Policies: do the networks of a run get better?
+"""The Tournament of Progressive Policies, which shows whether the networks of a run get better.
 
-Every network that a run has saved plays every other, by its policy alone, and with a search as
-well if one is wanted. It is an `agents.arena.Tournament` whose agents are those of the command line
-(``network:net=...``); here is who takes part, and what the ratings look like over the iterations.
+Every saved network of a run plays every other, by its policy alone and, on demand, with a search.
+It is an `agents.arena.Tournament` of agents that the command line knows too (``network:net=...``).
+This module chooses the participants, and makes the table of their ratings over the iterations.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from agents.arena import Entrant, Standings, Tournament
-from agents.arena.games import PlayedGame, Result
+from agents.arena.results import PlayedGame, Result
 from agents.arena.standings import end_or_none
 from agents.core.reading import MOST_BYTES, parse_json, read_object
 from agents.learning.configuration import Configuration, GuidedSearchOptions, make
@@ -21,7 +21,7 @@ from agents.learning.configuration import Configuration, GuidedSearchOptions, ma
 Plays = Literal["policy", "search"]
 
 LEAST_PLIES: Final = 2
-"""Of an opening: most policies leave nothing to chance, and a game is not worth playing twice."""
+"""Of an opening: without openings, deterministic policies would repeat one game."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Participant:
     Attributes:
         iteration: After which it was saved.
         plays: By its policy alone, or with a search.
-        label: What the file of results calls it, with the beginning of a hash of its file: a run
-            that was put back some iterations may have written another one of the same name.
-        agent: As the command line writes it.
+        label: Its name in the file of results, with the beginning of a hash of its file: a run that
+            went back some iterations may have written another network of the same name.
+        agent: Its text for the command line.
     """
 
     iteration: int
@@ -44,15 +44,11 @@ class Participant:
 
 @dataclass(frozen=True)
 class Topp:
-    """A Tournament of Progressive Policies.
-
-    Attributes:
-        tournament: What is played.
-        participants: In the order of the tournament: policies by iteration, then searches.
-    """
+    """A Tournament of Progressive Policies."""
 
     tournament: Tournament
     participants: tuple[Participant, ...]
+    """In the order of the tournament: policies by iteration, then searches."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +56,14 @@ class Rating:
     """A network in the table.
 
     Attributes:
-        iteration: See `Participant`.
-        plays: See `Participant`.
+        iteration: Of the participant.
+        plays: Of the participant.
         elo: Its rating; that of the first policy is 0.
-        low: Lower end of its 95 % interval, which says how sure the rating is beside the mean of
-            all, as in every tournament here; -inf if it lost all its games, None without a game.
+        low: Lower end of its 95 % interval, which is that of the rating beside the mean of all, as
+            in every tournament here; -inf if it lost all its games, None without a game.
         high: Upper end; inf if it won all its games.
-        better: Likelihood that it is better than the network before it, which plays likewise; None
-            for the first, and without a game.
+        better: Likelihood that it is better than the network before it that plays the same way;
+            None for the first, and without a game.
         points: A win counts 1, a draw 1/2.
         games: Games counted, as `wins`, `draws` and `losses`.
         wins: Games won.
@@ -89,12 +85,17 @@ class Rating:
     losses: int
     seconds_per_move: float
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of its rating; None without a game."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     def as_json(self) -> dict[str, Any]:
-        """As a dictionary of what JSON knows: an open end of the interval is None."""
+        """As a dictionary for JSON, where an open end of the interval is None."""
         return asdict(self) | {"low": end_or_none(self.low), "high": end_or_none(self.high)}
 
 
-# ---- who takes part ------------------------------------------------------------------------------
+# ---- participants --------------------------------------------------------------------------------
 
 
 def new_topp(
@@ -113,15 +114,15 @@ def new_topp(
         directory: Of the run.
         most: How many networks, evenly spread over the run, with the first and the last.
         pairs: Pairs of games in each pairing.
-        simulations: Of the search, a move; 0 for policies alone.
+        simulations: Of the search for a move; 0 for policies alone.
         search: ``"gumbel"`` or ``"alphazero"``; None for the run's own. Its parameters are the
             run's, without noise.
-        opening_plies: Length of the random openings; None for the run's own, 2 at least.
+        opening_plies: Length of the random openings; None for the run's own, at least 2.
         temperature: Of the policies; 0: each plays its most likely action.
         seed: Of all chance.
 
     Raises:
-        ValueError: If there is no run with two networks, or a value makes no sense.
+        ValueError: If there is no run with two networks, or a value is wrong.
         OSError: If a file cannot be read.
     """
     paths = evenly_spread(saved_networks(directory), most)
@@ -160,7 +161,7 @@ def saved_networks(directory: str | os.PathLike[str]) -> list[Path]:
     run = Path(directory).resolve()
     if not (run / "config.json").is_file():
         raise ValueError(f"expected the directory of a run of hexenv train, got {directory}")
-    if "," in str(run):  # which parts the parameters of an agent
+    if "," in str(run):  # it separates the parameters of an agent
         raise ValueError(f"expected the directory of a run without a comma, got {run}")
     found = (path for path in run.glob("networks/*.safetensors") if path.stem.isdecimal())
     paths = sorted(found, key=lambda path: int(path.stem))
@@ -170,7 +171,7 @@ def saved_networks(directory: str | os.PathLike[str]) -> list[Path]:
 
 
 def evenly_spread(paths: Sequence[Path], most: int) -> list[Path]:
-    """So many of a list, with the first and the last.
+    """At most this many of a list, with the first and the last.
 
     Raises:
         ValueError: If `most` is less than 2.
@@ -182,7 +183,7 @@ def evenly_spread(paths: Sequence[Path], most: int) -> list[Path]:
 
 
 def participant(path: Path, plays: Plays, agent: str) -> Participant:
-    """A network that plays in one way."""
+    """The participant of a network's file."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     iteration = int(path.stem)
     return Participant(iteration, plays, f"{plays} {iteration} ({digest})", agent)
@@ -221,12 +222,12 @@ def options_of(configuration: Configuration) -> list[str]:
 
 
 def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
-    """Say in few words that a file of results is of another tournament.
+    """Check that a file of results is not of another tournament, for a short message.
 
-    (`agents.arena` would tell all agents of both. What else may be wrong with it, it says best.)
+    The message of `agents.arena` would list all agents. It reports all other mistakes.
 
     Raises:
-        ValueError: If the file is of other networks, or of other values of theirs.
+        ValueError: If the file is of other networks or options.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -246,7 +247,7 @@ def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
         )
 
 
-# ---- what comes of it ----------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def ratings(topp: Topp, table: Standings) -> list[Rating]:
@@ -278,13 +279,13 @@ def ratings(topp: Topp, table: Standings) -> list[Rating]:
 
 
 def chosen_games(topp: Topp, results: Mapping[int, Result], count: int) -> list[PlayedGame]:
-    """Games to look at: of the last network against the first, the middle one, and the others.
+    """Games for pictures: of the last network against the first, the middle one, and the others.
 
-    Where there are searches, they play. The sides change from game to game.
+    They are games of the searches if there are any. The sides change from game to game.
 
     Args:
         topp: The tournament.
-        results: What came of its games, by number.
+        results: Its results, by the game's number.
         count: How many at most.
     """
     plays = topp.participants[-1].plays
@@ -308,7 +309,7 @@ def chosen_games(topp: Topp, results: Mapping[int, Result], count: int) -> list[
 
 
 def file_name(topp: Topp, result: PlayedGame) -> str:
-    """A name for a game's file: who moves first, the other, and the game's number."""
+    """A name for a game's file: who moves first, the opponent, and the game's number."""
     game = result.game
     order = game.agents[game.first], game.agents[1 - game.first]
     first, second = (topp.participants[number] for number in order)

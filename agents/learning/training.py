@@ -1,13 +1,14 @@
-"""A training run: self-play, replay, learning, and files from which it goes on.
+"""A training run: self-play, replay, learning, and checkpoints from which it goes on.
 
 While workers play with the network of the last iteration, the learner learns from the games before.
-What a run keeps is in its directory (`agents.learning.run_directory`).
+The files of a run are in its directory (`agents.learning.run_directory`).
 """
 
 # PyTorch's types are partly missing.
 # pyright: reportUnknownMemberType=false
 
 import json
+import math
 import os
 import signal
 import time
@@ -20,9 +21,8 @@ import numpy as np
 import torch
 
 from agents.core.reading import parse_json
-from agents.learning.configuration import as_dict, make
-from agents.learning.duel import duel, elo
-from agents.learning.engines import ENGINES, Engine
+from agents.core.workers import Pool
+from agents.learning.configuration import as_dict, make, merged
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
     find_network,
@@ -33,19 +33,20 @@ from agents.learning.files import (
     save_checkpoint,
     save_network,
 )
-from agents.learning.game_files import GameFiles
 from agents.learning.learner import Learner
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, ReplayBuffer
-from agents.learning.run_directory import Journal, RunDirectory, differences
-from agents.learning.self_play import Result, Task, Unfinished
+from agents.learning.run_directory import GameFiles, Journal, RunDirectory, differences
+from agents.learning.self_play import Task, TaskResult, Unfinished, new_pool
+from hexenv.games import base
+from hexenv.games.base import Game
 
-KEPT: Final = 2
-"""Checkpoints."""
+CHECKPOINTS: Final = 2
+"""How many are kept."""
 
 
 class StoppedError(KeyboardInterrupt):
-    """Somebody has asked for an end (Ctrl-C); the run is saved."""
+    """The user has stopped the run (Ctrl-C); it is saved."""
 
 
 class Run:
@@ -64,42 +65,46 @@ class Run:
     def __init__(self, directory: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
         self.directory = Path(directory)
         self._files = RunDirectory(self.directory)
-        self.configuration = self._files.configured(settings)
-        configuration = self.configuration
+        before = self._files.configured()
+        self.configuration = configuration = make(merged(before, settings))
+        for key, old, new in differences(make(before), configuration) if before else ():
+            raise ValueError(
+                f"expected {key} of {old}, as in {self.directory}, got {new} (a new run needs a "
+                "directory of its own)"
+            )
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
         self.learner = Learner(configuration, self.game)
-        if configuration.engine != "ray":  # whose machines have devices of their own
+        if configuration.engine != "ray":  # Ray's machines have devices of their own
             device_of(configuration.self_play.device, "self_play.device")
-        newest = self._files.checkpoints()
-        if configuration.start and not newest:
+        checkpoints = self._files.checkpoints()
+        if configuration.start and not checkpoints:
             self._start_from(configuration.start)
-        replay = configuration.replay
         self.buffer = ReplayBuffer(
             self.game,
-            replay.capacity,
+            configuration.replay.capacity,
             tuple(configuration.network.planes),
-            replay.recency,
-            replay.most_reuse,
+            configuration.replay.recency,
+            configuration.replay.most_reuse,
         )
         self._games = GameFiles(self._files, self.buffer)
         self.iteration = 0
         self.rng = np.random.default_rng(configuration.seed)
         self._streams = self._new_streams()
         self._unfinished = self._new_unfinished()
-        self._playing = self.learner.playing_weights()  # by those who play from now on
-        self._played = self._playing  # by those whose results come next
-        self._duelled = self._playing  # against which the next saved network is measured
-        self._duellists: list[NetworkEvaluator] = []
+        self._playing = self.learner.playing_weights()  # of the workers from their next task on
+        self._played = self._playing  # of the workers in the task that comes back next
+        self._last_saved = self._playing  # which the next saved network plays against
+        self._evaluators: list[NetworkEvaluator] = []  # of the two networks of a duel
         self._elo = 0.0
-        self._owed = 0.0  # steps of training, for positions that have been added
+        self._steps_due = 0.0
         self._stop = False
-        self._is_whole = True  # between two iterations
+        self._is_between_iterations = True
         self._files.make_folders()
-        if newest:
-            self._restore(newest[-1])
-        self._files.note(configuration)
-        if not newest:
+        if checkpoints:
+            self._restore(checkpoints[-1])
+        self._files.write_configuration(configuration)
+        if not checkpoints:
             self._save_network()
             self.save()
 
@@ -131,16 +136,16 @@ class Run:
         return [Unfinished.none(self.game, count) for _ in range(self.configuration.workers)]
 
     def _contents(self) -> dict[str, Any]:
-        """All that is needed to go on."""
+        """The contents of a checkpoint."""
         return {
             "configuration": json.dumps(as_dict(self.configuration)),
             "iteration": self.iteration,
             "learner": self.learner.state(),
             "playing": self._playing,
             "played": self._played,
-            "duelled": self._duelled,
+            "duelled": self._last_saved,
             "elo": self._elo,
-            "owed": self._owed,
+            "owed": self._steps_due,
             "streams": json.dumps([self.rng.bit_generator.state, *self._streams]),
             "unfinished": [
                 [torch.from_numpy(array) for array in unfinished] for unfinished in self._unfinished
@@ -154,14 +159,14 @@ class Run:
         """Write a checkpoint, and remove what no checkpoint needs any more.
 
         Raises:
-            OSError: If it cannot be written; the run is as it was at the last one.
+            OSError: If it cannot be written; the last one is still there.
         """
         save_checkpoint(self._files.file("checkpoints", self.iteration, "pt"), self._contents())
-        self._take_away()
+        self._remove_old()
 
-    def _take_away(self) -> None:
-        """Remove the checkpoints before the last two, and the games that those two do not need."""
-        for path in self._files.checkpoints()[:-KEPT]:
+    def _remove_old(self) -> None:
+        """Remove old checkpoints, and the games that the kept ones do not need."""
+        for path in self._files.checkpoints()[:-CHECKPOINTS]:
             path.unlink()
         self._games.drop(int(self._files.checkpoints()[0].stem), self.configuration.keep_games)
 
@@ -169,13 +174,13 @@ class Run:
         try:
             contents = load_checkpoint(path)
             other = make(parse_json(contents["configuration"]))
-            for key, said, says in differences(self.configuration, other):
-                raise ValueError(f"it is of another run: expected {key} of {said}, got {says}")
+            for key, ours, theirs in differences(self.configuration, other):
+                raise ValueError(f"it is of another run: expected {key} of {ours}, got {theirs}")
             self.iteration = contents["iteration"]
             self.learner.restore(contents["learner"])
             self._playing, self._played = contents["playing"], contents["played"]
-            self._duelled, self._elo = contents["duelled"], contents["elo"]
-            self._owed = contents["owed"]
+            self._last_saved, self._elo = contents["duelled"], contents["elo"]
+            self._steps_due = contents["owed"]
             self.rng.bit_generator.state, *streams = parse_json(contents["streams"])
             count = self.configuration.workers
             self._streams = (streams + self._streams[len(streams) :])[:count]
@@ -192,8 +197,8 @@ class Run:
             ) from error
         self._games.refill(total)
         self.buffer.uses[:] = uses
-        with self._files.alone(self.iteration):  # a mistake is best said at once
-            self._take_away()  # the checkpoint was written before: it lists games that are gone
+        with self._files.locked(self.iteration):
+            self._remove_old()  # the checkpoint may list games that were removed after it
 
     # ---- running ---------------------------------------------------------------------------------
 
@@ -211,33 +216,33 @@ class Run:
         """
         if self.iteration >= self.configuration.iterations:
             return
-        with self._files.alone(self.iteration):
+        with self._files.locked(self.iteration):
             self._run(report)
 
     def _run(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._stop = False
         journal = Journal(self.directory, self.iteration)
-        engine: Engine = ENGINES[self.configuration.engine](self.configuration)
+        pool = new_pool(self.configuration)
         try:
             with self._interruptible():
-                engine.submit(self._tasks(self._played))
+                self._submit(pool)
                 while self.iteration < self.configuration.iterations:
-                    report(self._iterate(engine, journal))
+                    report(self._iterate(pool, journal))
                     if self._stop:
                         raise StoppedError
         finally:
-            engine.close()
+            pool.close()
             journal.close()
 
     @contextmanager
     def _interruptible(self) -> Generator[None]:
-        """Ctrl-C stops: at once while waiting for games, else at the iteration's end."""
+        """Ctrl-C stops the run: at once while it waits for games, else at the iteration's end."""
 
         def stop(number: int, frame: Any) -> None:
             is_again, self._stop = self._stop, True
             if is_again:
                 raise KeyboardInterrupt
-            if self._is_whole:
+            if self._is_between_iterations:
                 raise StoppedError
 
         try:
@@ -247,35 +252,34 @@ class Run:
             return
         try:
             yield
-        except KeyboardInterrupt as interrupt:  # Ray makes one of its own of a StoppedError
-            if not self._is_whole:
+        except KeyboardInterrupt as interrupt:  # Ray replaces a StoppedError by one of its own
+            if not self._is_between_iterations:
                 raise
             self.save()
             raise StoppedError from interrupt
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _tasks(self, weights: dict[str, torch.Tensor]) -> list[Task]:
+    def _submit(self, pool: Pool) -> None:
+        """Let the workers play the next plies of their games."""
         options = self.configuration.search
         epsilon = options.epsilon * options.epsilon_decay**self.iteration
         parts = zip(self._unfinished, self._streams, strict=True)
-        return [
-            Task(number, weights, unfinished, stream, epsilon)
-            for number, (unfinished, stream) in enumerate(parts)
-        ]
+        pool.share(self._played)
+        pool.submit([Task(unfinished, stream, epsilon) for unfinished, stream in parts])
 
-    def _iterate(self, engine: Engine, journal: Journal) -> dict[str, Any]:
-        """Take in the games of the workers, let them play on, and learn meanwhile."""
+    def _iterate(self, pool: Pool, journal: Journal) -> dict[str, Any]:
+        """Take the games of the workers, let them play on, and learn meanwhile."""
         started = time.perf_counter()
-        results = engine.collect()
-        self._is_whole = False
+        results = pool.collect()
+        self._is_between_iterations = False
         waited = time.perf_counter() - started
         figures = self._take_in(results)
         self._played = self._playing
         self.iteration += 1
         configuration = self.configuration
         if self.iteration < configuration.iterations:
-            engine.submit(self._tasks(self._played))
+            self._submit(pool)
         figures |= self._learn()
         is_last = self.iteration == configuration.iterations
         is_saved = is_last or self.iteration % configuration.save_interval == 0
@@ -293,13 +297,13 @@ class Run:
             "positions_per_second": figures["positions"] / seconds,
         }
         journal.add(figures)
-        self._is_whole = True
+        self._is_between_iterations = True
         if is_last or self.iteration % configuration.checkpoint_interval == 0:
             self.save()
         return figures
 
-    def _take_in(self, results: list[Result]) -> dict[str, Any]:
-        """Add the games that ended to the buffer, and write them to their file."""
+    def _take_in(self, results: list[TaskResult]) -> dict[str, Any]:
+        """Add the games that ended to the buffer and to the run's files."""
         games = Games.joined([result.games for result in results])
         self._unfinished = [result.unfinished for result in results]
         self._streams = [result.rng for result in results]
@@ -307,10 +311,10 @@ class Run:
             self._games.add(self.iteration + 1, games)
             learnable = int(games.policies.any(axis=1).sum())
             replay = self.configuration.replay
-            self._owed += learnable * replay.reuse / self.configuration.learner.batch
+            self._steps_due += learnable * replay.reuse / self.configuration.learner.batch
         sums = {key: sum(result.figures[key] for result in results) for key in results[0].figures}
         positions = max(1.0, sums["positions"])
-        plays_out = self.configuration.search.method == "rollouts"  # there are no priors to agree
+        has_priors = self.configuration.search.method != "rollouts"
         return {
             "games": len(games.lengths),
             "positions": sums["positions"],
@@ -320,22 +324,22 @@ class Run:
             "first_player_score": float(games.outcomes.mean() / 2 + 0.5)
             if len(games.lengths)
             else 0.5,
-            **({} if plays_out else {"search_agreement": sums["agreement"] / positions}),
+            **({"search_agreement": sums["agreement"] / positions} if has_priors else {}),
             "search_entropy": sums["entropy"] / positions,
         }
 
     def _learn(self) -> dict[str, float]:
-        """The steps of training that the new positions call for."""
+        """Take the steps of training that are due for the new positions."""
         configuration = self.configuration
         if self.buffer.total < configuration.replay.fill:
-            self._owed = 0.0
+            self._steps_due = 0.0
             return {}
         sums: dict[str, float] = {}
         steps = 0
         progress = self.iteration / configuration.iterations
-        while self._owed >= 1.0:
+        while self._steps_due >= 1.0:
             batch = self.buffer.sample(configuration.learner.batch, self.rng)
-            self._owed -= 1.0
+            self._steps_due -= 1.0
             if len(batch.players) < 2:
                 continue
             for key, value in self.learner.step(batch, progress, self.rng).items():
@@ -345,7 +349,7 @@ class Run:
         return {"steps": steps, **{key: value / max(1, steps) for key, value in sums.items()}}
 
     def _promote(self, is_saved: bool) -> dict[str, float]:
-        """Let the new network play, if it passes the gate; measure those that are saved."""
+        """Let the new network play if it passes the gate; measure it if it is saved."""
         configuration = self.configuration
         weights = self.learner.playing_weights()
         if configuration.gate > 0:
@@ -356,25 +360,25 @@ class Run:
         else:
             self._playing, figures = weights, {}
         if is_saved and configuration.duel_games:
-            score = self._duel(self._playing, self._duelled)
+            score = self._duel(self._playing, self._last_saved)
             self._elo += elo(score, configuration.duel_games)
-            self._duelled = self._playing
+            self._last_saved = self._playing
             figures |= {"score_against_last_saved": score, "elo": self._elo}
         return figures
 
     def _duel(self, first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
         configuration = self.configuration
         for number, weights in enumerate((first, second)):
-            if number == len(self._duellists):
-                self._duellists.append(self.evaluator_of(weights))
+            if number == len(self._evaluators):
+                self._evaluators.append(self.evaluator_of(weights))
             else:
-                self._duellists[number].update(self._network_of(weights))
-        pair = self._duellists[0], self._duellists[1]
+                self._evaluators[number].update(self._network_of(weights))
+        pair = self._evaluators[0], self._evaluators[1]
         plies = max(2, configuration.self_play.opening_plies)
         return duel(self.game, pair, configuration.duel_games, plies, configuration.seed)
 
     def evaluator_of(self, weights: dict[str, torch.Tensor]) -> NetworkEvaluator:
-        """A network with these weights, to play with."""
+        """An evaluator with these weights."""
         planes = tuple(self.configuration.network.planes)
         return NetworkEvaluator(self._network_of(weights), self.game, planes)
 
@@ -395,3 +399,73 @@ class Run:
                 "configuration": as_dict(self.configuration),
             },
         )
+
+
+# ---- duels ---------------------------------------------------------------------------------------
+
+
+def duel(
+    game: Game,
+    players: tuple[NetworkEvaluator, NetworkEvaluator],
+    games: int,
+    opening_plies: int,
+    seed: int,
+) -> float:
+    """Play games of two policies, in pairs with the sides swapped, from random openings.
+
+    Args:
+        game: The game.
+        players: The two; each plays its most likely action.
+        games: How many; an odd one is left out.
+        opening_plies: Random moves at the start of both games of a pair.
+        seed: Of the openings.
+
+    Returns:
+        The score of the first, 0 to 1; a draw counts as half a win.
+    """
+    rng = np.random.default_rng(seed)
+    boards = base.new_states(game, games // 2 * 2)
+    for pair in range(games // 2):
+        start = random_position(game, opening_plies, rng)
+        for board in (2 * pair, 2 * pair + 1):
+            game.copy(start, boards[board])
+    score = 0.0
+    playing = np.arange(len(boards))
+    buffer = np.empty(game.num_actions(), np.int32)
+    while len(playing):
+        turns = np.array([game.to_play(boards[board]) for board in playing])
+        for number, player in enumerate(players):
+            # The first player has side 0 on even boards and side 1 on odd ones.
+            mine = playing[turns == (playing + number) % 2]
+            if len(mine):
+                priors, _ = player.evaluate(game, boards[mine])
+                for board, prior in zip(mine.tolist(), priors, strict=True):
+                    legal = buffer[: game.legal_actions(boards[board], buffer)]
+                    game.step(boards[board], int(legal[np.argmax(prior[legal])]))
+        is_over = np.array([bool(game.is_terminal(boards[board])) for board in playing])
+        for board in playing[is_over].tolist():
+            score += 0.5 + 0.5 * game.outcome(boards[board], board % 2)
+        playing = playing[~is_over]
+    return score / max(1, len(boards))
+
+
+def random_position(game: Game, plies: int, rng: np.random.Generator) -> Any:
+    """A position after random moves in which the game is not over."""
+    buffer = np.empty(game.num_actions(), np.int32)
+    while True:
+        state = base.new_state(game)
+        for _ in range(plies):
+            count = game.legal_actions(state, buffer)
+            if count == 0:
+                break
+            game.step(state, int(buffer[int(rng.random() * count)]))
+        if not game.is_terminal(state):
+            return state
+        plies -= 1
+
+
+def elo(score: float, games: int) -> float:
+    """The difference in rating that a score means; a clean sweep counts half a game less."""
+    bound = 0.5 / max(1, games)
+    score = min(max(score, bound), 1.0 - bound)
+    return 400.0 * math.log10(score / (1.0 - score))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, TreeWorker
-from agents.policies.policy import PolicyAgent
 from agents.search.evaluated import (
     Evaluator,
     mean_reward,
@@ -81,7 +80,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: PolicyAgent | str,
+        policy: Evaluator | str,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 1.0,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
-from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.environment import View
 from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_by_side
@@ -18,7 +17,6 @@ from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT, Tree, children
-from hexenv.envs.aec import BoardEnv
 
 CACHE_SIZE: Final = 1 << 14
 """Positions whose evaluations are kept during a search."""
@@ -28,9 +26,9 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     """A tree search that a learned policy leads: base of `PUCTAgent` and others.
 
     Args:
-        policy: A `PolicyAgent`, or the name of one (``"sb3:path=model.zip"``,
-            ``"network:net=connect4"``). Where it has no values (functions, RLlib's modules), every
-            position counts as even.
+        policy: An evaluator, as every `agents.PolicyAgent` is one, or the name of such an agent
+            (``"sb3:path=model.zip"``, ``"network:net=connect4"``). Where it has no values
+            (functions, RLlib's modules), every position counts as even.
         selection: The rule of the tree.
         simulations: Simulations a move.
         seconds: Seconds a move.
@@ -43,7 +41,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     def __init__(
         self,
-        policy: PolicyAgent | str,
+        policy: Evaluator | str,
         selection: Any,
         simulations: int | None,
         seconds: float | None,
@@ -52,17 +50,17 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     ) -> None:
         if options.get("implicit_minimax"):
             raise ValueError("expected no implicit_minimax where a policy evaluates positions")
-        evaluator = make_agent(policy) if isinstance(policy, str) else policy
-        if not isinstance(evaluator, PolicyAgent):
+        evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
+        if not hasattr(evaluator, "evaluate"):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
         self._evaluator = evaluator
         self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     def act(self, env: Any) -> int:
-        """See `TreeSearchAgent.act`; the policy sees what the environment shows."""
-        if isinstance(env.unwrapped, BoardEnv):
-            self._evaluator.see_as(env.unwrapped)
+        """See `TreeSearchAgent.act`; a policy sees what the environment shows."""
+        if hasattr(self._evaluator, "see_as"):
+            self._evaluator.see_as(env)
         return super().act(env)
 
     def _statistics(
@@ -81,7 +79,8 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     def _cache_size(self) -> int:
         """How many evaluations are kept: none, if equal positions may look different."""
-        return 0 if self._evaluator.sees_moves() else CACHE_SIZE
+        sees_moves = getattr(self._evaluator, "sees_moves", None)
+        return 0 if sees_moves is not None and sees_moves() else CACHE_SIZE
 
     def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
         """The search of one tree; its root is evaluated first."""

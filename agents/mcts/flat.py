@@ -1,12 +1,35 @@
 """Flat Monte Carlo: playouts without a tree."""
 
-from typing import ClassVar, Unpack
+from typing import ClassVar, NamedTuple, Unpack
 
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
-from agents.search.selection import Evenly
+from agents.search.selection import all_first, no_extras, no_initialise
+from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class Evenly(NamedTuple):
+    """The rule of `FlatMonteCarlo`: the child with the fewest visits."""
+
+    weight: float = 1.0
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = all_first
+    initialise = no_initialise
+    new_extras = no_extras
+    with_memory = no_memory
+
+    def prepare(self, tree: Tree, node: int) -> float:
+        return self.weight
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        return -prepared * tree.visits[child]
 
 
 class FlatMonteCarlo(TreeSearchAgent):
@@ -22,10 +45,9 @@ class FlatMonteCarlo(TreeSearchAgent):
         Brügmann, "Monte Carlo Go", 1993.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`; by default ``final_move="value"`` and ``solver="off"``.
+        **options: Those of `TreeSearchAgent`; by default ``final_move="value"``,
+            ``solver="off"``.
     """
 
     name = "flat"

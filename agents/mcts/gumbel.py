@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.policies.policy import PolicyAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
+    Evaluator,
     mean_reward,
     new_evaluated_extras,
     proven_sign,
@@ -34,9 +34,9 @@ from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled
 
 SMALLEST: float = 1e-30
-"""Added to priors, whose logarithm is taken."""
+"""Added to priors before their logarithm is taken."""
 FAR: float = 1e12
-"""Taken off the score of what is not considered now."""
+"""Subtracted from the scores of actions that are not considered now."""
 
 
 def considered_visits(most: int, simulations: int) -> NDArray[np.int32]:
@@ -86,7 +86,7 @@ class Improvement(NamedTuple):
 
 @compiled
 class Gumbel(NamedTuple):
-    """The selection rule of Gumbel AlphaZero, for trees that start anew with every move.
+    """The selection rule of Gumbel AlphaZero, for trees that are new in every move.
 
     Rewards are in [0, 1], as in the paper, whose c_visit is 50 and c_scale 1 (for Go and chess).
     """
@@ -235,7 +235,7 @@ class GumbelAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: PolicyAgent | str,
+        policy: Evaluator | str,
         simulations: int = 16,
         considered: int = 16,
         c_visit: float = 50.0,
@@ -257,12 +257,14 @@ class GumbelAgent(EvaluatedSearchAgent):
         super().__init__(policy, rule, simulations, None, batch, reuse=False, **options)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """There is nothing to load: every search starts anew.
+        """Refuse to load: every search starts a new tree.
 
         Raises:
             ValueError: Always.
         """
-        raise ValueError(f"expected no tree (Gumbel's search starts anew), got {path}")
+        raise ValueError(
+            f"expected no tree (Gumbel's search starts a new one in every move), got {path}"
+        )
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         return self.noise_scale * rng.gumbel(size=num_actions) if self.noise_scale else None

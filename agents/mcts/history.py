@@ -1,13 +1,71 @@
-"""UCT with progressive history."""
+"""Progressive history: moves that have been good anywhere are tried first."""
 
-from typing import Unpack
+from typing import NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.history import ProgressiveHistory
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
+from agents.search.selection import all_first, sqrt_log
+from agents.search.simulation import Simulation, all_moves
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+from hexenv.games.contract import Game, State
+
+
+class HistoryExtras(NamedTuple):
+    """What `ProgressiveHistory` keeps for each node."""
+
+    cells: NDArray[np.int32]
+    """The move that leads to the node, as `Game.cell_of` numbers it."""
+    movers: NDArray[np.int8]
+    """The player who makes it."""
+
+
+@compiled
+class ProgressiveHistory(NamedTuple):
+    """The rule of `HistoryMCTS`."""
+
+    c: float = 1.0
+    weight: float = 3.0
+    history: NDArray[np.float64] = np.zeros((2, 1, 2))
+    """``(2, num_cells(), 2)``: for each player and move, its simulations and their mean reward."""
+
+    needs_moves = all_moves
+    tries_all_first = all_first
+
+    def new_extras(self, max_nodes: int) -> HistoryExtras:
+        return HistoryExtras(np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int8))
+
+    def with_memory(self, game: Game) -> "ProgressiveHistory":
+        return self._replace(history=np.zeros((2, game.num_cells(), 2)))
+
+    def initialise(self, game: Game, state: State, tree: Tree, node: int) -> None:
+        mover = game.to_play(state)
+        first = tree.first_child[node]
+        for child in range(first, first + tree.child_count[node]):
+            tree.extras.cells[child] = game.cell_of(state, int(tree.action[child]))
+            tree.extras.movers[child] = mover
+
+    def prepare(self, tree: Tree, node: int) -> float:
+        return self.c * sqrt_log(tree.visits[node])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        mean, visits, spread = tree.value[child], tree.visits[child], tree.spread[child]
+        history = self.history[tree.extras.movers[child], tree.extras.cells[child], 1]
+        return mean + prepared * spread + history * self.weight / ((1.0 - mean) * visits + 1.0)
+
+    def update(self, tree: Tree, simulation: Simulation) -> None:
+        for ply in range(simulation.length[0]):
+            player = int(simulation.players[ply])
+            result = simulation.result[0] if player == 0 else -simulation.result[0]
+            entry = self.history[player, simulation.cells[ply]]
+            entry[0] += 1.0
+            entry[1] += (0.5 + 0.5 * result - entry[1]) / entry[0]
 
 
 class HistoryMCTS(TreeSearchAgent):
@@ -25,12 +83,10 @@ class HistoryMCTS(TreeSearchAgent):
         Games 2010 (published 2011).
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         weight: Weight of the history.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "history"

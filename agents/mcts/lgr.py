@@ -1,14 +1,99 @@
-"""UCT with the last good reply in its playouts."""
+"""Last good reply: in a playout, answer a move as it was last answered in a won game."""
 
-from typing import Unpack
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
-from agents.search.replies import LastGoodReply
+from agents.search.playout import Uniform, memory_behind, pick_of_cell, play_out
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
+from agents.search.simulation import Simulation, all_moves
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+from hexenv.games.contract import Actions, Game, State
+
+NO_REPLIES = np.full((2, 1), -1, np.int32)
+
+
+@compiled
+class LastGoodReply(NamedTuple):
+    """The playout policy of `LGR`.
+
+    After a simulation the winner's replies are stored: to the move before (`order` 1), and to the
+    two moves before (2, which is asked first). With `forgetting`, a stored reply that lost is
+    removed.
+    """
+
+    order: int = 1
+    forgetting: bool = True
+    otherwise: Any = Uniform()
+    replies: NDArray[np.int32] = NO_REPLIES
+    """``(2, num_cells())``: each player's reply to a move, a cell or -1."""
+    replies_to_two: NDArray[np.int32] = NO_REPLIES
+    """``(2, num_cells() ** 2)``: to a move and the one before it."""
+
+    simulate = play_out
+    needs_moves = all_moves
+
+    def with_memory(self, game: Game) -> "LastGoodReply":
+        cells = game.num_cells()
+        pairs = cells * cells if self.order > 1 else 1
+        return self._replace(
+            otherwise=memory_behind(self.otherwise, game),
+            replies=np.full((2, cells), -1, np.int32),
+            replies_to_two=np.full((2, pairs), -1, np.int32),
+        )
+
+    def two(self, cells: NDArray[np.int32], ply: int) -> int:
+        """The number of the pair of moves before a ply."""
+        return int(cells[ply - 2]) * self.replies.shape[1] + int(cells[ply - 1])
+
+    def choose(
+        self,
+        game: Game,
+        state: State,
+        rng: np.random.Generator,
+        actions: Actions,
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        ply = simulation.length[0]
+        player = game.to_play(state)
+        pick = -1
+        if self.order > 1 and ply > 1:
+            reply = int(self.replies_to_two[player, self.two(simulation.cells, ply)])
+            if reply >= 0:
+                pick = pick_of_cell(game, state, actions, count, reply)
+        if pick < 0 and ply > 0:
+            reply = int(self.replies[player, simulation.cells[ply - 1]])
+            if reply >= 0:
+                pick = pick_of_cell(game, state, actions, count, reply)
+        if pick < 0:
+            pick = self.otherwise.choose(game, state, rng, actions, count, simulation)
+        return pick
+
+    def update(self, tree: Tree, simulation: Simulation) -> None:
+        self.otherwise.update(tree, simulation)
+        cells = simulation.cells
+        result = simulation.result[0]
+        for ply in range(1, simulation.length[0] if result != 0.0 else 0):
+            player = int(simulation.players[ply])
+            won = (result > 0.0) == (player == 0)
+            self.learn(self.replies[player], cells[ply - 1], cells[ply], won)
+            if self.order > 1 and ply > 1:
+                self.learn(self.replies_to_two[player], self.two(cells, ply), cells[ply], won)
+
+    def learn(self, table: NDArray[np.int32], key: int, reply: int, won: bool) -> None:
+        """Store a reply that won; forget one that lost."""
+        if won:
+            table[key] = reply
+        elif self.forgetting and table[key] == reply:
+            table[key] = -1
 
 
 class LGR(TreeSearchAgent):
@@ -29,13 +114,11 @@ class LGR(TreeSearchAgent):
         Carlo Go", IEEE TCIAIG 2(4), 2010.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         order: 1: replies to the move before; 2: to the two moves before, else to one.
         forgetting: Whether replies that lose are forgotten (LGRF).
         playout: What is played where there is no reply, a policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "lgr"
@@ -52,9 +135,5 @@ class LGR(TreeSearchAgent):
     ) -> None:
         order = whole_number_within("order", order, 1, 2)
         replies = LastGoodReply(order, bool(forgetting), make_playout(playout))
-        super().__init__(
-            Variant(UCB1(number_within("c", c)), replies, WinLoss()),
-            simulations,
-            seconds,
-            **options,
-        )
+        variant = Variant(UCB1(number_within("c", c)), replies, WinLoss())
+        super().__init__(variant, simulations, seconds, **options)

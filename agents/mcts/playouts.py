@@ -1,32 +1,33 @@
 """Playout policies by name, as the agents' parameter `playout` writes them.
 
-A policy that knows only some answers is followed by the one that answers for it, behind a plus:
-``"decisive+lgrf2"`` is decisive moves, else the last good reply, else (nothing follows) random.
+A policy that knows a move only in some positions is followed by the one that it asks in all others,
+after a plus: ``"decisive+lgrf2+mast"`` is decisive moves, else the last good reply, else MAST. If
+none follows, ``"fast"`` is asked.
 """
 
 from typing import Any, Final
 
-from agents.registry import attribute_at
 from agents.search.playout import Playout
+from hexenv.importing import attribute_at
 
 COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "fast": ("agents.search.playout:Uniform", {}),
     "generic": ("agents.search.playout:Uniform", {"fast": False}),
-    "mast": ("agents.search.mast:Mast", {}),
-    "nst": ("agents.search.mast:NST", {}),
-    "ppa": ("agents.search.adaptation:PolicyAdaptation", {}),
+    "mast": ("agents.mcts.mast:Mast", {}),
+    "nst": ("agents.mcts.mast:NST", {}),
+    "ppa": ("agents.mcts.ppa:PolicyAdaptation", {}),
 }
-"""Policies that always know a move: a class, imported when it is asked for, and its parameters."""
+"""Policies that always know a move: where the class is, and its arguments."""
 
 PARTIAL: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "decisive": ("agents.search.playout:Decisive", {}),
     "bridges": ("agents.knowledge.hex.bridges:SaveBridge", {}),
-    "lgr1": ("agents.search.replies:LastGoodReply", {"order": 1, "forgetting": False}),
-    "lgr2": ("agents.search.replies:LastGoodReply", {"order": 2, "forgetting": False}),
-    "lgrf1": ("agents.search.replies:LastGoodReply", {"order": 1, "forgetting": True}),
-    "lgrf2": ("agents.search.replies:LastGoodReply", {"order": 2, "forgetting": True}),
+    "lgr1": ("agents.mcts.lgr:LastGoodReply", {"order": 1, "forgetting": False}),
+    "lgr2": ("agents.mcts.lgr:LastGoodReply", {"order": 2, "forgetting": False}),
+    "lgrf1": ("agents.mcts.lgr:LastGoodReply", {"order": 1, "forgetting": True}),
+    "lgrf2": ("agents.mcts.lgr:LastGoodReply", {"order": 2, "forgetting": True}),
 }
-"""Policies that ask another one, their parameter `otherwise`, where they know nothing."""
+"""Policies that ask another one, `otherwise`, where they know no move."""
 
 
 def make_playout(text: str) -> Playout:
@@ -41,13 +42,13 @@ def make_playout(text: str) -> Playout:
     if last not in COMPLETE or not set(partial) <= set(PARTIAL):
         raise ValueError(
             f"expected a playout of {', '.join(COMPLETE)}, or of {', '.join(PARTIAL)} and another "
-            f"behind a plus; got {text!r}"
+            f"after a plus; got {text!r}"
         )
     if "decisive" in partial[1:]:
-        raise ValueError(f"expected decisive in front of all other policies, got {text!r}")
-    path, parameters = COMPLETE[last]
-    policy = attribute_at(path)(**parameters)
+        raise ValueError(f"expected decisive before all other policies, got {text!r}")
+    path, arguments = COMPLETE[last]
+    policy = attribute_at(path)(**arguments)
     for name in reversed(partial):
-        path, parameters = PARTIAL[name]
-        policy = attribute_at(path)(**parameters, otherwise=policy)
+        path, arguments = PARTIAL[name]
+        policy = attribute_at(path)(otherwise=policy, **arguments)
     return policy

@@ -11,9 +11,9 @@ from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions
-from agents.policies.policy import PolicyAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
+    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -135,7 +135,7 @@ class PUCTAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: PolicyAgent | str,
+        policy: Evaluator | str,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 0.625,

@@ -63,13 +63,13 @@ class SavedTrees(NamedTuple):
         for tree in self.trees:
             count = int(tree.node_count[0])
             # Only what `first_breach` writes is copied: the tree may be large.
-            anew = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
-            for name, array in node_arrays(anew).items():
+            fresh = tree._replace(value=tree.value.copy(), extras=selection.new_extras(count))
+            for name, array in node_arrays(fresh).items():
                 if name.startswith("extras"):
                     array[:] = node_arrays(tree)[name]
-            node = check(game, root, base.new_state(game), anew, selection)
+            node = check(game, root, base.new_state(game), fresh, selection)
             if node == -1:  # what a rule keeps of a node in whole numbers does not change any more
-                node = _first_difference(tree, anew, count)
+                node = _changed_node(tree, fresh, count)
             if node != -1:
                 raise ValueError(
                     f"{self.path}: expected what the rules of {game.name} allow, got something "
@@ -78,24 +78,26 @@ class SavedTrees(NamedTuple):
         return root
 
 
-def _first_difference(tree: Tree, anew: Tree, count: int) -> int:
+def _changed_node(tree: Tree, fresh: Tree, count: int) -> int:
     """The first node with other whole numbers in the extras; -1 if there is none."""
     node = -1
     for name, array in node_arrays(tree).items():
         if name.startswith("extras") and array.dtype.kind == "i":
-            others = np.flatnonzero(array[1:count] != node_arrays(anew)[name][1:count])
+            others = np.flatnonzero(array[1:count] != node_arrays(fresh)[name][1:count])
             node = max(node, int(others[0]) + 1 if len(others) else -1)
     return node
 
 
 def describe(part: Any) -> Any:
-    """A variant in words and numbers, without its memory: what has to agree to use a tree."""
+    """A variant in words and numbers, without its memory; two equal ones can share a tree."""
     if hasattr(part, "_fields"):
         fields = {name: describe(value) for name, value in part._asdict().items()}
-        fields.pop("knowledge", None)  # which changes what is searched, not what a tree means
+        fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
         known = {name: value for name, value in fields.items() if value is not None}
-        if hasattr(part, "evaluation"):  # as version 1 of the format describes such rules
-            known = {"assessor": {"part": "Indifferent", "value": 0.0}, **known}
+        if hasattr(part, "evaluation"):  # version 1 of the format has a field more for such rules
+            is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
+            extra = part.c if is_ucb1 else {"part": "Indifferent", "value": 0.0}
+            known = {"assessor": extra, **known}
         return {"part": type(part).__name__, **known}
     return part if isinstance(part, (bool, int, float, str)) else None
 
@@ -241,8 +243,8 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -
         game: The game.
         root: The position of the tree.
         state: A state to work in.
-        tree: The tree, whose nodes form one. On the way, values and extras of all but the first are
-            initialised anew.
+        tree: The tree, whose nodes form one. Values and extras of all but the first are
+            overwritten.
         selection: The selection rule of the search.
     """
     nodes = tree.node_count[0]

@@ -29,11 +29,9 @@ class TranspositionMCTS(TreeSearchAgent):
         Czech, Korus and Kersting, "Improving AlphaZero using Monte-Carlo graph search", ICAPS 2021.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`; `transpositions` is on.
+        **options: Those of `TreeSearchAgent`; `transpositions` is on.
     """
 
     name = "transposition"

@@ -27,12 +27,10 @@ class UCT(TreeSearchAgent):
         Machine Learning 47, 2002, section 2.
 
     Args:
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration, for rewards in [0, 1].
         fpu: First-play urgency: the score of an action before its first visit.
         playout: A policy of `agents.mcts.playouts`.
-        **options: See `TreeSearchAgent`.
+        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "uct"

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from agents.arena.accuracy import Accuracy, interval, without_simulations
-from agents.arena.report import short_names
-from agents.arena.standings import AgentStanding, Standings
+from agents.arena.standings import AgentStanding, Standings, short_names
 from agents.core.files import expect_writable, replacing
 from agents.learning.topp import Rating
 from hexenv.extras import library

@@ -55,16 +55,7 @@ UPDATE_SECONDS: Final = 0.05
 
 
 def run(session: Session, input: Input | None = None, output: Output | None = None) -> None:
-    """Play until the person leaves.
-
-    Args:
-        session: The session.
-        input: Where keys come from; the terminal by default.
-        output: Where to draw; the terminal by default.
-
-    Raises:
-        Exception: Whatever the agent has raised, other than a forfeit.
-    """
+    """Play on the terminal (or other input and output) until the person leaves."""
     Screen(LiveSession(session, HELP), input, output).run()
 
 
@@ -127,8 +118,8 @@ class Screen:
         parts = [
             board,
             ConditionalContainer(choices, has_choices),
-            _words(lambda: self.live.message),
-            _words(lambda: self.live.status, "class:status"),
+            _lines(lambda: self.live.message),
+            _lines(lambda: self.live.status, "class:status"),
             Window(BufferControl(self._line, [BeforeInput("> ")]), height=1),
             Window(),
             Window(FormattedTextControl(FOOT), height=1, style="class:foot"),
@@ -274,7 +265,7 @@ def _handler(function: Callable[..., None], *arguments: int) -> Callable[[KeyPre
     return lambda _: function(*arguments)
 
 
-def _words(text: Callable[[], str], style: str = "") -> Window:
+def _lines(text: Callable[[], str], style: str = "") -> Window:
     """A part of the screen with as many lines as its text needs."""
     return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
 

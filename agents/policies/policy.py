@@ -146,17 +146,20 @@ class PolicyAgent(SeededAgent):
 
     # ---- as an agent -----------------------------------------------------------------------------
 
-    def see_as(self, env: BoardEnv) -> None:
-        """Take it from here on that what it is given is shown as by this environment.
+    def see_as(self, env: Any) -> None:
+        """Expect positions and observations as this environment shows them, if it is one of ours.
 
-        Searches and vector environments tell it, whose positions and observations do not say.
+        Searches and vector environments call it, as their positions and observations do not say.
         """
+        env = env.unwrapped
+        if not isinstance(env, BoardEnv):
+            return
         if self._shown is None or self._shown.planes != env.planes:
             self._view = None
         self._shown = env
 
     def sees_moves(self) -> bool:
-        """Whether equal positions may look different to it: by the last move."""
+        """Whether equal positions may look different to it, by the last move."""
         shown = self._shown.planes if self._shown is not None else ()
         return "last_move" in (shown if self._planes is None else self._planes)
 
@@ -205,8 +208,8 @@ class PolicyAgent(SeededAgent):
 
         Args:
             observations: As a vector environment gives them, for those who are to move: planes
-                ``(N, rows, columns, K)``, or as `see_as` has told, or a dictionary with these under
-                ``"observation"``.
+                ``(N, rows, columns, K)``, or as the environment of `see_as` shows them, or a
+                dictionary with these under ``"observation"``.
             masks: ``(N, num_actions)``.
 
         Returns:

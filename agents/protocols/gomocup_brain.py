@@ -15,7 +15,6 @@ import numpy as np
 
 import hexenv
 from agents.core.agent import Agent
-from agents.core.time_limits import GomocupTime
 from agents.knowledge.gomoku.opening_play import answer_to_stones, first_stones
 from agents.protocols.conversation import (
     Stopwatch,
@@ -26,6 +25,7 @@ from agents.protocols.conversation import (
     whole_number,
 )
 from agents.protocols.gomocup import CONNECT, CONTINUOUS, RULE_BITS, read_coordinates
+from agents.protocols.time_limits import GomocupTime
 from hexenv import gomoku_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.gomoku import RULES

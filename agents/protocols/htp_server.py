@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import hexenv
 from agents.core.agent import Agent
-from agents.core.time_limits import HTPTime
 from agents.protocols.conversation import (
     Stopwatch,
     Thinker,
@@ -22,6 +21,7 @@ from agents.protocols.conversation import (
     whole_number,
 )
 from agents.protocols.exchange import COLOURS, SWAP, mirrored
+from agents.protocols.time_limits import HTPTime
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import hex as rules

@@ -1,33 +1,30 @@
 """Records of Connect4 as strings of columns: ``4453``, one game a line.
 
 This is the notation of Pascal Pons' solver and its test sets
-(http://blog.gamesolver.org/solving-connect-four/02-test-protocol/), whose lines have the position's
-score as a second word: it is passed over. From ten columns on, spaces are between the moves.
+(http://blog.gamesolver.org/solving-connect-four/02-test-protocol/). The second word of their lines,
+the score of the position, is ignored. From ten columns on, moves are separated by spaces.
 
-The strings tell nothing but the moves: a game on another board than 6 x 7 has to be read again with
-its options.
+A string has only the moves: a game on another board than 6 x 7 must be read with its options.
+Errors are `ValueError`s with a line.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from agents.core.messages import error_at
 from agents.records.record import GameRecord, rules_of
-from agents.records.sgf_syntax import error_at
 from hexenv.games import notation
 
 SCORE: Final = re.compile(r"[+-]?\d{1,2}", re.ASCII)
 
 
 def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]:
-    """The records of the lines of a file; empty lines are passed over.
+    """The records of the lines of a file; empty lines are ignored.
 
     Args:
         text: The file.
         options: ``key=value`` texts for the game.
-
-    Raises:
-        ValueError: With the line of what is wrong.
     """
     rules = rules_of("connect4", tuple(options))
     has_games = False
@@ -49,11 +46,7 @@ def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]
 
 
 def write_columns(records: Sequence[GameRecord]) -> str:
-    """Games as strings of columns.
-
-    Raises:
-        ValueError: If one is not of Connect4, or has no move.
-    """
+    """Games as strings of columns."""
     for record in records:
         if record.game != "connect4":
             raise ValueError(f"expected games of connect4, got one of {record.game}")

@@ -1,32 +1,41 @@
-"""Records as JSON: one file a game, checked when it is read."""
+"""Records in files: JSON, one file a game, checked when it is read; and directories of them.
+
+A file that cannot be read or written is an `OSError`; anything but a record is a `ValueError`.
+"""
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, Final, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.core.files import write_text
-from agents.core.reading import as_object, error_in, parse_json, read_text, shortened
+from agents.core.messages import error_in, shortened
+from agents.core.reading import read_object
+from agents.core.structured import convert, to_structure
 from agents.records.record import GameRecord, Search
+from agents.records.recorder import Recorder
+
+if TYPE_CHECKING:  # a match imports records, never the reverse
+    from agents.arena.match import GameResult
 
 FORMAT: Final = "hexenv-game"
 VERSION: Final = 1
-MOST: Final = 1 << 53
-"""The greatest whole number that every reader of JSON has."""
-LONGEST: Final = 1e9
-"""Seconds: thirty years."""
+MOST_FILES: Final = 999_999
+"""Of a directory; their names have six digits."""
 
 
 # ---- writing -------------------------------------------------------------------------------------
 
 
 def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
-    """Write a record as JSON, in the place of what is there.
+    """Write a record as JSON; a file that is there is replaced.
 
     Raises:
-        OSError: If it cannot be written; what was there is as it was.
-        ValueError: If it is no record of such a game; nothing is written.
+        OSError: If it cannot be written; an earlier file is unchanged.
+        ValueError: If the record contradicts the rules; nothing is written.
     """
     record.check()
     write_text(path, as_text(record))
@@ -36,7 +45,7 @@ def as_text(record: GameRecord) -> str:
     """A record as JSON: a line for each key, and for each search."""
     about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **_as_object(record)}
     del about["searches"]
-    if not any(record.assumed):  # so that whoever knows no such key reads all other records
+    if not any(record.assumed):  # earlier versions do not know the key
         del about["assumed"]
     lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in about.items()]
     entries = [_dump(None if each is None else _as_object(each)) for each in record.searches]
@@ -45,8 +54,8 @@ def as_text(record: GameRecord) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _as_object(kept: GameRecord | Search) -> dict[str, Any]:
-    return {key.name: getattr(kept, key.name) for key in fields(kept)}
+def _as_object(structure: GameRecord | Search) -> dict[str, Any]:
+    return {key.name: getattr(structure, key.name) for key in fields(structure)}
 
 
 def _dump(value: Any) -> str:
@@ -59,14 +68,14 @@ def _dump(value: Any) -> str:
 def load_record(path: str | os.PathLike[str]) -> GameRecord:
     """Read a record, and check it against the rules of its game.
 
-    Nothing in it is executed or imported; the actions of a game that is not of `hexenv` are
+    Nothing in it is executed or imported. The actions of a game that is not of `hexenv` are
     therefore checked by `GameRecord.replay` alone.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is no such record; with the line, or the key, and the reason.
+        ValueError: If it is not a record; with the line or the key, and the reason.
     """
-    record = load_fields(path)
+    record = load_unchecked(path)
     try:
         record.check()
     except ValueError as error:
@@ -74,179 +83,92 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
     return record
 
 
-def load_fields(path: str | os.PathLike[str]) -> GameRecord:
-    """Read a record as `load_record` does, but for the rules of its game, which take time.
-
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If it has not the keys of a record, and values of their kinds.
-    """
-    text = read_text(path)
+def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
+    """Read a record without comparing it with the rules of its game, which takes time."""
+    given = read_object(path)
     try:
-        return fields_from(text)
-    except json.JSONDecodeError as error:
-        where = f"{path}:{error.lineno}:{error.colno}"
-        raise ValueError(f"{where}: expected JSON: {error.msg}") from None
+        return _from_object(given)
     except ValueError as error:
         raise error_in(path, error) from None
 
 
-def fields_from(text: str) -> GameRecord:
-    """The record in a text, not compared with the rules of its game.
-
-    Raises:
-        ValueError: If it is no such text.
-    """
-    given = as_object(parse_json(text))
+def _from_object(given: dict[str, Any]) -> GameRecord:
     if given.get("format") != FORMAT:
         raise ValueError(f"expected format {FORMAT!r}, got {shortened(given.get('format'))}")
     if given.get("version") != VERSION or given["version"] is True:
         raise ValueError(f"expected version {VERSION}, got {shortened(given.get('version'))}")
     del given["format"], given["version"]
     given.setdefault("assumed", [None, None])
-    return GameRecord(**_checked(given, RECORD, ""))
+    searches: list[Any] = convert(given.get("searches", []), list[Any], "searches")
+    found = [
+        None if search is None else to_structure(search, Search, f"searches[{ply}]", complete=True)
+        for ply, search in enumerate(searches)
+    ]
+    if "searches" in given:
+        given["searches"] = found
+    return to_structure(given, GameRecord, complete=True)
 
 
-Reader = Callable[[Any], Any]
-"""Makes of a value of JSON what a record keeps, or raises an error."""
+# ---- directories ---------------------------------------------------------------------------------
 
 
-def _checked(given: dict[str, Any], known: dict[str, tuple[str, Reader]], where: str) -> Any:
-    """The values of an object, as a record keeps them.
+def record_files(path: Path) -> list[Path]:
+    """The records in a directory, without unfinished ones."""
+    return sorted(file for file in path.glob("*.json") if not file.name.startswith("."))
+
+
+class RecordDirectory:
+    """A directory of records, one file for each game: ``000001.json``.
 
     Args:
-        given: The object.
-        known: What each key is to be, in words, and its reader.
-        where: The place of the object in the record, for messages.
-
-    Raises:
-        ValueError: Naming a key that is missing, not known, or of another kind.
+        path: The directory; it is made, but not its parents.
+        games: How many games there may be.
     """
-    found: dict[str, Any] = {}
-    for key, (words, read) in known.items():
-        if key not in given:
-            raise ValueError(f"expected {where}{key}, got none")
-        try:
-            found[key] = read(given[key])
-        except _Inside as error:
-            raise ValueError(f"{where}{key}{error}") from None
-        except (TypeError, ValueError, KeyError, OverflowError):
-            got = shortened(given[key])
-            raise ValueError(f"expected {where}{key} as {words}, got {got}") from None
-    for key in given:
-        if key not in known:
-            raise ValueError(f"expected no {where}{key!r}")
-    return found
+
+    def __init__(self, path: str | os.PathLike[str], games: int) -> None:
+        if games > MOST_FILES:
+            raise ValueError(f"expected at most {MOST_FILES} games to record, got {games}")
+        self._path = Path(path)
+        self._path.mkdir(exist_ok=True)
+
+    def file(self, number: int) -> Path:
+        """The file of a game by its number, from 1."""
+        return self._path / f"{number:06}.json"
+
+    def known(self) -> Iterator[tuple[int, Path]]:
+        """The games that have a file, by number."""
+        for path in record_files(self._path):
+            if re.fullmatch(r"\d{6}", path.stem):
+                yield int(path.stem), path
+
+    def save(self, number: int, record: GameRecord) -> None:
+        """Write the record of a game."""
+        save_record(record, self.file(number))
 
 
-class _Inside(Exception):  # noqa: N818  (carries a message on to where the key is known)
-    """What is wrong within a list."""
+class MatchRecords:
+    """The records of a match, in a directory without earlier records.
 
+    Args:
+        path: The directory.
+        recorder: Its `on_move` is called for each move.
+        games: How many games the match has.
+        seed: Of the match.
+    """
 
-def _whole(least: int, most: int = MOST) -> Reader:
-    def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError
-        return value
+    def __init__(
+        self, path: str | os.PathLike[str], recorder: Recorder, games: int, seed: int
+    ) -> None:
+        self._directory = RecordDirectory(path, games)
+        for _, file in self._directory.known():
+            raise ValueError(
+                f"expected a directory without records, got {file} in it (name another)"
+            )
+        self._recorder, self._seed, self._count = recorder, seed, 0
+        self.on_move = recorder.on_move
 
-    return read
-
-
-def _number(least: float, most: float) -> Reader:
-    def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError
-        if not least <= value <= most:
-            raise ValueError
-        return float(value)
-
-    return read
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    value.encode()  # half of a surrogate pair, which no file can hold
-    return value
-
-
-def _or_none(read: Reader) -> Reader:
-    return lambda value: None if value is None else read(value)
-
-
-def _list_of(read: Reader, size: int | None = None) -> Reader:
-    def read_list(value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list):
-            raise TypeError
-        items = cast("list[Any]", value)
-        if size not in (None, len(items)):
-            raise ValueError
-        return tuple(map(read, items))
-
-    return read_list
-
-
-def _by_action(read: Reader) -> Reader:
-    """A reader of ``{"action": value}``."""
-
-    def read_object(value: Any) -> dict[int, Any]:
-        if not isinstance(value, dict):
-            raise TypeError
-        items = cast("dict[str, Any]", value)
-        found = {int(key): read(item) for key, item in items.items() if key.isdecimal()}
-        if [str(action) for action in found] != list(items):
-            raise ValueError
-        return found
-
-    return read_object
-
-
-def _searches(value: Any) -> tuple[Search | None, ...]:
-    if not isinstance(value, list):
-        raise TypeError
-    found: list[Search | None] = []
-    for number, item in enumerate(cast("list[Any]", value)):
-        try:
-            found.append(None if item is None else _search(item))
-        except ValueError as error:
-            raise _Inside(f"[{number}]: {error}") from None
-    return tuple(found)
-
-
-def _search(value: Any) -> Search:
-    if not isinstance(value, dict):
-        raise ValueError(f"expected an object or null, got {shortened(value)}")
-    return Search(**_checked(cast("dict[str, Any]", value), SEARCH, ""))
-
-
-_SIGNED: Final = _number(-1, 1)
-_OUTCOME: Final = _or_none(_whole(-1, 1))
-_ACTIONS: Final = _list_of(_whole(0))
-
-SEARCH: Final[dict[str, tuple[str, Reader]]] = {
-    "seconds": ("seconds", _number(0, LONGEST)),
-    "simulations": ("a whole number from 0", _whole(0)),
-    "value": ("a number from -1 to 1, or null", _or_none(_SIGNED)),
-    "visits": ("an object of whole numbers from 0 by action", _by_action(_whole(0))),
-    "values": ("an object of numbers from -1 to 1 by action", _by_action(_SIGNED)),
-    "priors": ("an object of numbers from 0 to 1 by action", _by_action(_number(0, 1))),
-    "principal_variation": ("a list of whole numbers from 0", _ACTIONS),
-    "proven": ("-1, 0, 1 or null", _OUTCOME),
-}
-"""What the keys of a search are to be."""
-
-RECORD: Final[dict[str, tuple[str, Reader]]] = {
-    "game": ("a text", _text),
-    "options": ("a list of texts", _list_of(_text)),
-    "actions": ("a list of whole numbers from 0", _ACTIONS),
-    "moves": ("a text or null", _or_none(_text)),
-    "outcome": ("-1, 0, 1 or null", _OUTCOME),
-    "reason": ("a text or null", _or_none(_text)),
-    "agents": ("two texts", _list_of(_text, 2)),
-    "seed": ("a whole number from 0, or null", _or_none(_whole(0, (1 << 128) - 1))),
-    "opening": ("a whole number from 0", _whole(0)),
-    "seconds": ("a list of seconds and nulls", _list_of(_or_none(_number(0, LONGEST)))),
-    "searches": ("a list of objects and nulls", _searches),
-    "assumed": ("two texts or nulls", _list_of(_or_none(_text), 2)),
-}
-"""What the keys of a record are to be, beside its format and version."""
+    def add(self, result: "GameResult") -> None:
+        """Write the record of the game that has just been played."""
+        record = self._recorder.record(result, seed=self._seed + self._count)
+        self._count += 1
+        self._directory.save(self._count, record)

@@ -1,13 +1,13 @@
-"""Files of games in the formats of the field, told apart by their suffix.
+"""Files of games in common formats, chosen by their suffix.
 
 | Suffix | |
 |---|---|
-| `.json` | a record, see `agents.records.files` |
-| `.sgf` | Hex and Gomoku, see `agents.records.sgf`; one game or more |
-| `.psq` | Gomoku, see `agents.records.psq` |
-| `.txt` | Connect4 as strings of columns, see `agents.records.columns`; one game or more |
+| `.json` | a record, by `agents.records.files` |
+| `.sgf` | Hex and Gomoku, by `agents.records.sgf`; one game or more |
+| `.psq` | Gomoku, by `agents.records.psq` |
+| `.txt` | Connect4, strings of columns, by `agents.records.columns`; one game or more |
 | `.npz` | the games of an iteration of `hexenv train`; only read |
-| none | a directory of records; what is written is `000001.json`, `000002.json`, ... |
+| none | a directory of records: `000001.json`, `000002.json`, ... |
 """
 
 import errno
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from agents.core.files import adding, write_text
-from agents.core.reading import error_in, read_text
+from agents.core.messages import error_in
+from agents.core.reading import read_text
 from agents.records.columns import read_columns, write_columns
-from agents.records.directory import RecordDirectory, record_files
-from agents.records.files import as_text, load_record
+from agents.records.files import RecordDirectory, as_text, load_record, record_files
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
 from agents.records.sgf import read_sgf, write_sgf
@@ -33,13 +33,13 @@ def load_games(
     """The records of a file or a directory.
 
     Args:
-        path: See the module for the suffixes.
+        path: With a suffix of the module's table.
         game: The game, for files that do not say.
         options: ``key=value`` texts for the game, where a file does not say.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is no such file; with the line, or the key, and the reason.
+        ValueError: If it is damaged; with the line or the key, and the reason.
     """
     source = Path(path)
     if source.is_dir():
@@ -68,7 +68,7 @@ def _expect_no(options: Sequence[str], path: str | os.PathLike[str]) -> None:
 
 
 def _named(path: Path, records: Iterator[GameRecord]) -> Iterator[GameRecord]:
-    """Records, with the file's name before what is wrong with it."""
+    """Records; the file's name is added to errors."""
     try:
         yield from records
     except ValueError as error:
@@ -95,7 +95,7 @@ READERS: Final[dict[str, Callable[[str, str | None, Sequence[str]], Iterator[Gam
     ".psq": _read_psq,
     ".txt": _read_columns,
 }
-"""What reads a format of the field, by suffix."""
+"""Readers of formats by suffix."""
 
 
 def _the_one(records: Sequence[GameRecord]) -> GameRecord:
@@ -110,7 +110,7 @@ WRITERS: Final[dict[str, Callable[[Sequence[GameRecord]], str]]] = {
     ".psq": lambda records: write_psq(_the_one(records)),
     ".txt": write_columns,
 }
-"""What writes a format, by suffix."""
+"""Writers of formats by suffix."""
 
 
 def save_games(
@@ -121,13 +121,13 @@ def save_games(
     Args:
         records: The games.
         path: A file with a suffix of the module's table, or a directory, which is made.
-        force: Whether what is there may be replaced.
+        force: Whether an existing file may be replaced.
 
     Raises:
-        FileExistsError: If something is there, or a directory would have other records between
-            these; nothing is written.
-        OSError: If it cannot be written; what was there is as it was.
-        ValueError: If the format has no form for a game; nothing is written.
+        FileExistsError: If a file is there, or a directory would mix other records with these;
+            nothing is written.
+        OSError: If it cannot be written; earlier files are unchanged.
+        ValueError: If the format cannot represent a game; nothing is written.
     """
     target, games = Path(path), list(records)
     if target.is_dir() or not target.suffix:
@@ -140,12 +140,10 @@ def save_games(
         raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
     for found in [*texts, *(record_files(target) if target.is_dir() else ())]:
         if found.exists() and not (force and found in texts):
-            told = (
-                "is there already (force replaces it)"
-                if found in texts
-                else "would be among the new games"
-            )
-            raise FileExistsError(errno.EEXIST, told, str(found))
+            why = "exists already (force replaces it)"
+            if found not in texts:
+                why = "would be among the new games"
+            raise FileExistsError(errno.EEXIST, why, str(found))
     if target.is_dir():
         with adding(target) as folder:
             for found, text in texts.items():

@@ -1,23 +1,24 @@
 """Records of Gomoku as ``.psq``, the files of Piskvork, the manager of Gomocup.
 
 The first line is ``Piskvorky 15x15, 11:11, 0``: columns and rows, the levels of the two players (0
-for a person), and which of them begins. A line ``x,y,milliseconds`` for each move follows, from 1
-at the top left; then, in tournaments, a line with the name of each player; then a number, which
-says how the game ended (its meaning is Piskvork's own and not read), and in Gomocup's archives
-sometimes one more with the rule: ``1,Freestyle``. See https://github.com/plastovicka/Piskvork.
+for a person), and which of them begins. Then each move is a line ``x,y,milliseconds``, from 1 at
+the top left. In tournaments the names of the players follow, a line each. The last line is a number
+for how the game ended, with a meaning of Piskvork's own that is not read; Gomocup's archives
+sometimes have one more line with the rule: ``1,Freestyle``. See
+https://github.com/plastovicka/Piskvork.
 
-What the rules do not tell of the outcome is lost, as are seed, searches and openings; times are
-kept to the millisecond. The rule must be told again where a game is read that is not freestyle.
+A file keeps neither the seed, searches, openings, nor an outcome that is not by the rules. Times
+have milliseconds. Games with another rule than freestyle must be read with that option. Errors are
+`ValueError`s with a line.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from agents.records.options import options_text
-from agents.records.record import MOST_PLIES, GameRecord, rules_of
+from agents.core.messages import error_at
+from agents.records.record import MOST_PLIES, GameRecord, options_text, rules_of
 from agents.records.sgf import check_plain
-from agents.records.sgf_syntax import error_at
 from hexenv.games import base, notation
 from hexenv.games.gomoku import RULES
 
@@ -31,10 +32,7 @@ def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
 
     Args:
         text: The file.
-        options: ``key=value`` texts for the game, before what the file says.
-
-    Raises:
-        ValueError: With the line of what is wrong.
+        options: ``key=value`` texts for the game; they override the file.
     """
     lines = [line.strip() for line in text.splitlines()]
     while lines and not lines[-1]:
@@ -47,8 +45,8 @@ def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
     names, rule = _footer(lines, len(moves) + 1)
     said: dict[str, Any] = {"board_size": (int(header[2]), int(header[1])), "rule": rule}
     given = {option.partition("=")[0] for option in options}
-    told = {key: value for key, value in said.items() if key not in given}
-    options = (*options_text("gomoku", told), *options)
+    stated = {key: value for key, value in said.items() if key not in given}
+    options = (*options_text("gomoku", stated), *options)
     first = int(header[3])
     seconds = tuple(int(move[3] or 0) / 1000 for move in moves)
     return GameRecord.of(
@@ -110,11 +108,7 @@ def _footer(lines: Sequence[str], begin: int) -> tuple[tuple[str, str], str]:
 
 
 def write_psq(record: GameRecord) -> str:
-    """A game as ``.psq``.
-
-    Raises:
-        ValueError: If it is of a game that the format has no form for.
-    """
+    """A game as ``.psq``."""
     rules: Any = record.rules()
     if rules.name != "gomoku":
         raise ValueError(f"expected a game of gomoku for psq, got {rules.name}")

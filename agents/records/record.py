@@ -3,44 +3,52 @@
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias, cast
 
-from agents.registry import make_environment
+from msgspec import Meta
+
+from agents.core.structured import Count, Text
+from agents.registry import environment_makers, make_environment, parameters
 from agents.search.environment import is_over
 from agents.search.foreign import ForeignGame, ForeignState
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
 
 MOST_PLIES: Final = 100_000
-"""Of a game that is kept: no game of `hexenv` comes near."""
+"""Of a game that is recorded; no game of `hexenv` comes near."""
+
+Action: TypeAlias = Count
+Outcome: TypeAlias = Annotated[int, Meta(ge=-1, le=1)]
+Value: TypeAlias = Annotated[float, Meta(ge=-1, le=1)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 @dataclass(frozen=True)
 class Search:
-    """What an agent found before it played: its `agents.core.agent.Statistics`, as it is kept.
+    """What an agent found before it played: its `agents.core.agent.Statistics`, as recorded.
 
     Numbers are rounded to six significant digits, and actions without a visit are left out.
 
     Attributes:
         seconds: Time the search took.
         simulations: Simulations it ran.
-        value: Of the position for the player to move, -1 (lost) to 1 (won); None where the agent
-            has said nothing.
+        value: Of the position for the player to move, -1 (lost) to 1 (won); None if unknown.
         visits: Simulations that began with an action, by action.
         values: Their mean result for the player to move, -1 to 1, by action.
-        priors: How likely the evaluator found an action, by action; empty without an evaluator.
+        priors: Prior probabilities of the actions; empty without an evaluator.
         principal_variation: The line that the agent expected, from this position.
         proven: The outcome with perfect play for the player to move, where it was proven.
     """
 
-    seconds: float
-    simulations: int
-    value: float | None = None
-    visits: Mapping[int, int] = field(default_factory=dict[int, int])
-    values: Mapping[int, float] = field(default_factory=dict[int, float])
-    priors: Mapping[int, float] = field(default_factory=dict[int, float])
-    principal_variation: tuple[int, ...] = ()
-    proven: int | None = None
+    seconds: Seconds
+    simulations: Count
+    value: Value | None = None
+    visits: Mapping[Action, Count] = field(default_factory=dict[int, int])
+    values: Mapping[Action, Value] = field(default_factory=dict[int, float])
+    priors: Mapping[Action, Share] = field(default_factory=dict[int, float])
+    principal_variation: tuple[Action, ...] = ()
+    proven: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -48,36 +56,37 @@ class GameRecord:
     """A game as it was played.
 
     `of` makes one, `agents.records.load_record` reads one. The rules of a game ``module:function``
-    are its environment's alone: nothing here imports it, and only `replay` can check its actions.
+    are known to its environment alone: nothing here imports it, and only `replay` can check its
+    actions.
 
     Attributes:
-        game: A game of `hexenv`, or ``module:function``, as `agents.registry.make_environment` reads.
+        game: A game of `hexenv`, or ``module:function`` of an environment.
         options: ``key=value`` texts for the game.
         actions: All actions, in order.
         moves: The same as people write them; None for a game that is not of `hexenv`.
         outcome: For player 0: 1 won, 0 drawn, -1 lost; None for a game without an end.
-        reason: Why the game ended, or stopped, where the rules do not say; else None.
+        reason: Why the game ended or stopped, where the rules do not say; else None.
         agents: Who played, in the order of the players.
-        seed: What the environment was reset with; None where that is not known.
+        seed: With which the environment was reset; None if unknown.
         opening: How many of the first actions no agent chose.
-        seconds: Time that each action took to choose, None where nobody chose; or no entry at all.
-        searches: What was found before each action, None without a search; or no entry at all.
-        assumed: What the searches of each player took as given although it is not so, or None:
-            then they knew what a player of this game cannot know.
+        seconds: Time taken for each action, None where no agent chose; or no entry at all.
+        searches: The search before each action, None without one; or no entry at all.
+        assumed: An untrue assumption of each player's searches, or None. With one, they knew what a
+            player of this game cannot know.
     """
 
-    game: str
-    options: tuple[str, ...]
-    actions: tuple[int, ...]
-    moves: str | None
-    outcome: int | None
-    reason: str | None = None
-    agents: tuple[str, str] = ("", "")
-    seed: int | None = None
-    opening: int = 0
-    seconds: tuple[float | None, ...] = ()
+    game: Text
+    options: tuple[Text, ...]
+    actions: tuple[Action, ...]
+    moves: Text | None
+    outcome: Outcome | None
+    reason: Text | None = None
+    agents: tuple[Text, Text] = ("", "")
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    opening: Count = 0
+    seconds: tuple[Seconds | None, ...] = ()
     searches: tuple[Search | None, ...] = ()
-    assumed: tuple[str | None, str | None] = (None, None)
+    assumed: tuple[Text | None, Text | None] = (None, None)
 
     @classmethod
     def of(
@@ -92,14 +101,14 @@ class GameRecord:
         """The record of a game, checked against its rules.
 
         Args:
-            game: See `GameRecord`, as for all that follows.
+            game: As all parameters, an attribute of `GameRecord`.
             options: `options`.
             actions: `actions`.
-            outcome: `outcome`; a game of `hexenv` that is over tells by itself.
+            outcome: `outcome`; found by the rules for a game of `hexenv` that is over.
             **about: The other attributes.
 
         Raises:
-            ValueError: If the rules do not allow it, or what it says of the game is not so.
+            ValueError: If the rules do not allow it, or an attribute contradicts them.
         """
         moves = None
         if not is_foreign_name(game):
@@ -144,14 +153,14 @@ class GameRecord:
         """Play the game again in an environment.
 
         Args:
-            env: Where; it is reset. Without one, a game of `hexenv` makes its own, and one that is
-                not is refused: whoever has the record need not trust it enough to import that.
+            env: The environment, which is reset. By default one is made for a game of `hexenv`; any
+                other game is refused, because a record is not trusted enough to import code.
 
         Yields:
             The environment, the same each time: at the start, and after every action.
 
         Raises:
-            ValueError: At an action that is not legal, or an end that is not the record's.
+            ValueError: At an illegal action, or an end that is not the record's.
         """
         if env is None:
             self.rules()
@@ -167,7 +176,7 @@ class GameRecord:
         self._check_end(is_over(env), game.outcome(state, 0))
 
     def check(self) -> None:
-        """Compare all with the rules of the game, and of records.
+        """Compare all attributes with the rules of the game and with each other.
 
         Raises:
             ValueError: Naming what is wrong, and where.
@@ -185,30 +194,22 @@ class GameRecord:
                 raise ValueError(f"expected no moves for {self.game}, got some")
             return
         game = self.rules()
-        self._check_course(game)
-        moves = notation.moves_text(game, list(self.actions))
-        if self.moves != moves:
-            raise ValueError(f"expected moves {moves!r} of these actions, got {self.moves!r}")
-
-    def _check_course(self, game: Game) -> None:
-        """Compare actions, searches and outcome with the rules."""
         state = base.new_state(game)
         for ply, action in enumerate(self.actions):
             search = self.searches[ply] if self.searches else None
             if search is not None:
                 try:
-                    check_search(game, state, search)
+                    _check_search(game, state, search)
                 except ValueError as error:
                     raise ValueError(f"searches[{ply}]: {error}") from None
             game.step(state, notation.check_action(game, state, action))
         self._check_end(game.is_terminal(state), game.outcome(state, 0))
+        moves = notation.moves_text(game, list(self.actions))
+        if self.moves != moves:
+            raise ValueError(f"expected moves {moves!r} of these actions, got {self.moves!r}")
 
     def _check_end(self, is_over: bool, outcome: int) -> None:
-        """Compare the outcome with how the game ended by its rules.
-
-        Raises:
-            ValueError: If they are not the same.
-        """
+        """Compare the outcome with that of the rules."""
         if is_over and (self.outcome != outcome or self.reason is not None):
             raise ValueError(
                 f"expected outcome {outcome} of a game that is over, and no reason, "
@@ -221,12 +222,8 @@ class GameRecord:
             )
 
 
-def check_search(game: Game, state: State, search: Search) -> None:
-    """Refuse a search that tells of actions which are not legal where it was made.
-
-    Raises:
-        ValueError: Naming the first of them.
-    """
+def _check_search(game: Game, state: State, search: Search) -> None:
+    """Refuse a search with actions that are illegal in its position."""
     legal = set(base.legal_actions(game, state))
     for name in ("visits", "values", "priors"):
         for action in getattr(search, name):
@@ -243,16 +240,19 @@ def check_search(game: Game, state: State, search: Search) -> None:
 
 
 def fits(game: Game, state: State, search: Search) -> bool:
-    """Whether a search may have been made in this position; see `check_search`."""
+    """Whether all actions of a search are legal in this position."""
     try:
-        check_search(game, state, search)
+        _check_search(game, state, search)
     except ValueError:
         return False
     return True
 
 
+# ---- names and options of games ------------------------------------------------------------------
+
+
 def is_foreign_name(game: str) -> bool:
-    """Whether a name is of a function that makes an environment, and not of a game of `hexenv`."""
+    """Whether a name is a ``module:function`` of an environment, not a game of `hexenv`."""
     return ":" in game
 
 
@@ -270,3 +270,29 @@ def rules_of(game: str, options: tuple[str, ...]) -> Game:
     if is_foreign_name(game):  # which would be imported
         raise ValueError(f"expected a game of hexenv, got {game!r}")
     return make_environment(game, options).unwrapped.game
+
+
+def options_text(game: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """``key=value`` texts of the options that differ from the defaults.
+
+    Unknown options are kept; the game refuses them.
+
+    Args:
+        game: A game of `hexenv`.
+        values: Its options; a board's size is a pair.
+    """
+    known = parameters(environment_makers()[game])
+    texts = {key: _option_text(value) for key, value in values.items()}
+    return tuple(
+        f"{key}={text}"
+        for key, text in texts.items()
+        if key not in known or text != _option_text(known[key].default)
+    )
+
+
+def _option_text(value: Any) -> str:
+    """A value as the command line reads it: a board's size as ``7`` or ``5x7``."""
+    if isinstance(value, (tuple, list)):
+        sides = [str(side) for side in cast("tuple[Any, ...]", value)]
+        return sides[0] if len(set(sides)) == 1 else "x".join(sides)
+    return str(value).lower() if isinstance(value, bool) else str(value)

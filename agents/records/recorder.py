@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arena.match import GameResult
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
 from hexenv.games import base
+
+if TYPE_CHECKING:  # a match imports records, never the reverse
+    from agents.arena.match import GameResult
 
 
 def rounded(number: float) -> float:
@@ -19,10 +21,10 @@ def rounded(number: float) -> float:
 
 
 def search_of(statistics: Statistics) -> Search:
-    """What is kept of a search.
+    """A search as it is recorded.
 
-    The value of the position is the proven outcome, or else the value of the action that the
-    principal variation begins with.
+    The value of the position is the proven outcome, or else the value of the first action of the
+    principal variation.
     """
     visited = np.flatnonzero(statistics.visits).tolist()
     values = _by_action(statistics.values, visited, -1.0)
@@ -49,7 +51,7 @@ def search_of(statistics: Statistics) -> Search:
 def _by_action(
     numbers: NDArray[np.float64], actions: Sequence[int], least: float
 ) -> dict[int, float]:
-    """Numbers of actions, from `least` to 1; what is no number is left out."""
+    """Numbers by action, clipped from `least` to 1, without NaN."""
     found = {action: float(numbers[action]) for action in actions}
     return {
         action: rounded(min(1.0, max(least, number)))
@@ -59,7 +61,7 @@ def _by_action(
 
 
 class Recorder:
-    """Makes records of the games that agents play.
+    """Makes records of games while agents play them.
 
     Examples:
         >>> from agents import RandomAgent
@@ -75,8 +77,8 @@ class Recorder:
     Args:
         game: The game, as in `GameRecord`.
         options: Its options.
-        names: What the two agents are called.
-        agents: The two agents, whose `statistics` are kept; one that has none may be None.
+        names: Names of the two agents.
+        agents: The two agents, whose `statistics` are recorded; None for one without any.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class Recorder:
             env: The environment after the move.
             number: Of the agent that made it.
             action: The move.
-            seconds: Time it took, for whoever plays without `play_game`.
+            seconds: Time it took, if it is not played by `play_game`.
         """
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
@@ -110,14 +112,14 @@ class Recorder:
         del self._searches[kept:], self._seconds[kept:]
 
     def record(
-        self, result: GameResult, *, seed: int | None = None, opening: Sequence[int] = ()
+        self, result: "GameResult", *, seed: int | None = None, opening: Sequence[int] = ()
     ) -> GameRecord:
-        """The record of a game that `play_game` has played; the next one begins afresh.
+        """The record of a game that `play_game` has played; then the next game can begin.
 
         Args:
-            result: What it returned.
-            seed: What the environment was reset with.
-            opening: The actions that had been played before.
+            result: What `play_game` returned.
+            seed: With which the environment was reset.
+            opening: The actions before the game.
         """
         self._seconds = [rounded(seconds) for seconds in result.clock]
         try:
@@ -133,19 +135,17 @@ class Recorder:
             self._searches, self._seconds = [], []
 
     def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
-        """The record of a game in an environment of `hexenv` that somebody else has played.
-
-        It may go on: nothing is forgotten.
+        """The record of a game, perhaps unfinished, that was played without `play_game`.
 
         Args:
-            env: The environment, begun from its starting position and a list of moves.
-            first: Which of the agents plays for player 0.
+            env: An environment of `hexenv`, reset to its starting position or after some moves.
+            first: The agent that plays for player 0.
             **about: `outcome` and `reason` of a game that the rules have not ended, and `seed`.
         """
         return self._collected(tuple(env.unwrapped.actions), first, **about)
 
     def _collected(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
-        """The record of these actions, with what has been noted of the last of them."""
+        """The record of these actions; the last of them have been noted."""
         count = min(len(self._searches), len(actions))
         searches, seconds = self._searches[:count], self._seconds[:count]
         opening = len(actions) - count
@@ -163,7 +163,7 @@ class Recorder:
     def _fitting(
         self, actions: Sequence[int], searches: Sequence[Search | None]
     ) -> tuple[Search | None, ...]:
-        """The searches, but for those that some agent has made of another position."""
+        """The searches, without those of another position."""
         if not any(searches):
             return ()
         if is_foreign_name(self._game):
@@ -177,22 +177,18 @@ class Recorder:
         return tuple(found)
 
 
-def assumed_of(result: GameResult | Any, first: int) -> tuple[str | None, str | None]:
-    """What was assumed although it is not so, in the order of the players.
+def assumed_of(result: Any, first: int) -> tuple[str | None, str | None]:
+    """The untrue assumptions of a result's agents, in the order of the players.
 
     Args:
-        result: Of a game, or anything with its `assumed`.
-        first: Which of its agents moved first.
+        result: Has `assumed`, by agent.
+        first: The agent that moved first.
     """
     return result.assumed[first], result.assumed[1 - first]
 
 
-def reason_of(result: GameResult | Any) -> str | None:
-    """Why a game ended otherwise than by its rules, if it did.
-
-    Args:
-        result: Of a game, or anything with its `illegal` and `forfeit`.
-    """
+def reason_of(result: Any) -> str | None:
+    """Why a game with this `illegal` and `forfeit` did not end by its rules; None if it did."""
     if result.forfeit is not None:
         return f"forfeit: {result.forfeit}"
     return None if result.illegal is None else "illegal action"

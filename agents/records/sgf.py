@@ -1,53 +1,162 @@
 """Records as SGF: Hex as HexGui writes it (GM[11]), Gomoku (GM[4]).
 
+The Smart Game Format, FF[4], is https://www.red-bean.com/sgf/. Its libraries do not name the line
+of an error, so the syntax is read here.
+
 Hex: https://www.red-bean.com/sgf/hex.html and https://www.hexwiki.net/index.php/Smart_Game_Format.
 Cells are a letter and a number; black joins top and bottom. A game that white begins is read
-mirrored, as black begins here.
+mirrored, because black begins here.
 
-The dialects differ in the swap, and the colour of the next move tells them apart, whatever the word
+The dialects differ in the swap. The colour of the next move tells them apart, whatever the word
 (swap-pieces, swap-sides, swap):
 
 * HexGui, Benzene (MoHex) and its twogtp: the stone stays and the players exchange colours, so W
   moves again. This is written, as ``W[swap-pieces]``, and read as the same game mirrored from there
-  on (`agents.protocols.exchange`). PB is who began, and so is the B of RE, as twogtp has it; where the board
-  or a resignation says who won, that counts. A resignation of the loser after the last move, with
-  which twogtp ends a game, changes nothing.
-* red-bean's swap-pieces, and our own files of before: the stone goes to its mirror cell and is
+  on (`agents.protocols.exchange`). As in twogtp, PB is the player who began, and so is the B of RE;
+  if the board or a resignation says who won, that counts. A resignation of the loser after the last
+  move, with which twogtp ends a game, changes nothing.
+* red-bean's swap-pieces, and older files of `hexenv`: the stone goes to its mirror cell and becomes
   white's, as in `hexenv.games.hex`, so B moves.
-* Little Golem: that, with cells of two letters, and W for the moves of PB, who begins and joins top
-  and bottom; where such a file begins with W, its colours are read the other way round.
+* Little Golem: the same, with cells of two letters, and W for the moves of PB, who begins and joins
+  top and bottom. Where such a file begins with W, its colours are exchanged.
 
 Gomoku: cells are two letters, the column from the left and the row from the top.
 
-A file tells neither seed nor times nor openings, and searches only as comments. Of the options it
-tells the size, in Hex the swap, in Gomoku the rule (RU); with others the game has to be read again
-with them. Setup stones are refused, and of variations the first is read.
+A file has no seed, times or openings, and searches only as comments. Its options are the size, the
+swap in Hex, and the rule in Gomoku (RU); a game with other options must be read with them. Setup
+stones are refused. Of variations the first is read. Errors are `ValueError`s with a line.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import hexenv
+from agents.core.messages import error_at
 from agents.protocols.exchange import SWAP, View
-from agents.records.options import options_text
-from agents.records.record import GameRecord, Search, rules_of
-from agents.records.sgf_syntax import Node, error_at, game_text, main_lines
+from agents.records.record import GameRecord, Search, options_text, rules_of
 from hexenv.games import base, notation
 from hexenv.games.base import Game
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
 from hexenv.games.hex import Hex
 
+# ---- syntax --------------------------------------------------------------------------------------
+
+TOKEN: Final = re.compile(
+    r"\s*(?:(?P<sign>[();])|(?P<name>[A-Za-z]+)|\[(?P<value>[^\\\]]*(?:\\.[^\\\]]*)*)\])", re.DOTALL
+)
+MOST_NODES: Final = 100_000
+"""Of a game's main line."""
+MOST_DEPTH: Final = 10_000
+"""Of variations within variations."""
+START: Final = re.compile(r"\(\s*;")
+"""Start of a collection; text before it is ignored."""
+
+
+class Token(NamedTuple):
+    """A sign, a name or a value, and the line on which it begins."""
+
+    kind: str
+    text: str
+    line: int
+
+
+class Property(NamedTuple):
+    """The values of a property, and the line of its name."""
+
+    values: list[str]
+    line: int
+
+
+Node = dict[str, Property]
+
+
+def main_lines(text: str) -> Iterator[list[Node]]:
+    """The nodes of the main line, always the first variation, of each game of a collection."""
+    nodes: list[Node] = []
+    depth, is_main, node, found = 0, False, None, None  # found: the property of the next values
+    line = 1
+    for kind, token, line in _tokens(text.replace("\r\n", "\n").replace("\r", "\n")):
+        if kind == "value":
+            if found is None:
+                raise error_at(line, "expected a property before its value, got none")
+            found.values.append(_plain(token))
+            continue
+        if found is not None and not found.values:
+            raise error_at(line, f"expected a value of the property, got {token!r}")
+        found = None
+        if kind == "name":
+            if node is None:
+                raise error_at(line, f"expected ; before a property, got {token!r}")
+            name = re.sub("[a-z]", "", token)  # older files write AddBlack for AB
+            found = node.setdefault(name, Property([], line))
+            continue
+        if token == "(":
+            if depth == 0:
+                nodes, is_main = [], True
+            depth, node = depth + 1, None
+            if depth > MOST_DEPTH:
+                raise error_at(line, f"expected variations at most {MOST_DEPTH} deep, got more")
+        elif depth == 0:
+            raise error_at(line, f"expected (, got {token}")
+        elif token == ";":
+            node = Node()
+            if is_main:
+                nodes.append(node)
+            if len(nodes) > MOST_NODES:
+                raise error_at(line, f"expected at most {MOST_NODES} nodes in a game, got more")
+        else:
+            depth, node, is_main = depth - 1, None, False
+            if depth == 0:
+                if not nodes:
+                    raise error_at(line, "expected a node in every game, got none")
+                yield nodes
+    if depth or not nodes:
+        raise error_at(line, f"expected {')' if depth else '(;'}, got the end of the file")
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    start = START.search(text)
+    position, line = (start.start() if start else len(text)), 1
+    counted = 0
+    while match := TOKEN.match(text, position):
+        kind = match.lastgroup or ""
+        begin = match.start(kind)
+        line += text.count("\n", counted, begin)
+        counted, position = begin, match.end()
+        yield Token(kind, match[kind], line)
+    rest = text[position:].lstrip()
+    if rest:
+        line = text.count("\n", 0, len(text) - len(rest)) + 1
+        raise error_at(line, f"expected SGF, got {rest[:20]!r}")
+
+
+def _plain(value: str) -> str:
+    """A value without escapes."""
+    return re.sub(r"\\(\n|.)", lambda match: match[1].strip("\n"), value, flags=re.DOTALL)
+
+
+def _game_text(nodes: Iterable[Mapping[str, str]]) -> str:
+    """A game without variations, a line for each node; a property has one value."""
+    lines: list[str] = []
+    for node in nodes:
+        escaped = {name: re.sub(r"([\\\]])", r"\\\1", value) for name, value in node.items()}
+        lines.append(";" + "".join(f"{name}[{value}]" for name, value in escaped.items()))
+    return "(" + "\n".join(lines) + ")\n"
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
 NUMBERS: Final = {"hex": "11", "gomoku": "4"}
-"""What GM says of a game."""
+"""The values of GM."""
 DEFAULT_SIZES: Final = {"hex": "11", "gomoku": "15"}
 SWAPS: Final = ("swap-pieces", "swap-sides", "swap")
 LETTERS: Final = re.compile("[a-z]{2}")
-"""A cell as Gomoku has it, and Little Golem in Hex."""
+"""A cell of Gomoku, and of Hex in Little Golem."""
 ENDS: Final = {"resign": "resigned", "forfeit": "forfeit"}
-"""Moves that end a game, and the reasons they are."""
+"""Moves that end a game, and the reasons in the record."""
 REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "not played out": ""}
-"""Reasons of a record, and how RE says them; all others are a forfeit there."""
+"""Reasons of a record as RE has them; any other is a forfeit there."""
 
 
 class Play(NamedTuple):
@@ -59,9 +168,6 @@ class Play(NamedTuple):
     line: int
 
 
-# ---- reading -------------------------------------------------------------------------------------
-
-
 def read_sgf(
     text: str, game: str | None = None, options: Sequence[str] = ()
 ) -> Iterator[GameRecord]:
@@ -69,18 +175,15 @@ def read_sgf(
 
     Args:
         text: The file.
-        game: ``"hex"`` or ``"gomoku"``, for files that do not say.
-        options: ``key=value`` texts for the game, before what the file says.
-
-    Raises:
-        ValueError: With the line of what is wrong.
+        game: ``"hex"`` or ``"gomoku"``, for a file that does not say.
+        options: ``key=value`` texts for the game; they override the file.
     """
     for nodes in main_lines(text):
         yield _Reader(nodes, game, options).record()
 
 
 class _Reader:
-    """One game of a file, on its way to a record."""
+    """Reads one game of a file."""
 
     def __init__(self, nodes: Sequence[Node], game: str | None, options: Sequence[str]) -> None:
         self._root = nodes[0]
@@ -134,11 +237,7 @@ class _Reader:
             raise error_at(line, error) from None
 
     def record(self) -> GameRecord:
-        """The record.
-
-        Raises:
-            ValueError: With the line of what is wrong.
-        """
+        """The record of the game."""
         rules, state = self._rules, base.new_state(self._rules)
         actions: list[int] = []
         for number, play in enumerate(self._plays):
@@ -196,7 +295,7 @@ class _Reader:
         return (column, row) if is_mirrored else (row, column)
 
     def _result(self, by_rules: int | None) -> tuple[int | None, str | None]:
-        """The outcome for player 0, and the reason if the rules are none."""
+        """The outcome for player 0, and the reason if it is not by the rules."""
         text, line = self._value("RE")
         match = re.fullmatch(r"([BW])(?:\+(.*))?", text, re.IGNORECASE | re.DOTALL)
         said = None
@@ -209,7 +308,7 @@ class _Reader:
             raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
         if by_rules is not None:
             return by_rules, None
-        if self._ending is not None:  # a move says more than RE
+        if self._ending is not None:  # a move counts before RE
             return self._ending
         if said is None:
             return None, None
@@ -234,12 +333,8 @@ def _plays(node: Node) -> Iterator[Play]:
 
 
 def write_sgf(records: Sequence[GameRecord]) -> str:
-    """Games as SGF.
-
-    Raises:
-        ValueError: If one of them is of a game that SGF has no form for.
-    """
-    return "".join(game_text(list(_nodes(record))) for record in records)
+    """Games as SGF."""
+    return "".join(_game_text(_nodes(record)) for record in records)
 
 
 def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
@@ -257,7 +352,7 @@ def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
         else:
             node = {"BW"[ply % 2]: _letters(rules, action)}
         if search is not None:
-            node["C"] = comment(rules, search, record.actions[:ply])
+            node["C"] = _comment(rules, search, record.actions[:ply])
         yield node
 
 
@@ -285,25 +380,15 @@ def _letters(rules: Any, action: int) -> str:
 
 
 def check_plain(rules: Any) -> None:
-    """Refuse Gomoku that the field's formats cannot tell from plain five in a row.
-
-    Raises:
-        ValueError: Saying what it is.
-    """
+    """Refuse variants of Gomoku that SGF and psq cannot represent."""
     if not isinstance(rules, Gomoku):
         raise ValueError("expected Gomoku without an opening, got one with an opening")
     if rules.connect != 5:
         raise ValueError(f"expected Gomoku with five in a row, got connect={rules.connect}")
 
 
-def comment(rules: Game, search: Search, before: Sequence[int] = ()) -> str:
-    """A search in a few words.
-
-    Args:
-        rules: The game.
-        search: The search.
-        before: The actions before it; in Hex, where its cells are as the file has them.
-    """
+def _comment(rules: Game, search: Search, before: Sequence[int]) -> str:
+    """A search after these actions, with cells as the file has them."""
     words = [f"{search.simulations} simulations"]
     if search.value is not None:
         words.append(f"value {search.value:+.3f}")

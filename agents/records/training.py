@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from agents.core.reading import read_object
 from agents.learning.configuration import make
 from agents.learning.replay import Games, load_games
-from agents.records.options import options_text
-from agents.records.record import GameRecord, Search, rules_of
+from agents.records.record import GameRecord, Search, options_text, rules_of
 from agents.records.recorder import rounded
 
 PERCENT = 100
-"""Simulations of a search, where no configuration tells."""
+"""Simulations of a search, if no configuration says."""
 
 
 def read_training_games(
@@ -23,17 +22,13 @@ def read_training_games(
 ) -> Iterator[GameRecord]:
     """The records of the games of an iteration.
 
-    The file holds the policy that is learnt from and the value that each search found. The policy
-    is given as visits: its share of the simulations that the run's configuration tells, rounded.
+    The file has the policy target and the value of each search. The visits of a record are the
+    policy times the simulations of the run's configuration, rounded.
 
     Args:
-        path: The file; the run's ``config.json``, two directories up, tells game and options.
-        game: The game, for a file that has been moved from there.
-        options: ``key=value`` texts for it.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is damaged, or of another game.
+        path: The file. The run's ``config.json``, two directories up, has the game and its options.
+        game: The game, for a file that is not in its run's directory.
+        options: ``key=value`` texts for the game.
     """
     simulations = PERCENT
     if game is None:
@@ -71,7 +66,7 @@ def _records(
 
 
 def _search(policy: NDArray[np.float32], value: float, simulations: int) -> Search | None:
-    """What a position was learnt from; None where it was not searched."""
+    """The search of a position; None if it was not searched."""
     if not policy.any():
         return None
     visits = {int(a): round(float(policy[a]) * simulations) for a in np.flatnonzero(policy)}

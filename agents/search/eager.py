@@ -1,6 +1,6 @@
-"""The search that simulates all children of a leaf as soon as it has them, as RHMCTS does."""
+"""The search of RHMCTS: all children of a new leaf get a simulation at once."""
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,22 +15,23 @@ from agents.search.mcts import (
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
 from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games.contract import Game, State
 
 
 @kernel
 def search_eagerly(
-    game: Any,
-    root: Any,
-    state: Any,
+    game: Game,
+    root: State,
+    state: State,
     tree: Tree,
     variant: Variant,
     simulations: int,
     rng: np.random.Generator,
 ) -> int:
-    """Run simulations from a position; see `agents.search.mcts.search`.
+    """`agents.search.mcts.search` with a simulation for every child of a new leaf.
 
-    Every child of a new leaf gets one simulation at once, so a few more than asked for may be run.
-    Only for parts that do not want the moves.
+    It may run a few more simulations than asked for. No part of the variant may read the moves of
+    playouts.
     """
     simulation = new_simulation(game, False)
     buffer = np.empty(game.num_actions(), np.int32)
@@ -63,9 +64,15 @@ def search_eagerly(
 
 @kernel
 def replay_path(
-    game: Any, root: Any, state: Any, tree: Tree, simulation: Simulation, depth: int, child: int
+    game: Game,
+    root: State,
+    state: State,
+    tree: Tree,
+    simulation: Simulation,
+    depth: int,
+    child: int,
 ) -> None:
-    """Play down to a child of the leaf at the end of the path, and note it on the path."""
+    """Play to a child of the leaf at the end of the path, and add it to the path."""
     game.copy(root, state)
     for ply in range(depth):
         game.step(state, int(tree.action[simulation.path[ply]]))

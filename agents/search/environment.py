@@ -1,7 +1,8 @@
 """What agents ask of a PettingZoo environment: its legal actions, and a game to plan in.
 
 Nothing is imported from PettingZoo: only what an environment offers is used. An environment that is
-not one of hexenv's is the matter of `agents.search.foreign`, which is imported when one comes.
+not one of hexenv's is the matter of `agents.search.foreign` and `agents.search.requirements`, which
+are imported when one comes.
 """
 
 from typing import Any, Final, NamedTuple, cast
@@ -14,7 +15,7 @@ from hexenv.games.base import new_state, new_states
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
 PERFECT_INFORMATION: Final = "perfect information"
-"""What an agent may be told to assume."""
+"""What an agent may assume, if the user says so."""
 
 TRANSPARENT: Final = {
     "hexenv.envs.aec.BoardEnv",
@@ -143,7 +144,7 @@ class View(NamedTuple):
     compiles: bool
     """Whether game and position may be used by machine code."""
     actions: tuple[int, ...] | None
-    """All actions since the environment was reset; None over a foreign one, which does not tell."""
+    """All actions since the environment was reset; None over a foreign one, which does not know."""
     assumed: str | None = None
     """What the search takes as given although it is not so; then it proves nothing."""
 
@@ -180,7 +181,7 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
     check_agents(env)
     is_ours = is_transparent(env)
     if route == "environment" or (route == "auto" and not is_ours):
-        from agents.search.foreign import foreign_view  # most programs never meet one
+        from agents.search.requirements import foreign_view  # most programs never meet one
 
         return foreign_view(env, assume)
     if not is_ours:

@@ -1,12 +1,12 @@
 """The search over a graph: positions reached by several move orders are one node.
 
 The children of a position are edges: neighbours in the arrays as in a tree, with visits of their
-own, on which the bonus of a selection rule has to rest. Where an edge leads, its *target*, is a
-position with statistics of its own, which all edges share that lead there. Counting the visits of
-the target in place of the edge's would make a rule neglect moves that other move orders have
-explored, and averaging what went through the edge would leave its value out of date. So the value
-of an edge is read from its target, and that of a position is computed from its edges whenever a
-simulation has passed:
+own, from which a selection rule computes its bonus. An edge leads to a position, its *target*,
+which has statistics of its own and is shared by all edges that lead there. If the visits of the
+target counted in place of the edge's, a rule would neglect moves that other move orders have
+explored; if an edge averaged its own simulations, its value would be out of date. So the value of
+an edge is read from its target, and that of a position is computed from its edges after every
+simulation through it:
 
     Q(position) = (own playouts + sum over edges of n(edge) * Q(target)) / N(position)
 
@@ -29,7 +29,7 @@ NOWHERE: Final = -1
 
 @compiled
 class Graph(NamedTuple):
-    """What a graph has besides the arrays of its `Tree`, whose nodes are edges and positions."""
+    """The arrays of a graph besides its `Tree`, whose nodes are edges and positions."""
 
     target: NDArray[np.int32]
     """``(N,)``: the position that an edge leads to, or `NOWHERE`."""

@@ -6,17 +6,16 @@ A simulation copies the root position and
    reaches one that has not been visited before, or whose outcome is proven;
 2. *expands*: a leaf that is reached for the second time gets its children;
 3. *plays out*: the playout policy plays from the leaf to the end;
-4. *backs up*: every node on the path counts the reward of the player who chose it, and what the end
-   of the game proves is passed on to its parents (Winands, Bjornsson and Saito 2008).
+4. *backs up*: every node on the path counts the reward of the player who chose it. If the game is
+   over, the parents that this proves are proven (Winands, Bjornsson and Saito 2008).
 
-`search` runs interpreted, over our games and over the adapter of any other environment, and it is
-what numba compiles. A variant of the search is another set of small values (`Variant`).
+`search` runs interpreted, over the games of `hexenv` and the adapter of any other environment, and
+numba compiles it. A variant of the search is a set of small values (`Variant`).
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.playout import Playout
@@ -26,32 +25,33 @@ from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
+from hexenv.games.contract import Actions, Game, State
 
 
 @compiled
 class Variant(NamedTuple):
-    """A variant of the search: how it selects, how it plays out, what an end is worth."""
+    """A variant of the search: its parts."""
 
     selection: Selection
     playout: Playout
     reward: Reward
     solver: Solver = NoSolver()
-    """What is done with proven outcomes: one of `SOLVERS`."""
+    """How proven outcomes are used: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
-    """How deep the tree may grow."""
+    """The depth of the tree, at most."""
     knowledge: Knowledge = NoKnowledge()
-    """What it knows besides the rules."""
+    """What it knows of the game besides the rules."""
 
 
 @inlined_kernel
-def select_child(tree: Tree, node: int, variant: Any) -> int:
+def select_child(tree: Tree, node: int, variant: Variant) -> int:
     """The child that a simulation goes down to."""
     first = tree.first_child[node]
     count = tree.child_count[node]
     selection = variant.selection
     if selection.tries_all_first() and tree.spread[first + count - 1] == 0.0:
-        # The children are visited in order: so many as the node, but for the simulation that first
-        # reached it. It has more visits if the tree was full when it should have been expanded.
+        # The children are visited in order, one at each visit of the node after its first. A node
+        # has more visits if the tree was full when it should have been expanded.
         child = first + min(tree.visits[node] - 1, count - 1)
         while child > first and tree.visits[child - 1] == 0:
             child -= 1
@@ -71,12 +71,12 @@ def select_child(tree: Tree, node: int, variant: Any) -> int:
 
 @inlined_kernel
 def descend(
-    game: Any,
-    state: Any,
+    game: Game,
+    state: State,
     tree: Tree,
-    variant: Any,
+    variant: Variant,
     rng: np.random.Generator,
-    buffer: NDArray[np.int32],
+    buffer: Actions,
     simulation: Simulation,
     expands: bool,
 ) -> int:
@@ -91,7 +91,7 @@ def descend(
         buffer: ``(num_actions(),)`` of scratch space.
         simulation: Receives the path.
         expands: Whether a leaf that has been visited before gets its children now. (A network's
-            evaluation brings them: `agents.search.evaluated`.)
+            evaluation comes first: `agents.search.evaluated`.)
 
     Returns:
         The leaf.
@@ -123,9 +123,9 @@ def descend(
 
 @inlined_kernel
 def is_settled(
-    game: Any, state: Any, tree: Tree, leaf: int, variant: Any, simulation: Simulation
+    game: Game, state: State, tree: Tree, leaf: int, variant: Variant, simulation: Simulation
 ) -> bool:
-    """Whether the outcome of a simulation is known: it is over, or proven. Then it is noted."""
+    """Whether the game is over at a leaf, or its outcome proven; then the result is recorded."""
     depth = simulation.depth[0]
     if variant.solver.proves() and tree.proof[leaf] != UNPROVEN and depth > 0:
         proof = tree.proof[leaf]
@@ -134,14 +134,14 @@ def is_settled(
     if game.is_terminal(state) or variant.knowledge.decides(game, state):
         simulation.result[0] = game.outcome(state, 0)
         if variant.solver.proves() and depth > 0:
-            tree.proof[leaf] = game.outcome(state, simulation.players[depth - 1])
+            tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             back_up_proof(tree, variant, simulation)
         return True
     return False
 
 
 @inlined_kernel
-def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
+def back_up(tree: Tree, variant: Variant, simulation: Simulation) -> None:
     """Count a simulation in every node on its path, for the player who chose the node."""
     tree.visits[ROOT] += 1
     outcome = simulation.result[0]
@@ -156,23 +156,23 @@ def back_up(tree: Tree, variant: Any, simulation: Simulation) -> None:
 
 @inlined_kernel
 def simulate_leaf(
-    game: Any,
-    state: Any,
+    game: Game,
+    state: State,
     tree: Tree,
     leaf: int,
-    variant: Any,
+    variant: Variant,
     rng: np.random.Generator,
-    buffer: NDArray[np.int32],
+    buffer: Actions,
     simulation: Simulation,
 ) -> None:
-    """Find the outcome of a simulation that has come to a leaf, and count it."""
+    """Find the result of a simulation that has reached a leaf, and count it."""
     if not is_settled(game, state, tree, leaf, variant, simulation):
         simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
     count_simulation(tree, variant, simulation)
 
 
 @inlined_kernel
-def count_simulation(tree: Tree, variant: Any, simulation: Simulation) -> None:
+def count_simulation(tree: Tree, variant: Variant, simulation: Simulation) -> None:
     """Count a simulation in the nodes on its path, and let the variant's parts learn from it."""
     back_up(tree, variant, simulation)
     variant.selection.update(tree, simulation)
@@ -181,8 +181,8 @@ def count_simulation(tree: Tree, variant: Any, simulation: Simulation) -> None:
 
 
 @inlined_kernel
-def prove_root(tree: Tree, variant: Any) -> None:
-    """Prove a root that was a child once, if its children decide it."""
+def prove_root(tree: Tree, variant: Variant) -> None:
+    """Prove the root, if its children decide it: it may have been a child before."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
         outcome = proof_by_children(tree, variant, ROOT)
         tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
@@ -190,15 +190,15 @@ def prove_root(tree: Tree, variant: Any) -> None:
 
 @kernel
 def search(
-    game: Any,
-    root: Any,
-    state: Any,
+    game: Game,
+    root: State,
+    state: State,
     tree: Tree,
     variant: Variant,
     simulations: int,
     rng: np.random.Generator,
 ) -> int:
-    """Run simulations from a position. Calling again with the same tree goes on where it stopped.
+    """Run simulations from a position. Another call with the same tree continues the search.
 
     Args:
         game: The game, or the adapter of a foreign environment.
@@ -206,11 +206,11 @@ def search(
         state: A state to work in.
         tree: The tree; an empty one gets its root and the root's children first.
         variant: The composition, with memory for the game (`with_memory`).
-        simulations: How many.
+        simulations: How many to run.
         rng: The stream of random numbers, the only source of chance.
 
     Returns:
-        How many were run: a proven root ends the search.
+        How many were run; a proven root ends the search.
     """
     selection, playout, reward = variant.selection, variant.playout, variant.reward
     recorded = selection.needs_moves() or playout.needs_moves() or reward.needs_moves()
@@ -234,7 +234,7 @@ def search(
 compiled_search: Final = CompiledFunction(search)
 
 
-def with_memory(variant: Variant, game: Any) -> Variant:
+def with_memory(variant: Variant, game: Game) -> Variant:
     """The variant with empty memory of the size that the game needs."""
     return variant._replace(
         selection=variant.selection.with_memory(game),

@@ -1,23 +1,18 @@
 """Playout policies: how a simulation goes on from a leaf to the end of the game.
 
 A policy is a method `choose` that picks the next action; `play_out` is the loop around it. Policies
-nest: one that has nothing to say in a position asks the policy it is given as `otherwise`.
+nest: one that knows no move in a position asks another one, its `otherwise`.
 """
 
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.search.simulation import (
-    Simulation,
-    no_memory,
-    no_moves,
-    no_update,
-    record_move,
-)
+from agents.search.simulation import Simulation, no_memory, no_moves, no_update, record_move
+from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import NO_ACTION, play_randomly
+from hexenv.games.contract import Actions, Game, State
 
 
 class Playout(Protocol):
@@ -25,10 +20,10 @@ class Playout(Protocol):
 
     def simulate(
         self,
-        game: Any,
-        state: Any,
+        game: Game,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         simulation: Simulation,
     ) -> float:
         """Play `state`, which is not terminal, to the end.
@@ -38,7 +33,7 @@ class Playout(Protocol):
             state: The position, overwritten.
             rng: The stream of the search.
             actions: ``(>= num_actions(),)`` of scratch space.
-            simulation: The simulation so far; moves are added where it wants them.
+            simulation: The simulation so far; moves are added if it is `recorded`.
 
         Returns:
             The outcome for player 0, -1 to 1.
@@ -47,17 +42,17 @@ class Playout(Protocol):
 
     def choose(
         self,
-        game: Any,
-        state: Any,
+        game: Game,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         count: int,
         simulation: Simulation,
     ) -> int:
         """Which of the first `count` of `actions`, the legal ones in any order, to play."""
         ...
 
-    def update(self, tree: Any, simulation: Simulation) -> None:
+    def update(self, tree: Tree, simulation: Simulation) -> None:
         """Learn from a simulation."""
         ...
 
@@ -65,7 +60,7 @@ class Playout(Protocol):
         """Whether the policy reads the moves of the simulation."""
         ...
 
-    def with_memory(self, game: Any) -> Any:
+    def with_memory(self, game: Game) -> Any:
         """The policy with the arrays it needs for a game, empty. Plain Python.
 
         Raises:
@@ -77,10 +72,10 @@ class Playout(Protocol):
 @kernel
 def play_out(
     self: Any,
-    game: Any,
-    state: Any,
+    game: Game,
+    state: State,
     rng: np.random.Generator,
-    actions: NDArray[np.int32],
+    actions: Actions,
     simulation: Simulation,
 ) -> float:
     """`Playout.simulate` by way of `choose`."""
@@ -98,9 +93,9 @@ def play_out(
 class Uniform(NamedTuple):
     """Uniformly random moves.
 
-    The fast form leaves it to the game, which may know how to fill a board at once, unless a part
-    of the variant wants the moves. The generic one draws once a ply over the ascending legal
-    actions, so that every game and every environment gives one stream of numbers the same meaning.
+    The fast form calls the game's own `random_playout`, which may fill a board at once, unless a
+    part of the variant reads the moves. The generic form draws once a ply over the ascending legal
+    actions, so that one stream of numbers gives the same moves in every environment of a game.
     """
 
     fast: bool = True
@@ -111,10 +106,10 @@ class Uniform(NamedTuple):
 
     def choose(
         self,
-        game: Any,
-        state: Any,
+        game: Game,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         count: int,
         simulation: Simulation,
     ) -> int:
@@ -124,10 +119,10 @@ class Uniform(NamedTuple):
 
     def simulate(
         self,
-        game: Any,
-        state: Any,
+        game: Game,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         simulation: Simulation,
     ) -> float:
         if simulation.recorded:
@@ -143,8 +138,8 @@ class Uniform(NamedTuple):
 class Decisive(NamedTuple):
     """Win at once where possible, else take the cell where the opponent would (Teytaud 2010).
 
-    Both together: decisive moves alone weaken the search, as a side that overlooks every threat
-    makes too many winners. For games with `winning_action`; in front of all other policies.
+    Winning without blocking weakens the search: a side that sees no threat loses too often. For
+    games with `winning_action`; before all other policies.
     """
 
     otherwise: Any = Uniform()
@@ -154,23 +149,23 @@ class Decisive(NamedTuple):
     def needs_moves(self) -> bool:
         return self.otherwise.needs_moves()
 
-    def with_memory(self, game: Any) -> "Decisive":
+    def with_memory(self, game: Game) -> "Decisive":
         if not hasattr(game, "winning_action"):
             raise ValueError(f"decisive moves need a game with winning_action, got {game}")
         return self._replace(otherwise=memory_behind(self.otherwise, game))
 
     def choose(
         self,
-        game: Any,
-        state: Any,
+        game: Any,  # a `Game` with `winning_action`
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         count: int,
         simulation: Simulation,
     ) -> int:
         player = game.to_play(state)
         # In a playout a new win goes through the stone placed last: an older one would have been
-        # played, or been parried.
+        # played or blocked before.
         ply = simulation.length[0]
         own, theirs = -1, -1
         if ply > simulation.depth[0] + 1:
@@ -184,16 +179,25 @@ class Decisive(NamedTuple):
                     return pick
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
-    def update(self, tree: Any, simulation: Simulation) -> None:
+    def update(self, tree: Tree, simulation: Simulation) -> None:
         self.otherwise.update(tree, simulation)
 
 
-def memory_behind(otherwise: Any, game: Any) -> Any:
+@kernel
+def pick_of_cell(game: Game, state: State, actions: Actions, count: int, cell: int) -> int:
+    """The index of the action, among the first `count`, that fills a cell, or -1."""
+    for pick in range(count):
+        if game.cell_of(state, int(actions[pick])) == cell:
+            return pick
+    return -1
+
+
+def memory_behind(otherwise: Any, game: Game) -> Any:
     """The policy that another one asks, with its memory for a game.
 
     Raises:
-        ValueError: If it cannot be asked now and then only.
+        ValueError: If it has to be asked at every ply.
     """
-    if isinstance(otherwise, Decisive):  # it relies on having seen every ply before
-        raise ValueError("expected decisive moves in front of all other policies of a playout")
+    if isinstance(otherwise, Decisive):  # which relies on having seen every ply before
+        raise ValueError("expected decisive moves before all other policies of a playout")
     return otherwise.with_memory(game)

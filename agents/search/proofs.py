@@ -1,13 +1,16 @@
-"""Proven outcomes in the tree (MCTS-Solver: Winands, Bjornsson and Saito 2008), and their use.
+"""Proven outcomes in the tree (MCTS-Solver: Winands, Bjornsson and Saito 2008).
 
-Each use is a class, not a number, so that a search without proofs is compiled without them.
+Each way to use them is a class, not a number: a search without proofs is compiled without them.
 """
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, kernel
+
+if TYPE_CHECKING:
+    from agents.search.mcts import Variant
 
 
 class Solver(Protocol):
@@ -17,20 +20,20 @@ class Solver(Protocol):
         """Whether outcomes are proven; a simulation then ends at a proven node."""
         ...
 
-    def skips(self, tree: Any, child: int) -> bool:
-        """Whether no simulation is to go down to `child`."""
+    def skips(self, tree: Tree, child: int) -> bool:
+        """Whether no simulation may go down to `child`."""
         ...
 
 
 @kernel
 def all_proofs(self: Any) -> bool:
-    """Outcomes are proven."""
+    """`Solver.proves` of a solver."""
     return True
 
 
 @kernel
-def no_child(self: Any, tree: Any, child: int) -> bool:
-    """No child is left out."""
+def no_child(self: Any, tree: Tree, child: int) -> bool:
+    """`Solver.skips` of one that lets simulations go to all children."""
     return False
 
 
@@ -64,7 +67,7 @@ class HardSolver(NamedTuple):
 
     proves = all_proofs
 
-    def skips(self, tree: Any, child: int) -> bool:
+    def skips(self, tree: Tree, child: int) -> bool:
         return tree.proof[child] == -1
 
 
@@ -77,8 +80,8 @@ SOLVERS: Final[dict[str, Solver]] = {
 
 
 @kernel
-def back_up_proof(tree: Tree, variant: Any, simulation: Simulation) -> None:
-    """Prove the nodes on the path that the proof of the last one decides."""
+def back_up_proof(tree: Tree, variant: "Variant", simulation: Simulation) -> None:
+    """Prove the nodes on the path that follow from the proof of the last one."""
     for ply in range(simulation.depth[0] - 1, -1, -1):
         node = ROOT if ply == 0 else simulation.path[ply - 1]
         outcome = proof_by_children(tree, variant, node)
@@ -90,11 +93,11 @@ def back_up_proof(tree: Tree, variant: Any, simulation: Simulation) -> None:
 
 
 @kernel
-def proof_by_children(tree: Tree, variant: Any, node: int) -> int:
+def proof_by_children(tree: Tree, variant: "Variant", node: int) -> int:
     """The outcome of a node for the player to move there, or `UNPROVEN`.
 
-    One winning child is enough; otherwise the best of the children counts, if all are proven, and
-    there is nothing else to play.
+    One winning child is enough. Otherwise the best child counts, if all are proven and no other
+    action is left.
     """
     covered = variant.knowledge.covers(variant.selection, tree, node)
     best = -1 if covered and tree.child_count[node] > 0 else UNPROVEN

@@ -1,10 +1,10 @@
 """What planning by clone and step needs of an environment, and where it has it.
 
 A clone holds all there is: the cards of both players, and what the dice will show. A search over
-clones is fair only where that tells no player more than the rules do:
+clones is fair only where this gives no player more information than the rules do:
 
 * the agents act in turn (and there are two of them: see `agents.search.foreign.ForeignGame`);
-* perfect information: what the agent to move has seen decides all that anybody is shown;
+* perfect information: what the agent to move has seen decides what both agents are shown;
 * nothing is left to chance between the moves.
 
 An environment declares this, or is known by its name, or OpenSpiel says it. For any other, a
@@ -30,27 +30,30 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.cloning import (
-    digest_of,
-    independent_copy,
-    same,
-    silent_clone,
-    snapshot,
-)
 from agents.search.environment import (
     PERFECT_INFORMATION,
     TRANSPARENT,
     UnfitEnvironmentError,
+    View,
     class_name,
     is_over,
     layers_of,
     legal_actions,
     names_of,
 )
+from agents.search.foreign import (
+    ForeignGame,
+    ForeignState,
+    digest_of,
+    independent_copy,
+    same,
+    silent_clone,
+    snapshot,
+)
 
 
 class Traits(NamedTuple):
-    """What is so of an environment; its `metadata` may declare it under these names."""
+    """Properties of an environment; its `metadata` may declare them under these names."""
 
     is_turn_based: bool
     """The agents act one after the other, and each knows what the other did."""
@@ -60,7 +63,7 @@ class Traits(NamedTuple):
     """What follows an action is certain, once the environment has been reset."""
 
     def faults(self) -> tuple[str, ...]:
-        """What planning by clone and step lacks."""
+        """What the environment lacks for planning by clone and step."""
         words = ("simultaneous moves", "hidden information", "chance between moves")
         return tuple(word for word, is_so in zip(words, self, strict=True) if not is_so)
 
@@ -88,14 +91,15 @@ CLASSIC: Final = {
 """PettingZoo's classic environments, of all its versions, by name without a version."""
 
 OWN: Final = "hexenv.envs.aec.BoardEnv"
-"""The class whose every instance declares what `hexenv.games.contract` demands of its game."""
+"""Our class: each of its instances declares the properties of its game."""
 
 
 def known_traits(env: Any) -> Traits | None:
-    """What is known of an environment without playing in it; None where nothing is.
+    """The properties of an environment that are known without playing in it; None if none are.
 
-    What it lacks, it lacks under any wrapper. What it has, a subclass or a wrapper could take away:
-    that counts only for the class that says so, and under wrappers that change nothing.
+    A property that it lacks is missing under any wrapper. One that it has could be lost in a
+    subclass or a wrapper: it counts only for the class that declares it, and under wrappers that
+    change nothing.
     """
     raw: Any = env.unwrapped
     layers = layers_of(env)
@@ -117,14 +121,14 @@ def known_traits(env: Any) -> Traits | None:
 
 
 def _declared(metadata: Mapping[str, Any]) -> Traits | None:
-    """What `metadata` says; None if something is left out, and nothing is lacking."""
+    """The properties in `metadata`; None if they are incomplete, and none is denied."""
     said = [metadata.get(name) for name in Traits._fields]
     found = Traits(*(value is not False for value in said))
     return found if found.faults() or None not in said else None
 
 
 def _of_openspiel(game_type: Any) -> Traits | None:
-    """What a ``pyspiel.GameType`` says, which Shimmy's environments have as `game_type`."""
+    """The properties in a ``pyspiel.GameType``: `game_type` of Shimmy's environments."""
     kinds = [getattr(game_type, name, None) for name in ("dynamics", "information", "chance_mode")]
     if None in kinds:
         return None
@@ -136,8 +140,21 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 
 # ---- refusing ------------------------------------------------------------------------------------
 
+
+def foreign_view(env: Any, assume: str | None) -> View:
+    """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`.
+
+    Raises:
+        UnfitEnvironmentError: If it cannot be planned over.
+    """
+    game = ForeignGame(env)
+    assumed = check_planning(env, assume)
+    root = env if is_over(env) else silent_clone(env)
+    return View(game, ForeignState(root), compiles=False, actions=None, assumed=assumed)
+
+
 _tried: Final[dict[int, tuple[str, ...]]] = {}
-"""What trials found, by `id`: an environment may have no hash, or be equal to another."""
+"""The results of trials, by `id`: an environment may have no hash, or be equal to another."""
 _lock: Final = threading.RLock()
 
 
@@ -172,7 +189,7 @@ def check_planning(env: Any, assume: str | None = None) -> str | None:
 
 
 def _tried_once(env: Any) -> tuple[str, ...]:
-    """What a trial has found, now or before."""
+    """The result of a trial, which takes place once for each environment."""
     with _lock:
         if id(env) not in _tried:
             _tried[id(env)] = tried_faults(env)
@@ -203,7 +220,7 @@ def check_clone(env: Any) -> None:
             f"got {names_of(env)}, which raised {error!r}"
         ) from error
     action = int(legal_actions(env)[0])
-    shared = shared_generators(layers_of(env))  # which is no fault of the clone
+    shared = shared_generators(layers_of(env))  # seeded below, as no clone can hold them
     try:
         twins = silent_clone(env), silent_clone(env)
         copied = all(same(snapshot(twin), before) for twin in twins)
@@ -235,31 +252,31 @@ PLIES: Final = 30
 """How long a game of the trial is, at most."""
 
 
-class Course(NamedTuple):
+class TrialGame(NamedTuple):
     """How a game of the trial is played."""
 
     is_fresh: bool
     """Whether it begins with a reset."""
     seed: int
-    """Of all chance."""
-    turn: int
-    """The ply at which another move is played than in the games beside it; -1: at none."""
+    """Of all random generators."""
+    deviation: int
+    """The ply at which another move is played than in the other games; -1: at none."""
     line: int = 0
-    """Which random moves are played besides."""
+    """Which random moves are played at all other plies."""
 
 
-COURSES: Final = (
-    *(Course(False, seed, -1) for seed in range(4)),
-    *(Course(False, 0, turn) for turn in range(4)),
-    *(Course(False, 0, turn, line=1) for turn in range(-1, 4)),
-    *(Course(True, seed, -1) for seed in range(12)),
-    *(Course(True, 0, turn, line=1) for turn in range(-1, 4)),
+TRIAL_GAMES: Final = (
+    *(TrialGame(False, seed, -1) for seed in range(4)),
+    *(TrialGame(False, 0, turn) for turn in range(4)),
+    *(TrialGame(False, 0, turn, line=1) for turn in range(-1, 4)),
+    *(TrialGame(True, seed, -1) for seed in range(12)),
+    *(TrialGame(True, 0, turn, line=1) for turn in range(-1, 4)),
 )
-"""The games: by chance, by one move, and by what was dealt they differ from others."""
+"""The games. They differ by chance, by one move, and by what was dealt at the start."""
 
 
 def tried_faults(env: Any) -> tuple[str, ...]:
-    """What planning by clone and step lacks in an environment, as far as some games show.
+    """What an environment lacks for planning by clone and step, as far as some games show.
 
     Args:
         env: An environment in play. It is only cloned; global generators stay as they are.
@@ -267,14 +284,14 @@ def tried_faults(env: Any) -> tuple[str, ...]:
     trial = Trial(env)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for course in COURSES:
-            with suppress(Exception):  # whatever a foreign object raises: this game tells no more
-                trial.play(course)
+        for game in TRIAL_GAMES:
+            with suppress(Exception):  # whatever a foreign object raises: go on with the next game
+                trial.play(game)
         return trial.faults()
 
 
 class Trial:
-    """The games of a trial, and how they disagree.
+    """The games of a trial, and where they disagree.
 
     Args:
         env: The environment.
@@ -287,60 +304,59 @@ class Trial:
         self._shown: dict[Any, bytes] = {}
         self._follows: dict[Any, tuple[bytes, Any]] = {}
         self._deals: list[list[tuple[Any, Any]]] = [[], []]
-        self._shows_apart = False
-        self._goes_apart = False
+        self._shown_differs = False
+        self._next_differs = False
         self._is_random = False
 
     def faults(self) -> tuple[str, ...]:
         """What was found, in words."""
-        by_what_follows = self._goes_apart and not self._is_random  # which may be the reason
-        is_hidden = self._shows_apart or by_what_follows or self._deals_apart()
+        by_what_follows = self._next_differs and not self._is_random  # chance may be the reason
+        is_hidden = self._shown_differs or by_what_follows or self._deals_differ()
         found = {"hidden information": is_hidden, "chance between moves": self._is_random}
         return tuple(word for word, is_so in found.items() if is_so)
 
-    def play(self, course: Course) -> None:
+    def play(self, game: TrialGame) -> None:
         """Play a game and compare it with those before."""
-        env = independent_copy(self._env) if course.is_fresh else silent_clone(self._env)
+        env = independent_copy(self._env) if game.is_fresh else silent_clone(self._env)
         if env is None:
             return
-        with seeded([*shared_generators(layers_of(env)), *generators_in(env)], course.seed):
-            if course.is_fresh:
-                env.reset(seed=course.seed)
-            self._compare(env, course)
+        with seeded([*shared_generators(layers_of(env)), *generators_in(env)], game.seed):
+            if game.is_fresh:
+                env.reset(seed=game.seed)
+            self._compare(env, game)
 
-    def _compare(self, env: Any, course: Course) -> None:
-        known: dict[Any, tuple[Any, ...]] = dict.fromkeys(self._agents, (course.is_fresh,))
-        for ply, draw in enumerate(self._draws[course.line]):
+    def _compare(self, env: Any, game: TrialGame) -> None:
+        known: dict[Any, tuple[Any, ...]] = dict.fromkeys(self._agents, (game.is_fresh,))
+        for ply, draw in enumerate(self._draws[game.line]):
             legal = legal_actions(env)
             if len(legal) == 0:
                 return
             mover = env.agent_selection
             views = {agent: env.observe(agent) for agent in self._agents}
-            if course.is_fresh and not course.line and ply < len(self._deals):
+            if game.is_fresh and not game.line and ply < len(self._deals):
                 other = next(agent for agent in self._agents if agent != mover)
                 self._deals[ply].append((views[mover], views[other]))
             for agent, view in views.items():
                 known[agent] += (digest_of(view),)
             before = mover, known[mover], legal.tobytes()
             others = digest_of([known[agent][-1] for agent in self._agents])
-            self._shows_apart |= self._shown.setdefault(before, others) != others
-            action = int(legal[(int(draw * len(legal)) + (ply == course.turn)) % len(legal)])
+            self._shown_differs |= self._shown.setdefault(before, others) != others
+            action = int(legal[(int(draw * len(legal)) + (ply == game.deviation)) % len(legal)])
             everything = tuple(known.values())
             known[mover] += (action,)
             env.step(action)
             follows = digest_of(snapshot(env))
             earlier, as_known = self._follows.setdefault((*before, action), (follows, everything))
             if earlier != follows and as_known == everything:
-                self._is_random = True  # nobody could have known
+                self._is_random = True  # no agent could have known
             elif earlier != follows:
-                self._goes_apart = True
+                self._next_differs = True
 
-    def _deals_apart(self) -> bool:
-        """Whether fresh starts differ, and the agent to move does not see all of that.
+    def _deals_differ(self) -> bool:
+        """Whether fresh starts differ in something that the agent to move does not see.
 
-        Hands of many cards never come twice, so that there are no two games to compare. But of what
-        both agents know, each number that one is shown is shown to the other as well, wherever it
-        stands, and in whatever units or code.
+        Hands of many cards never come twice, so there are no two equal games to compare. But a
+        number that both agents know is in the observations of both, in some place, unit or code.
         """
         for deals in self._deals:
             of_mover, of_other = (changes([deal[side] for deal in deals]) for side in range(2))
@@ -350,7 +366,7 @@ class Trial:
 
 
 def changes(views: Iterable[Any]) -> set[bytes] | None:
-    """The numbers in observations that are not always the same, each as what it tells of them.
+    """The information in the numbers of observations that are not always the same.
 
     Args:
         views: Observations of one agent. Their action masks are passed over.
@@ -367,17 +383,17 @@ def changes(views: Iterable[Any]) -> set[bytes] | None:
         values, first, which = np.unique(column, return_index=True, return_inverse=True)
         if len(values) == 1:  # always NaN
             continue
-        if 2 * len(values) <= len(column):  # a code: which are the same is all that it tells
-            told: NDArray[Any] = first[which]
+        if 2 * len(values) <= len(column):  # a code: only which ones are equal counts
+            information: NDArray[Any] = first[which]
         else:  # a quantity, in some unit
             moved = column - column[0]
-            told = (moved / moved[np.flatnonzero(moved)[0]]).round(9) + 0.0  # no -0
-        found.add(told.tobytes())
+            information = (moved / moved[np.flatnonzero(moved)[0]]).round(9) + 0.0  # no -0
+        found.add(information.tobytes())
     return found
 
 
 def numbers_in(view: Any) -> list[NDArray[np.float64]]:
-    """What an observation holds as numbers; what is none counts by its hash."""
+    """The numbers in an observation; anything else counts by its hash."""
     if isinstance(view, Mapping):
         items = cast("Mapping[Any, Any]", view)
         return [part for key in items if key != "action_mask" for part in numbers_in(items[key])]
@@ -392,7 +408,7 @@ def numbers_in(view: Any) -> list[NDArray[np.float64]]:
 # ---- random generators ---------------------------------------------------------------------------
 
 MOST_OBJECTS: Final = 10_000
-"""How many parts of an environment are looked through for generators."""
+"""How many parts of an environment are searched for generators."""
 KINDS: Final = (np.random.Generator, np.random.RandomState, random.Random)
 GLOBAL: Final[tuple[Any, ...]] = (random, np.random)
 """Modules that are used as generators: they have the same functions."""
@@ -401,7 +417,7 @@ _seeding: Final = threading.RLock()
 
 
 def generators_in(env: Any) -> list[Any]:
-    """The random generators that an environment holds, or that anything does which it holds."""
+    """The random generators in an environment, and in all objects that it holds."""
     found: list[Any] = []
     seen: set[int] = set()
     waiting: list[Any] = [env]
@@ -433,7 +449,7 @@ def shared_generators(layers: Iterable[Any]) -> list[Any]:
 
 @contextmanager
 def seeded(generators: Iterable[Any], seed: int) -> Generator[None]:
-    """Seed generators, and put them back after. What cannot be put back is left alone.
+    """Seed generators, and restore them afterwards. What cannot be restored is left alone.
 
     Args:
         generators: Generators, or modules that are used as such.

@@ -1,6 +1,6 @@
-"""Rollouts by a policy: games played to the end, many at once, in place of a value.
+"""Rollouts by a policy: many games are played to the end at once, and give the values.
 
-A network that chooses the moves of rollouts needs no value head; see `agents.mcts.anet`.
+The policy needs no value head. `agents.mcts.anet` and the self-play of AlphaHex use it.
 """
 
 from typing import Any
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from agents.search.evaluated import Evaluator
 from agents.search.foreign import ForeignState
 from hexenv.games import base
+from hexenv.games.contract import Game
 
 
 class RolloutEvaluator:
-    """Judges positions by the end of a game in which a policy plays both sides.
+    """Evaluates positions by the end of a game in which a policy plays both sides.
 
     Args:
-        policy: Whose priors say what is played: the most likely action.
+        policy: The action with its highest prior is played.
         epsilon: Probability of a random move instead.
-        rng: The stream of those.
-        mix: Share of the policy's own value in the judgement.
+        rng: The random stream of these moves.
+        mix: Share of the policy's own value in the evaluation.
     """
 
     def __init__(
@@ -31,8 +32,8 @@ class RolloutEvaluator:
         self.rng = rng
         self.mix = mix
 
-    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Equal priors, and the outcomes; see `agents.search.evaluated.Evaluator`."""
+    def evaluate(self, game: Game, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Equal priors, and the outcomes for the players to move."""
         count = len(states)
         boards = copies_of(game, states)
         is_foreign = isinstance(states[0], ForeignState)
@@ -64,8 +65,8 @@ def copies_of(game: Any, states: Any) -> Any:
     if isinstance(states[0], ForeignState):
         found: list[Any] = []
         for state in states:
-            found.append(twin := ForeignState(state.env))
-            game.copy(state, twin)
+            found.append(copy := ForeignState(state.env))
+            game.copy(state, copy)
         return found
     boards = base.new_states(game, len(states))
     for state, board in zip(states, boards, strict=True):

@@ -1,23 +1,24 @@
 """Selection rules: which child a simulation goes down to.
 
-The heart of a rule are two methods: `prepare` computes what all children of a node share, once a
-visit; `score` is called for every child, and the highest score wins. A rule that keeps more than
-the tree does brings arrays of its own (`new_extras`, `with_memory`), fills them for new children
-(`initialise`) and learns from every simulation (`update`).
+A rule has two main methods: `prepare` computes, once a visit, what all children of a node share;
+`score` is called for every child, and the highest score wins. A rule that keeps more than the tree
+does has arrays of its own (`new_extras`, `with_memory`), fills them for new children (`initialise`)
+and learns from every simulation (`update`).
 """
 
 import math
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.search.simulation import Simulation, no_memory, no_moves, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
+from hexenv.games.contract import Game, State
+from hexenv.importing import import_on_demand
 
 SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
-"""sqrt(ln n) of small n, as most visit counts are: a logarithm takes as long as a ply."""
+"""sqrt(ln n) for n below 4096, as most visit counts are: a logarithm takes as long as a ply."""
 
 
 class Selection(Protocol):
@@ -28,19 +29,19 @@ class Selection(Protocol):
         ...
 
     def score(self, tree: Tree, child: int, prepared: Any) -> float:
-        """How much a simulation wants to go down to `child`."""
+        """The score of `child`; a simulation goes down to the child with the highest."""
         ...
 
     def tries_all_first(self) -> bool:
         """Whether a node's children are all visited, in random order, before any is scored."""
         ...
 
-    def initialise(self, game: Any, state: Any, tree: Tree, node: int) -> None:
+    def initialise(self, game: Game, state: State, tree: Tree, node: int) -> None:
         """Prepare the new children of `node`, whose position is `state`."""
         ...
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
-        """Learn from a simulation, which the nodes of its path have counted by now."""
+        """Learn from a simulation, after the nodes on its path have counted it."""
         ...
 
     def needs_moves(self) -> bool:
@@ -51,7 +52,7 @@ class Selection(Protocol):
         """Arrays ``(max_nodes,)`` for `Tree.extras`, as a NamedTuple. Plain Python."""
         ...
 
-    def with_memory(self, game: Any) -> Any:
+    def with_memory(self, game: Game) -> Any:
         """The rule with the arrays it needs for a game, empty. Plain Python."""
         ...
 
@@ -64,32 +65,32 @@ def sqrt_log(count: int) -> float:
     return math.sqrt(math.log(count))
 
 
-# ---- what a rule does where it has nothing to say ------------------------------------------------
+# ---- defaults for the methods that a rule does not need ------------------------------------------
 
 
 @kernel
-def no_initialise(self: Any, game: Any, state: Any, tree: Tree, node: int) -> None:
-    """New children need nothing."""
+def no_initialise(self: Any, game: Game, state: State, tree: Tree, node: int) -> None:
+    """`Selection.initialise` of a rule that keeps nothing for a child."""
 
 
 def no_extras(self: Any, max_nodes: int) -> Any:
-    """Nothing besides what the tree keeps."""
+    """`Selection.new_extras` of a rule that needs only what the tree keeps."""
     return ()
 
 
 @kernel
 def all_first(self: Any) -> bool:
-    """Every child is visited once before any is scored."""
+    """`Selection.tries_all_first`: all children are visited before any is scored."""
     return True
 
 
 @kernel
 def scored_first(self: Any) -> bool:
-    """Children are scored before they are visited: `score` knows what to say of them."""
+    """`Selection.tries_all_first` of a rule that also scores children without a visit."""
     return False
 
 
-# ---- the rules -----------------------------------------------------------------------------------
+# ---- the rule of UCT -----------------------------------------------------------------------------
 
 
 @compiled
@@ -113,7 +114,7 @@ class UCB1(NamedTuple):
     def tries_all_first(self) -> bool:
         return self.fpu == math.inf
 
-    def initialise(self, game: Any, state: Any, tree: Tree, node: int) -> None:
+    def initialise(self, game: Game, state: State, tree: Tree, node: int) -> None:
         if self.fpu < math.inf:
             first = tree.first_child[node]
             for child in range(first, first + tree.child_count[node]):
@@ -126,69 +127,11 @@ class UCB1(NamedTuple):
         return tree.value[child] + prepared * tree.spread[child]
 
 
-class SquaresExtras(NamedTuple):
-    """What `UCB1Tuned` keeps."""
-
-    squares: NDArray[np.float64]
-    """The mean of the squared rewards."""
-
-
-@compiled
-class UCB1Tuned(NamedTuple):
-    """UCB1 with a bound on the variance: mean + c * sqrt(ln N / n * min(cap, V)).
-
-    V is the variance of the child's rewards plus sqrt(2 ln N / n) (Auer, Cesa-Bianchi and Fischer
-    2002, section 4). The cap 1/4 is the greatest variance of rewards in [0, 1]; with rewards of 0
-    and 1 it binds nearly always, and the rule is then UCB1 with c / 2.
-    """
-
-    c: float = 1.0
-    variance_cap: float = 0.25
-
-    needs_moves = no_moves
-    tries_all_first = all_first
-    with_memory = no_memory
-
-    def new_extras(self, max_nodes: int) -> SquaresExtras:
-        return SquaresExtras(np.empty(max_nodes, np.float64))
-
-    def initialise(self, game: Any, state: Any, tree: Tree, node: int) -> None:
-        first = tree.first_child[node]
-        for child in range(first, first + tree.child_count[node]):
-            tree.extras.squares[child] = 0.0
-
-    def prepare(self, tree: Tree, node: int) -> float:
-        return sqrt_log(tree.visits[node])
-
-    def score(self, tree: Tree, child: int, prepared: float) -> float:
-        mean = tree.value[child]
-        width = prepared * tree.spread[child]
-        variance = tree.extras.squares[child] - mean * mean + math.sqrt(2.0) * width
-        return mean + self.c * width * math.sqrt(min(self.variance_cap, variance))
-
-    def update(self, tree: Tree, simulation: Simulation) -> None:
-        squares = tree.extras.squares
-        for i in range(simulation.depth[0]):
-            node = simulation.path[i]
-            reward = simulation.rewards[i]
-            squares[node] += (reward * reward - squares[node]) / tree.visits[node]
-
-
-@compiled
-class Evenly(NamedTuple):
-    """The child with the fewest visits: the same share for all."""
-
-    weight: float = 1.0
-
-    update = no_update
-    needs_moves = no_moves
-    tries_all_first = all_first
-    initialise = no_initialise
-    new_extras = no_extras
-    with_memory = no_memory
-
-    def prepare(self, tree: Tree, node: int) -> float:
-        return self.weight
-
-    def score(self, tree: Tree, child: int, prepared: float) -> float:
-        return -prepared * tree.visits[child]
+# Rules that were here and are now beside their agents.
+__getattr__ = import_on_demand(
+    __name__,
+    {
+        "UCB1Tuned": "agents.mcts.ucb1_tuned:UCB1Tuned",
+        "Evenly": "agents.mcts.flat:Evenly",
+    },
+)

@@ -1,40 +1,44 @@
-"""One simulation: what was played, by whom, and what came of it."""
+"""One simulation: the moves, who made them, and the result."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.games.contract import Game, State
+
+if TYPE_CHECKING:
+    from agents.search.tree import Tree
 
 
 @compiled
 class Simulation(NamedTuple):
-    """The simulation under way, in arrays of ``(max_plies(),)`` that serve them all.
+    """A simulation, in arrays ``(max_plies(),)`` that all simulations of a search use in turn.
 
-    The first `depth` plies were played in the tree; the playout's follow where it records them.
+    The first `depth` plies were played in the tree; those of the playout follow if `recorded`.
     """
 
     recorded: bool
-    """Whether some part of the variant wants `cells`, and the playout's moves."""
+    """Whether a part of the variant reads `cells` and the moves of the playout."""
     path: NDArray[np.int32]
-    """The nodes below the root, in order, `depth` of them."""
+    """The `depth` nodes below the root, in order."""
     players: NDArray[np.int8]
     """Who played each ply."""
     cells: NDArray[np.int32]
-    """What was played, as `Game.cell_of` says it; where `recorded`."""
+    """The moves, as `Game.cell_of` numbers them, if `recorded`."""
     rewards: NDArray[np.float64]
-    """What each node of the path counted: the reward of the player who chose it."""
+    """The reward that each node on the path counted, for the player who chose it."""
     depth: NDArray[np.int32]
     """``(1,)``: plies in the tree."""
     length: NDArray[np.int32]
-    """``(1,)``: plies that `players` and `cells` have, from the root."""
+    """``(1,)``: plies in `players` and `cells`, from the root."""
     result: NDArray[np.float64]
-    """``(1,)``: of the game for player 0: 1 won, 0 drawn, -1 lost; an estimate lies between."""
+    """``(1,)``: for player 0: 1 won, 0 drawn, -1 lost; an estimate lies between."""
 
 
 @inlined_kernel
-def new_simulation(game: Any, recorded: bool) -> Simulation:
+def new_simulation(game: Game, recorded: bool) -> Simulation:
     """An empty record for a game."""
     plies = game.max_plies()
     return Simulation(
@@ -50,34 +54,34 @@ def new_simulation(game: Any, recorded: bool) -> Simulation:
 
 
 @kernel
-def record_move(game: Any, state: Any, action: int, simulation: Simulation) -> None:
-    """Note an action that is about to be played in a playout."""
+def record_move(game: Game, state: State, action: int, simulation: Simulation) -> None:
+    """Record an action of the playout, before it is played."""
     ply = simulation.length[0]
     simulation.players[ply] = game.to_play(state)
     simulation.cells[ply] = game.cell_of(state, action)
     simulation.length[0] = ply + 1
 
 
-# ---- what a part of a variant does where it has nothing to say: `update = no_update` -------------
+# ---- defaults for the methods that a part of a variant does not need: `update = no_update` -------
 
 
 @kernel
-def no_update(self: Any, tree: Any, simulation: Simulation) -> None:
+def no_update(self: Any, tree: "Tree", simulation: Simulation) -> None:
     """Learn nothing from a simulation."""
 
 
 @kernel
 def no_moves(self: Any) -> bool:
-    """The moves of the playouts are of no interest."""
+    """`needs_moves` of a part that does not read the moves of playouts."""
     return False
 
 
 @kernel
 def all_moves(self: Any) -> bool:
-    """The moves of the playouts are wanted."""
+    """`needs_moves` of a part that does."""
     return True
 
 
-def no_memory(self: Any, game: Any) -> Any:
-    """Remember nothing: the part as it is."""
+def no_memory(self: Any, game: Game) -> Any:
+    """`with_memory` of a part that keeps no arrays."""
     return self

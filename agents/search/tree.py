@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.knowledge import Knowledge
 from hexenv.compiled import compiled, inlined_kernel
+from hexenv.games.contract import Game, State
 
 ROOT: Final = 0
 NODE_NUMBERS: Final = ("first_child", "parents")
@@ -30,20 +32,19 @@ class Tree(NamedTuple):
     action: NDArray[np.int32]
     """``(N,)``: the action that leads to the node."""
     visits: NDArray[np.int32]
-    """``(N,)``: simulations that passed the node, its children's and the one that first reached it.
-    The root starts with one."""
+    """``(N,)``: simulations through the node. The root starts with one."""
     value: NDArray[np.float64]
     """``(N,)``: their mean reward, 0 to 1, for the player who chose the node."""
     spread: NDArray[np.float64]
-    """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. Selection
-    rules live on it, and keeping it makes a node with many children cheap to scan."""
+    """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. It is
+    kept because selection rules read it for every child."""
     proof: NDArray[np.int8]
     """``(N,)``: the outcome with perfect play, -1, 0 or 1 for the player who chose the node (of the
     root: the player who is not to move), or `UNPROVEN`."""
     node_count: NDArray[np.int32]
     """``(1,)``: nodes in use."""
     extras: Any = ()
-    """What the selection rule keeps besides: a NamedTuple of arrays ``(N,)``, or nothing."""
+    """The selection rule's own NamedTuple of arrays ``(N,)``, or an empty tuple."""
 
 
 def new_tree(max_nodes: int, extras: Any = ()) -> Tree:
@@ -63,7 +64,7 @@ def new_tree(max_nodes: int, extras: Any = ()) -> Tree:
 
 @inlined_kernel
 def add_node(tree: Tree, action: int, visits: int) -> None:
-    """Take the next free node into use."""
+    """Add a node after the last one."""
     node = tree.node_count[0]
     tree.first_child[node] = 0
     tree.child_count[node] = 0
@@ -77,15 +78,15 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
 
 @inlined_kernel
 def expand(
-    game: Any,
-    state: Any,
+    game: Game,
+    state: State,
     tree: Tree,
     node: int,
-    knowledge: Any,
+    knowledge: Knowledge,
     buffer: NDArray[np.int32],
-    rng: Any,
+    rng: np.random.Generator,
 ) -> bool:
-    """Give a node its children, one for each action that is worth one, in random order.
+    """Give a node its children, one for each action that `knowledge` lists, in random order.
 
     Returns:
         Whether the node has children now: not where the game is over or the tree is full.
@@ -116,20 +117,20 @@ def record_visit(tree: Tree, node: int, reward: float) -> None:
 
 
 def children(tree: Tree, node: int) -> slice:
-    """Where the children of a node are in the arrays."""
+    """The places of a node's children in the arrays."""
     first = int(tree.first_child[node])
     return slice(first, first + int(tree.child_count[node]))
 
 
 def child_by_action(tree: Tree, node: int, action: int) -> int | None:
-    """The child that an action leads to; None where there is none."""
+    """The child that an action leads to, or None."""
     below = children(tree, node)
     found = np.flatnonzero(tree.action[below] == action)
     return below.start + int(found[0]) if len(found) else None
 
 
 def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
-    """The arrays over nodes by name, those of the extras too; views, not copies."""
+    """The arrays over nodes by name, with those of the extras; not copies."""
     arrays = cast("dict[str, NDArray[Any]]", tree._asdict())
     del arrays["node_count"], arrays["extras"]
     return arrays | extra_arrays("extras", tree.extras)
@@ -145,7 +146,7 @@ def extra_arrays(prefix: str, extras: Any) -> dict[str, NDArray[Any]]:
 
 
 def keep_subtree(tree: Tree, node: int) -> None:
-    """Make a node the root, and forget all that is not below it."""
+    """Make a node the root, and remove all nodes that are not below it."""
     parents = np.array([node], np.int64)
     kept = [parents]
     while len(parents):
@@ -164,7 +165,7 @@ def keep_subtree(tree: Tree, node: int) -> None:
 
 
 def copy_nodes(source: Tree, into: Tree) -> None:
-    """Copy all nodes in use to a tree that has room for them."""
+    """Copy all nodes to a tree that has room for them."""
     count = int(source.node_count[0])
     for array, target in zip(node_arrays(source).values(), node_arrays(into).values(), strict=True):
         target[:count] = array[:count]

@@ -14,21 +14,22 @@ from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.knowledge import Knowledge, NoKnowledge
-from hexenv.compiled import CompiledFunction, compiled, is_compiled, kernel
+from agents.solvers.depth_first import NODES, UNKNOWN, search, specialise
+from hexenv.compiled import compiled, is_compiled
 
 WIN: Final = 2.0
-"""The worth of a win; less what its plies cost it stays above every evaluation."""
+"""The value of a win; less the cost of its plies it stays above every evaluation."""
 PLY_COST: Final = 2.0**-20
-"""What each ply costs a win: the sooner one is better."""
+"""What each ply costs a win, so that an earlier win is better."""
 MARGIN: Final = 2.0**-30
-"""How far below the best action of the root others are still told apart."""
+"""How far below the best action of the root the values of others are still exact."""
 MOST_DEPTH: Final = 1_000
 MOST_DEEPENED: Final = 40
 """How deep it looks where only the time is given."""
 
 
 class Evaluation(Protocol):
-    """Judges positions in which the game goes on."""
+    """Evaluates positions in which the game goes on."""
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
         """How good the position is for `player`: -1 (lost) to 1 (won)."""
@@ -36,8 +37,8 @@ class Evaluation(Protocol):
 
 
 @compiled
-class NoOpinion(NamedTuple):
-    """All positions are worth the same: the agent sees wins and losses up to its depth, no more."""
+class ZeroEvaluation(NamedTuple):
+    """Every position has the value 0: the agent sees only wins and losses up to its depth."""
 
     unused: int = 0
 
@@ -45,7 +46,7 @@ class NoOpinion(NamedTuple):
         return 0.0
 
 
-class Judge:
+class FunctionEvaluation:
     """A plain function as an evaluation; it does not compile.
 
     Args:
@@ -60,128 +61,99 @@ class Judge:
         return float(self.function(game, state, player))
 
 
-class Stack(NamedTuple):
-    """The nodes from the root to where the search is, a row each."""
+@compiled
+class AlphaBetaNodes(NamedTuple):
+    """The nodes from the root to where the search is; see `agents.solvers.depth_first.OpenNodes`.
 
+    Arrays have a row for each depth.
+    """
+
+    game: Any
+    evaluation: Any
+    knowledge: Any
+    """Lists the actions of a position, the one to try first last."""
+    states: Any
+    """The positions, the root's first."""
+    rng: np.random.Generator
     alpha: NDArray[np.float64]
-    """The least that the player to move is sure of."""
+    """A lower bound on the value for the player to move."""
     beta: NDArray[np.float64]
     """What the other player would not let happen."""
     best: NDArray[np.float64]
     left: NDArray[np.int64]
-    """How many actions are still to be tried."""
+    """The number of actions that are not tried yet."""
     actions: NDArray[np.int32]
     """``(depths, num_actions)``: the actions, the one to try next last."""
     scores: NDArray[np.float64]
-    """``(num_actions,)``: what each action of the root is worth; if less than the best, at most."""
+    """``(num_actions,)``: the value of each action of the root; if less than the best, a bound."""
+    control: NDArray[np.int64]
+    most: int = 1
+    """How many plies to look ahead."""
+
+    def open_node(self, depth: int) -> float:
+        self.control[1] += 1
+        game, state = self.game, self.states[depth]
+        at_the_end = game.is_terminal(state)
+        if not at_the_end and depth < self.most:
+            actions = self.actions[depth]
+            self.left[depth] = self.knowledge.list_actions(game, state, self.rng, actions)
+            self.best[depth] = -np.inf
+            return UNKNOWN
+        player = game.to_play(state)
+        if at_the_end:
+            return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
+        return float(self.evaluation.evaluate(game, state, player))
+
+    def open_child(self, depth: int) -> None:
+        game, states = self.game, self.states
+        left = int(self.left[depth]) - 1
+        self.left[depth] = left
+        game.copy(states[depth], states[depth + 1])
+        game.step(states[depth + 1], int(self.actions[depth, left]))
+        beta = self.beta[depth]
+        best = self.best[depth]
+        if depth == 0:
+            best -= MARGIN  # so that actions as good as the best one are seen to be so
+        alpha = max(self.alpha[depth], best)
+        if game.to_play(states[depth + 1]) == game.to_play(states[depth]):
+            self.alpha[depth + 1], self.beta[depth + 1] = alpha, beta
+        else:
+            self.alpha[depth + 1], self.beta[depth + 1] = -beta, -alpha
+
+    def close_child(self, depth: int, score: float) -> float:
+        game, states = self.game, self.states
+        is_mine = game.to_play(states[depth + 1]) == game.to_play(states[depth])
+        score = score if is_mine else -score
+        if depth == 0:
+            self.scores[self.actions[0, self.left[0]]] = score
+        best = max(score, self.best[depth])
+        self.best[depth] = best
+        return UNKNOWN if best < self.beta[depth] and self.left[depth] > 0 else best
 
 
-def new_stack(depth: int, num_actions: int) -> Stack:
-    """A stack for a search to this depth."""
-    rows = depth + 1
-    return Stack(
+def new_nodes(
+    game: Any, evaluation: Any, knowledge: Any, states: Any, rng: np.random.Generator
+) -> AlphaBetaNodes:
+    """Room for a search; `states` has one position more than the search can look ahead."""
+    rows, num_actions = len(states), game.num_actions()
+    nodes = AlphaBetaNodes(
+        game,
+        evaluation,
+        knowledge,
+        states,
+        rng,
         *(np.zeros(rows) for _ in range(3)),
         left=np.zeros(rows, np.int64),
         actions=np.zeros((rows, num_actions), np.int32),
         scores=np.zeros(num_actions),
+        control=np.zeros(2, np.int64),
     )
-
-
-@kernel
-def judge(game: Any, evaluation: Any, state: Any, at_the_end: bool, depth: int) -> float:
-    """The worth of a leaf for the player to move."""
-    player = game.to_play(state)
-    if at_the_end:
-        return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
-    return float(evaluation.evaluate(game, state, player))
-
-
-@kernel
-def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
-    """Go on to the next action of a node, with the window as its player sees it."""
-    left = int(stack.left[depth]) - 1
-    stack.left[depth] = left
-    game.copy(states[depth], states[depth + 1])
-    game.step(states[depth + 1], int(stack.actions[depth, left]))
-    alpha, beta = stack.alpha[depth], stack.beta[depth]
-    best = stack.best[depth]
-    if depth == 0:
-        best -= MARGIN  # so that actions as good as the best one are seen to be so
-    alpha = max(alpha, best)
-    if game.to_play(states[depth + 1]) == game.to_play(states[depth]):
-        stack.alpha[depth + 1], stack.beta[depth + 1] = alpha, beta
-    else:
-        stack.alpha[depth + 1], stack.beta[depth + 1] = -beta, -alpha
-
-
-@kernel
-def back_up(game: Any, states: Any, stack: Stack, depth: int, worth: float) -> int:
-    """Tell the nodes above a leaf its worth; returns the depth of the first that has to go on."""
-    while depth > 0:
-        is_mine = game.to_play(states[depth]) == game.to_play(states[depth - 1])
-        depth -= 1
-        worth = worth if is_mine else -worth
-        if depth == 0:
-            stack.scores[stack.actions[0, stack.left[0]]] = worth
-        worth = max(worth, stack.best[depth])
-        stack.best[depth] = worth
-        if worth < stack.beta[depth] and stack.left[depth] > 0:
-            break
-    return depth
-
-
-@kernel
-def search(
-    game: Any,
-    evaluation: Any,
-    knowledge: Any,
-    states: Any,
-    stack: Stack,
-    most: int,
-    budget: int,
-    rng: np.random.Generator,
-) -> int:
-    """Look `most` plies ahead; writes the worth of each legal action into `stack.scores`.
-
-    Args:
-        game: The game.
-        evaluation: Judges the positions at that depth.
-        knowledge: Lists the actions of a position, the one to try first last.
-        states: A position for each depth, the root's first.
-        stack: As many rows.
-        most: How deep.
-        budget: How many positions to look at.
-        rng: The stream of the agent.
-
-    Returns:
-        The number of positions looked at; more than `budget` if they were not enough.
-    """
-    depth = 0
-    nodes = 0
-    stack.alpha[0], stack.beta[0] = -np.inf, np.inf
-    while True:
-        nodes += 1
-        if nodes > budget:
-            return nodes
-        at_the_end = game.is_terminal(states[depth])
-        if not at_the_end and depth < most:
-            actions = stack.actions[depth]
-            stack.left[depth] = knowledge.list_actions(game, states[depth], rng, actions)
-            stack.best[depth] = -np.inf
-        else:
-            worth = judge(game, evaluation, states[depth], at_the_end, depth)
-            depth = back_up(game, states, stack, depth, worth)
-            if depth == 0 and stack.left[0] == 0:
-                return nodes
-        open_child(game, states, stack, depth)
-        depth += 1
-
-
-compiled_search: Final = CompiledFunction(search)
+    nodes.alpha[0], nodes.beta[0] = -np.inf, np.inf
+    return nodes
 
 
 class AlphaBeta(SeededAgent):
-    r"""Looks so many plies ahead and plays the best action it sees, of equals one at random.
+    r"""Looks some plies ahead and plays the best action it sees, of equal ones one at random.
 
     Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
     loss the later.
@@ -189,18 +161,18 @@ class AlphaBeta(SeededAgent):
     Formula:
         $$v_d(s) = \max_a\, -v_{d-1}(s_a) \qquad v_0(s) = \mathit{evaluation}(s)$$
 
-        $s_a$ is the position after the action $a$; values are those for the player to move. An end
-        is worth what it is at any depth $d$, and a win the more the sooner it comes.
+        $s_a$ is the position after the action $a$; values are those for the player to move. The
+        value of an end is the same at any depth $d$, but an earlier win has a greater one.
 
     Sources:
         Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975.
 
     Args:
         depth: Plies to look ahead, at least 1; by default 4, or as many as there is time for.
-        evaluation: Judges the positions at that depth: a value under `@compiled` with a method
+        evaluation: Evaluates the positions at that depth: a value under `@compiled` with a method
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
-            -1, `player` has lost, to 1. By default all are worth 0. (Over an environment that is
-            not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+            -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
+            is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
         seconds: Seconds a move: it looks a ply ahead, then two, and so on, and plays by the last
             depth that it could finish.
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
@@ -255,33 +227,31 @@ class AlphaBeta(SeededAgent):
         if self.patterns:
             plain = knowledge_of(plain.game).after_opening(plain)
         view = self._search_view(plain)
-        self._search(view, self._arguments(view))
+        self._search(view, self._nodes(view))
 
     def _search_view(self, view: View) -> View:
         """The position as the search sees it."""
         return knowledge_of(view.game).search_view(view) if self.patterns else view
 
-    def _arguments(self, view: View) -> tuple[Any, ...]:
-        """All but the depth: what stays the same while it deepens."""
-        depth = min(self.depth, view.game.max_plies())
-        stack = new_stack(depth, view.game.num_actions())
-        states = view.new_states(depth + 1)
+    def _nodes(self, view: View) -> AlphaBetaNodes:
+        """Room for the search."""
+        states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
-        evaluation: Evaluation = NoOpinion() if self.evaluation is None else self.evaluation
+        evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
         candidates: Knowledge = NoKnowledge()
         if self.patterns:
             known = knowledge_of(view.game)
             candidates = known.candidates()
             evaluation = known.evaluation() if self.evaluation is None else self.evaluation
-        return view.game, evaluation, candidates.with_memory(view.game), states, stack
+        candidates = candidates.with_memory(view.game)
+        return new_nodes(view.game, evaluation, candidates, states, self._rng)
 
-    def _search(self, view: View, arguments: tuple[Any, ...]) -> Callable[..., int]:
-        evaluation = arguments[1]
-        if view.compiles and is_compiled(evaluation):
-            return compiled_search.specialise(*arguments, 1, 1, self._rng)
+    def _search(self, view: View, nodes: AlphaBetaNodes) -> Callable[[AlphaBetaNodes, int], float]:
+        if view.compiles and is_compiled(nodes.evaluation):
+            return specialise(nodes)
         if self.route == "compiled":
             raise ValueError(
-                f'route "compiled" needs an evaluation under @compiled, got {evaluation}'
+                f'route "compiled" needs an evaluation under @compiled, got {nodes.evaluation}'
             )
         return search
 
@@ -302,30 +272,29 @@ class AlphaBeta(SeededAgent):
 
     def _think(self, plain: View) -> int:
         view = self._search_view(plain)
-        arguments = self._arguments(view)
-        run = self._search(view, arguments)
+        nodes = self._nodes(view)
+        run = self._search(view, nodes)
         started = time.perf_counter()
-        scores, nodes = self._deepen(run, arguments, started)
+        scores, total = self._deepen(run, nodes, started)
         seconds = time.perf_counter() - started
         tried = np.flatnonzero(scores > -np.inf)
         best = tried[scores[tried] == scores[tried].max()]
         action = int(best[int(self._rng.random() * len(best))])
-        found = _statistics(scores, tried, action, nodes, seconds, not self.patterns)
+        found = _statistics(scores, tried, action, total, seconds, not self.patterns)
         self.statistics = marked(found, view.assumed)
         return action
 
     def _deepen(
-        self, run: Callable[..., int], arguments: tuple[Any, ...], started: float
+        self, run: Callable[[AlphaBetaNodes, int], float], nodes: AlphaBetaNodes, started: float
     ) -> tuple[NDArray[np.float64], int]:
         """Search to the depth, or ever deeper while there is time.
 
         Returns:
-            ``(num_actions,)``: what each action is worth, -inf of those that were not tried; and
+            ``(num_actions,)``: the value of each action, -inf of those that were not tried; and
             how many positions were looked at.
         """
-        stack = cast("Stack", arguments[-1])
-        most = len(stack.best) - 1
-        scores, total = stack.scores, 0
+        most = len(nodes.best) - 1
+        scores, total = nodes.scores, 0
         for depth in range(1 if self.seconds is not None else most, most + 1):
             budget = 2**62
             if self.seconds is not None and total > 0:
@@ -333,19 +302,20 @@ class AlphaBeta(SeededAgent):
                 budget = int(total * (self.seconds - elapsed) / elapsed)
             if budget <= 0:
                 break
-            stack.scores[:] = -np.inf
-            nodes = run(*arguments, depth, budget, self._rng)
-            total += nodes
-            if nodes > budget:
+            nodes.scores[:] = -np.inf
+            nodes.control[:] = 0
+            found = run(nodes._replace(most=depth), budget)
+            total += int(nodes.control[NODES])
+            if found == UNKNOWN:
                 break
-            scores = stack.scores.copy()
+            scores = nodes.scores.copy()
             if abs(scores.max()) > 1:
                 break
         return scores, total
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
-    """An evaluation of whatever was given as one.
+    """The evaluation that was given, or the function as one.
 
     Raises:
         ValueError: If it is none.
@@ -353,7 +323,7 @@ def _as_evaluation(evaluation: Any) -> Evaluation:
     if callable(getattr(evaluation, "evaluate", None)):
         return evaluation
     if callable(evaluation):
-        return Judge(cast("Callable[[Any, Any, int], float]", evaluation))
+        return FunctionEvaluation(cast("Callable[[Any, Any, int], float]", evaluation))
     raise ValueError(f"expected an evaluation or a function, got {evaluation!r}")
 
 

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.foreign import ForeignGame, ForeignState
-from agents.solvers.questions import Clock
-from hexenv.compiled import CompiledFunction, compiled, kernel
+from agents.solvers.depth_first import UNKNOWN, search, specialise
+from agents.solvers.questions import Clock, answer
+from hexenv.compiled import compiled, kernel
 from hexenv.games import base
+from hexenv.games.base import Actions
 
-UNKNOWN: Final = -(2**20)
-"""No score."""
 ZERO: Final = 1 << 14
 """What is added to a score so that the table keeps a positive number."""
 SLICE: Final = 1 << 15
@@ -62,23 +62,37 @@ class LineTactics(NamedTuple):
         return bool(game.wins_at(state, player, action))
 
 
-class Table(NamedTuple):
-    """Bounds of the scores of positions: ``(entries,) int64`` each, a power of two of them."""
+class BoundsTable(NamedTuple):
+    """A transposition table: ``(entries,) int64`` each, a power of two of them."""
 
     hashes: NDArray[np.int64]
     bounds: NDArray[np.int64]
-    """Plies, lower and upper bound in one number; 0 where nothing is kept."""
+    """Plies, lower and upper bound in one number; 0 for an empty entry."""
 
 
-def new_table(entries: int) -> Table:
-    """An empty table of at most so many entries."""
+def new_table(entries: int) -> BoundsTable:
+    """An empty table of at most `entries` entries."""
     size = 1 << max(entries.bit_length() - 1, 0)
-    return Table(np.zeros(size, np.int64), np.zeros(size, np.int64))
+    return BoundsTable(np.zeros(size, np.int64), np.zeros(size, np.int64))
 
 
-class Stack(NamedTuple):
-    """The nodes from the root to where the search is, a row each, so that it can pause there."""
+@kernel
+def place_of(table: BoundsTable, position: int) -> int:
+    """Where in the table a position belongs."""
+    mixed = position ^ (position >> 32) ^ (position >> 15)
+    return mixed & (table.hashes.size - 1)
 
+
+@compiled
+class ExhaustiveNodes(NamedTuple):
+    """The nodes from the root to where the search is; see `agents.solvers.depth_first.OpenNodes`.
+
+    Arrays have a row for each depth.
+    """
+
+    game: Any
+    tactics: Any
+    table: BoundsTable
     goal: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -86,18 +100,78 @@ class Stack(NamedTuple):
     """The best score of the actions tried so far."""
     hash: NDArray[np.int64]
     left: NDArray[np.int64]
-    """How many actions are still to be tried."""
+    """The number of actions that are not tried yet."""
     actions: NDArray[np.int32]
     """``(depths, num_actions)``: the actions, the one to try next last."""
     history: NDArray[np.int64]
     """``(2, num_actions)``: how often each player's action was good, more for large subtrees."""
     control: NDArray[np.int64]
-    """The depth where the search is, and nodes since they were last set to 0."""
+    states: Any = None
+    """A position for each depth."""
+    root_ply: int = 0
+
+    def open_node(self, depth: int) -> int:
+        self.control[1] += 1
+        game, state, ply = self.game, self.states[depth], self.root_ply + depth
+        half = score_limit(game)
+        if game.is_terminal(state):
+            return game.outcome(state, game.to_play(state)) * (half - (ply + 1) // 2)
+        goal = int(self.goal[depth])
+        high = half - (ply + 2) // 2
+        low = -high
+        position = game.position_hash(state)
+        place = place_of(self.table, position)
+        bounds = int(self.table.bounds[place])
+        if self.table.hashes[place] == position and bounds >> 32 == ply + 1:
+            low = ((bounds >> 16) & 65535) - ZERO
+            high = (bounds & 65535) - ZERO
+        if goal <= low:
+            return low
+        if goal > high:
+            return high
+        self.low[depth], self.high[depth] = low, high
+        self.hash[depth] = position
+        self.best[depth] = UNKNOWN
+        self.left[depth] = list_to_try(game, self.tactics, state, self.history, self.actions[depth])
+        return UNKNOWN
+
+    def open_child(self, depth: int) -> None:
+        game, states = self.game, self.states
+        left = int(self.left[depth]) - 1
+        self.left[depth] = left
+        game.copy(states[depth], states[depth + 1])
+        game.step(states[depth + 1], int(self.actions[depth, left]))
+        goal = int(self.goal[depth])
+        is_mine = game.to_play(states[depth + 1]) == game.to_play(states[depth])
+        self.goal[depth + 1] = goal if is_mine else 1 - goal
+
+    def close_child(self, depth: int, score: int) -> int:
+        game, states, table = self.game, self.states, self.table
+        player = game.to_play(states[depth])
+        score = score if game.to_play(states[depth + 1]) == player else -score
+        best = max(score, int(self.best[depth]))
+        self.best[depth] = best
+        left = int(self.left[depth])
+        is_reached = best >= int(self.goal[depth])
+        if not is_reached and left > 0:
+            return UNKNOWN
+        low = best if is_reached else int(self.low[depth])
+        high = int(self.high[depth]) if is_reached else best
+        place = place_of(table, int(self.hash[depth]))
+        table.hashes[place] = self.hash[depth]
+        table.bounds[place] = (self.root_ply + depth + 1) << 32 | (low + ZERO) << 16 | (high + ZERO)
+        if is_reached:
+            self.history[player, self.actions[depth, left]] += 1 + left
+        return best
 
 
-def new_stack(depths: int, num_actions: int) -> Stack:
-    """A stack for a game."""
-    return Stack(
+def new_nodes(game: Any, tactics: Tactics, entries: int) -> ExhaustiveNodes:
+    """Room for a search with an empty table, but for the positions."""
+    depths, num_actions = game.max_plies() + 2, game.num_actions()
+    return ExhaustiveNodes(
+        game,
+        tactics,
+        new_table(entries),
         *(np.zeros(depths, np.int64) for _ in range(6)),
         actions=np.zeros((depths, num_actions), np.int32),
         history=np.zeros((2, num_actions), np.int64),
@@ -106,78 +180,38 @@ def new_stack(depths: int, num_actions: int) -> Stack:
 
 
 @kernel
-def place_of(table: Table, position: int) -> int:
-    """Where in the table a position belongs."""
-    mixed = position ^ (position >> 32) ^ (position >> 15)
-    return mixed & (table.hashes.size - 1)
+def list_to_try(
+    game: Any, tactics: Any, state: Any, history: NDArray[np.int64], out: Actions
+) -> int:
+    """List the actions to try, the one with most history last, or only the one that is urgent.
 
+    An action that wins is urgent, else one that has to be played.
 
-@kernel
-def sort_actions(stack: Stack, depth: int, count: int, player: int) -> None:
-    """Bring the first `count` actions into ascending order of their history."""
-    row = stack.actions[depth]
-    history = stack.history[player]
-    for i in range(1, count):
-        action = row[i]
-        spot = i
-        while spot > 0 and history[row[spot - 1]] > history[action]:
-            row[spot] = row[spot - 1]
-            spot -= 1
-        row[spot] = action
-
-
-@kernel
-def list_actions(game: Any, tactics: Any, state: Any, stack: Stack, depth: int) -> None:
-    """Write the actions to try into the stack: one that wins, else one that has to be played."""
+    Returns:
+        How many.
+    """
     player = game.to_play(state)
-    row = stack.actions[depth]
-    count = game.legal_actions(state, row)
+    count = game.legal_actions(state, out)
     urgent = -1
     for i in range(count):
-        action = int(row[i])
+        action = int(out[i])
         if tactics.would_win(game, state, player, action):
             urgent = action
             break
         if tactics.would_win(game, state, 1 - player, action):
             urgent = action
     if urgent >= 0:
-        row[0] = urgent
-        count = 1
-    sort_actions(stack, depth, count, player)
-    stack.left[depth] = count
-
-
-@kernel
-def open_node(
-    game: Any, tactics: Any, states: Any, table: Table, stack: Stack, depth: int, ply: int
-) -> int:
-    """Settle a node, or list its actions.
-
-    Returns:
-        A bound that answers the node's question, or `UNKNOWN`: then its actions are to be tried.
-    """
-    state = states[depth]
-    half = score_limit(game)
-    if game.is_terminal(state):
-        return game.outcome(state, game.to_play(state)) * (half - (ply + 1) // 2)
-    goal = int(stack.goal[depth])
-    high = half - (ply + 2) // 2
-    low = -high
-    position = game.position_hash(state)
-    place = place_of(table, position)
-    bounds = int(table.bounds[place])
-    if table.hashes[place] == position and bounds >> 32 == ply + 1:
-        low = ((bounds >> 16) & 65535) - ZERO
-        high = (bounds & 65535) - ZERO
-    if goal <= low:
-        return low
-    if goal > high:
-        return high
-    stack.low[depth], stack.high[depth] = low, high
-    stack.hash[depth] = position
-    stack.best[depth] = UNKNOWN
-    list_actions(game, tactics, state, stack, depth)
-    return UNKNOWN
+        out[0] = urgent
+        return 1
+    scores = history[player]
+    for i in range(1, count):
+        action = out[i]
+        spot = i
+        while spot > 0 and scores[out[spot - 1]] > scores[action]:
+            out[spot] = out[spot - 1]
+            spot -= 1
+        out[spot] = action
+    return count
 
 
 @kernel
@@ -186,83 +220,7 @@ def score_limit(game: Any) -> int:
     return (game.max_plies() + 1) // 2 + 1
 
 
-@kernel
-def open_child(game: Any, states: Any, stack: Stack, depth: int) -> None:
-    """Go on to the next action of a node."""
-    left = int(stack.left[depth]) - 1
-    stack.left[depth] = left
-    game.copy(states[depth], states[depth + 1])
-    game.step(states[depth + 1], int(stack.actions[depth, left]))
-    goal = int(stack.goal[depth])
-    is_mine = game.to_play(states[depth + 1]) == game.to_play(states[depth])
-    stack.goal[depth + 1] = goal if is_mine else 1 - goal
-
-
-@kernel
-def close_node(table: Table, stack: Stack, depth: int, ply: int, player: int, score: int) -> bool:
-    """Count the score of an action that was tried; whether that, or having tried all, settles it.
-
-    Then the bounds of the node go into the table.
-    """
-    score = max(score, int(stack.best[depth]))
-    stack.best[depth] = score
-    left = int(stack.left[depth])
-    is_reached = score >= int(stack.goal[depth])
-    if not is_reached and left > 0:
-        return False
-    low = score if is_reached else int(stack.low[depth])
-    high = int(stack.high[depth]) if is_reached else score
-    place = place_of(table, int(stack.hash[depth]))
-    table.hashes[place] = stack.hash[depth]
-    table.bounds[place] = (ply + 1) << 32 | (low + ZERO) << 16 | (high + ZERO)
-    if is_reached:
-        stack.history[player, stack.actions[depth, left]] += 1 + left
-    return True
-
-
-@kernel
-def search(
-    game: Any, tactics: Any, states: Any, table: Table, stack: Stack, root_ply: int, budget: int
-) -> bool:
-    """Go on with the search for so many nodes.
-
-    Args:
-        game: The game.
-        tactics: What it tells of wins at once.
-        states: A position for each depth, the root's first.
-        table: What is known; it is added to.
-        stack: The nodes that are open, with the question in `goal` of row 0.
-        root_ply: Plies before the root.
-        budget: How many nodes.
-
-    Returns:
-        Whether the question is answered; the bound is then `best` of the root.
-    """
-    depth = int(stack.control[0])
-    for _ in range(budget):
-        stack.control[1] += 1
-        score = open_node(game, tactics, states, table, stack, depth, root_ply + depth)
-        while score != UNKNOWN:
-            if depth == 0:
-                stack.best[0] = score
-                return True
-            player = game.to_play(states[depth])
-            depth -= 1
-            above = game.to_play(states[depth])
-            if player != above:
-                score = -score
-            is_closed = close_node(table, stack, depth, root_ply + depth, above, score)
-            score = int(stack.best[depth]) if is_closed else UNKNOWN
-        open_child(game, states, stack, depth)
-        depth += 1
-    stack.control[0] = depth
-    return False
-
-
-compiled_search: Final = CompiledFunction(search)
-
-
-# ---- environments of anybody's -------------------------------------------------------------------
+# ---- foreign environments ------------------------------------------------------------------------
 
 
 MOST_PLIES: Final = 200
@@ -341,12 +299,9 @@ class ExhaustiveSolver:
         self, game: Any, tactics: Tactics, entries: int = 1 << 22, compiles: bool = True
     ) -> None:
         self.game = game
-        self.tactics = tactics
         self.compiles = compiles
-        self.table = new_table(entries)
-        self.stack = new_stack(game.max_plies() + 2, game.num_actions())
-        self.states: Any = None
-        self._search: Callable[..., bool] | None = None if compiles else search
+        self.nodes = new_nodes(game, tactics, entries)
+        self._search: Callable[..., int] | None = None if compiles else search
 
     def copy_of(self, state: Any) -> Any:
         """An independent copy of a position."""
@@ -359,13 +314,13 @@ class ExhaustiveSolver:
     def prepare(self) -> None:
         """Compile the search."""
         if self._search is None:
-            arguments = self._arguments(base.new_state(self.game))
-            self._search = compiled_search.specialise(*arguments, 1)
+            self._search = specialise(self._nodes_at(base.new_state(self.game)))
 
-    def _arguments(self, root: Any) -> tuple[Any, ...]:
-        if self.states is None:
-            self.states = new_states_of(self.game, len(self.stack.goal), root)
-        return self.game, self.tactics, self.states, self.table, self.stack, int(root.ply)
+    def _nodes_at(self, root: Any) -> ExhaustiveNodes:
+        if self.nodes.states is None:
+            states = new_states_of(self.game, len(self.nodes.goal), root)
+            self.nodes = self.nodes._replace(states=states)
+        return self.nodes._replace(root_ply=int(root.ply))
 
     def known(self, state: Any) -> tuple[int, int]:
         """The bounds that the number of plies sets; exact at the end."""
@@ -377,15 +332,9 @@ class ExhaustiveSolver:
 
     def ask(self, state: Any, goal: int, clock: Clock) -> int:
         """A bound on the score for the player to move; see `questions.PositionSolver`."""
-        arguments = self._arguments(state)
-        self.game.copy(state, self.states[0])
-        stack = self.stack
-        stack.goal[0] = goal
-        stack.control[:] = 0
         self.prepare()
-        run = cast("Callable[..., bool]", self._search)
-        while not run(*arguments, SLICE if self.compiles else SLICE >> 7):
-            clock.count(int(stack.control[1]))
-            stack.control[1] = 0
-        clock.nodes += int(stack.control[1])
-        return int(stack.best[0])
+        nodes = self._nodes_at(state)
+        self.game.copy(state, nodes.states[0])
+        nodes.goal[0] = goal
+        run = cast("Callable[..., int]", self._search)
+        return answer(run, nodes, SLICE if self.compiles else SLICE >> 7, clock)

@@ -11,8 +11,10 @@ has the negative of it, a draw is 0. So more is always better: a win soon, else 
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from agents.solvers.depth_first import NODES, UNKNOWN, OpenNodes
 from hexenv.games import base
 
 
@@ -82,15 +84,28 @@ class PositionSolver(Protocol):
         ...
 
 
+def answer(run: Callable[[Any, int], Any], nodes: OpenNodes, budget: int, clock: Clock) -> int:
+    """Run a search from its root to its end, with a look at the clock every `budget` nodes."""
+    nodes.control[:] = 0
+    while True:
+        before = int(nodes.control[NODES])
+        score = int(run(nodes, budget))
+        opened = int(nodes.control[NODES]) - before
+        if score != UNKNOWN:
+            clock.nodes += opened
+            return score
+        clock.count(opened)
+
+
 class ExactSolver(Protocol):
-    """Answers what the positions of one game are worth with perfect play."""
+    """Gives the values of positions of one game with perfect play."""
 
     def prepare(self) -> None:
         """Compile what the answers need."""
         ...
 
     def value(self, state: Any, clock: Clock) -> int:
-        """Who wins: 1 for the player to move, 0 for nobody, -1 for the other."""
+        """Who wins: 1 for the player to move, 0 for a draw, -1 for the other."""
         ...
 
     def values(self, state: Any, clock: Clock, found: dict[int, int]) -> dict[int, int]:
@@ -222,7 +237,7 @@ def position_score(solver: PositionSolver, state: Any, clock: Clock) -> int:
 
 
 def position_value(solver: PositionSolver, state: Any, clock: Clock) -> int:
-    """Who wins: 1, the player to move, 0 for nobody, or -1."""
+    """1 if the player to move wins, 0 for a draw, -1 for a loss."""
     least, most = settle(solver, state, -1, 1, clock)
     return sign(least + most)
 

@@ -1,11 +1,11 @@
-"""Exact play: what a position is worth, and the agent that knows it.
+"""Exact play: values of positions, and the agent that plays by them.
 
-Which solver answers is settled by the game:
+The game decides which solver answers:
 
 * Connect4 with four in a row, on any board: alpha-beta on bitboards (`agents.knowledge.connect4`).
 * Hex up to 36 cells: a solver of its own (`agents.knowledge.hex`).
 * Any other game of up to 25 plies, such as TicTacToe and small m,n,k games, and Connect4 with
-  other lines: alpha-beta over the game's own verbs (`agents.solvers.exhaustive`).
+  other lines: alpha-beta over the game's own methods (`agents.solvers.exhaustive`).
 * Any other environment whose positions can all be looked at: the same, through its own step.
 
 A *value* is 1, 0 or -1: a win, a draw or a loss of the player to move with perfect play. A *score*
@@ -21,6 +21,7 @@ import operator
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -30,16 +31,15 @@ import numpy as np
 from agents.core.agent import SeededAgent, Statistics, marked
 from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
+from agents.knowledge.connect4.book import Book, build_book, load_book  # there are no others
 from agents.mcts.uct import UCT
 from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
-from agents.solvers.book import Book, build_book, load_book
 from agents.solvers.exhaustive import (
     ExhaustiveSolver,
     ForeignTree,
     NoTactics,
     TreeState,
 )
-from agents.solvers.guess import guess
 from agents.solvers.questions import (
     Clock,
     ExactSolver,
@@ -68,7 +68,7 @@ _lock: Final = threading.RLock()
 def value(
     env: Any, *, seconds: float | None = None, book: str | os.PathLike[str] | None = None
 ) -> int:
-    """Who wins with perfect play: 1 for the player to move, 0 for nobody, -1 for the other.
+    """Who wins with perfect play: 1 for the player to move, 0 for a draw, -1 for the other.
 
     Args:
         env: An environment in play; see the head of this module. It is left as it was.
@@ -333,6 +333,36 @@ class Solver(SeededAgent):
         timed = replace(statistics, seconds=question.clock.elapsed())
         self.statistics = marked(timed, question.view.assumed)
         return action
+
+
+def guess(
+    found: Mapping[int, int], actions: Sequence[int], favourite: int, searched: Statistics
+) -> tuple[int, Statistics]:
+    """An action, by the values that were found and a search.
+
+    Args:
+        found: The value of some of the actions, 1, 0 or -1 for the player to move.
+        actions: All that are legal.
+        favourite: What the search would play.
+        searched: What it found.
+
+    Returns:
+        A winning action, if one was found; else the favourite of the search, or where that was
+        found to lose, the most visited action that was not; but a draw that was found comes before
+        what the search sees behind. And the statistics of the search, with the values found.
+    """
+    values = searched.values.copy()
+    values[list(found)] = list(found.values())
+    best = max(found.values(), default=-1)
+    action = favourite
+    if best > 0 or (best == 0 and values[favourite] < 0):
+        action = next(one for one in found if found[one] == best)
+    elif found.get(favourite, 0) < 0:
+        open_ones = [one for one in actions if found.get(one, 0) >= 0]
+        action = max(open_ones or actions, key=lambda one: int(searched.visits[one]))
+    line = searched.principal_variation if action == favourite else [action]
+    proven = 1 if best > 0 else searched.proven
+    return action, replace(searched, values=values, principal_variation=line, proven=proven)
 
 
 def _statistics(question: Question, values: dict[int, int], action: int) -> Statistics:

@@ -5,7 +5,6 @@ Other agents have to be offered, by their texts, when the server is started.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from agents.registry import (
     make_environment,
     parameters,
 )
+from agents.web.protocol import Setup
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
 
@@ -43,25 +43,6 @@ OPTION_WORDS: Final = {
     "opening": ("none", *OPENINGS),
 }
 """The values of options of games that are words."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a page wants to play.
-
-    Attributes:
-        game: A game of `hexenv`.
-        options: ``key=value`` texts for it.
-        agent: The opponent, as a text.
-        side: The person's side, 0 or 1.
-        seed: The agent's seed, if it has one.
-    """
-
-    game: str
-    options: tuple[str, ...]
-    agent: str
-    side: int
-    seed: int | None = None
 
 
 def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
@@ -112,11 +93,7 @@ def needs(agent_class: type[Any]) -> set[str]:
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
-    """The environment, before `reset`, and the agent.
-
-    Args:
-        setup: From a page.
-        extra: Agents that are allowed besides, as exactly these texts.
+    """The environment, before `reset`, and the agent. The texts in `extra` are allowed besides.
 
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
@@ -155,13 +132,13 @@ def _check_parameter(name: str, key: str, value: str) -> None:
     if key not in LIMITS:
         known = ", ".join((*LIMITS, *WORDS))
         raise ValueError(f"{name}: expected a parameter of {known} on a page, got {key!r}")
-    least, most = LIMITS[key]
+    low, high = LIMITS[key]
     try:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not least <= number <= most:
-        raise ValueError(f"{name}: expected {key} from {least} to {most}, got {value!r}")
+    if not low <= number <= high:
+        raise ValueError(f"{name}: expected {key} from {low} to {high}, got {value!r}")
 
 
 def _with_bounds(name: str, given: dict[str, str]) -> dict[str, str]:

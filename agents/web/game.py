@@ -2,16 +2,15 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from agents.core.agent import Agent
 from agents.play.session import Answer, Hint, Session, Task
 from agents.records import GameRecord, Search
 from agents.search.environment import legal_actions
 from agents.web import page
-from agents.web.choices import Setup
 from agents.web.page import Values
-from agents.web.protocol import MessageError
+from agents.web.protocol import Message, MessageError, Setup
 from hexenv.games.base import new_state
 
 PERSON: Final = "human"
@@ -117,38 +116,38 @@ class ServedGame:
 
     # ---- what happens ----------------------------------------------------------------------------
 
-    def handle(self, message: Values) -> Messages:
-        """Do what a page asks for in a message, from `agents.web.protocol.parse_message`.
+    def handle(self, message: Message) -> Messages:
+        """Do what a page asks for.
 
         Raises:
             MessageError: If it is not possible now; the game has not changed.
         """
         ply = self.ply
-        if message["ply"] != ply:
+        if message.ply != ply:
             raise MessageError(
                 f"the game has gone on: expected a message about ply {ply}, "
-                f"got one about {message['ply']}"
+                f"got one about {message.ply}"
             )
         session = self.session
         actions: dict[str, Callable[[], None]] = {
-            "play": lambda: session.play(message["action"]),
+            "play": lambda: session.play(cast("int", message.action)),
             "undo": session.undo,
             "hint": session.ask_hint,
             "resign": session.resign,
             "retry": session.retry,
         }
         try:
-            actions[message["type"]]()
+            actions[message.type]()
         except ValueError as error:
             raise MessageError(str(error)) from None
         return self._changed(ply)
 
-    def show_thoughts(self, task: Task, search: Search) -> Messages:
+    def show_search(self, task: Task, search: Search) -> Messages:
         """Show what the agent has found so far."""
         if not self.session.is_current(task):
             return []
         found = self._show(search, self.session.env)
-        return [{"type": "thoughts", "ply": self.ply, "search": found}]
+        return [{"type": "search", "ply": self.ply, "search": found}]
 
     def finish(self, task: Task, result: Answer | Exception) -> Messages:
         """Go on with what `Task.run` returned or raised."""

@@ -11,13 +11,15 @@ from agents.arena.match import close
 from agents.core.background import in_background
 from agents.play.session import Task
 from agents.records import Search
-from agents.web.choices import Setup, start
+from agents.web.choices import start
 from agents.web.game import Messages, ServedGame
-from agents.web.protocol import MessageError
+from agents.web.protocol import Message, MessageError, Setup
 
 MAX_QUEUE: Final = 256
 """Messages that wait for a page; a page that takes none for longer has to connect again."""
-GONE: Final = "this game is not on the server: it was started anew, or the game was left for long"
+GONE: Final = (
+    "this game is not on the server: the server was restarted, or the game was left for too long"
+)
 
 
 class UnknownGameError(LookupError):
@@ -45,14 +47,7 @@ class PageQueue:
 
 
 class GameRoom:
-    """A game, with the pages that show it.
-
-    Args:
-        game: The game.
-        agent: Its agent.
-        threads: Limits the searches that run at the same time, over all rooms.
-        clock: A clock in seconds.
-    """
+    """A game with its agent and its pages; all rooms share the threads for searches."""
 
     def __init__(
         self,
@@ -84,7 +79,7 @@ class GameRoom:
         self.pages.discard(page)
         self.last_used = self._clock()
 
-    def receive(self, message: dict[str, Any]) -> None:
+    def receive(self, message: Message) -> None:
         """Do what a page asks for.
 
         Raises:
@@ -117,7 +112,7 @@ class GameRoom:
         loop = asyncio.get_running_loop()
 
         def report(search: Search) -> None:  # on the thread that searches
-            loop.call_soon_threadsafe(lambda: self._send(self.game.show_thoughts(task, search)))
+            loop.call_soon_threadsafe(lambda: self._send(self.game.show_search(task, search)))
 
         try:
             async with self._threads:
@@ -135,7 +130,7 @@ class Games:
 
     Args:
         extra: Agents, as texts, that are allowed besides those of `agents.web.choices`.
-        most: The number of games that are kept.
+        max_games: The number of games that are kept.
         idle_seconds: How long a game is kept that no page shows.
         threads: The number of searches that run at the same time.
         clock: A clock in seconds.
@@ -144,13 +139,13 @@ class Games:
     def __init__(
         self,
         extra: Sequence[str] = (),
-        most: int = 32,
+        max_games: int = 32,
         idle_seconds: float = 7200.0,
         threads: int = 4,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.extra = tuple(extra)
-        self.most = most
+        self.max_games = max_games
         self.idle_seconds = idle_seconds
         self._threads = asyncio.Semaphore(threads)
         self._starting = asyncio.Lock()
@@ -161,11 +156,11 @@ class Games:
         return len(self._rooms)
 
     async def create(self, setup: Setup) -> str:
-        """A new game; returns its id.
+        """Begin a game; returns its id.
 
         Raises:
             MessageError: If there is no such game or agent, or it is not for pages.
-            FullError: If there is no room for another game.
+            FullError: If there is no space for another game.
         """
         async with self._starting:  # loading a network needs time and memory
             self._expect_space()
@@ -184,11 +179,7 @@ class Games:
             return name
 
     def room(self, name: str) -> GameRoom:
-        """The room of a game, by its id.
-
-        Raises:
-            UnknownGameError: If there is none.
-        """
+        """The room of a game, by its id, or else `UnknownGameError`."""
         self._forget_idle()
         if name not in self._rooms:
             raise UnknownGameError(GONE)
@@ -216,11 +207,11 @@ class Games:
     def _expect_space(self) -> None:
         """Refuse another game if the limit is reached and pages show all games."""
         self._forget_idle()
-        if len(self._rooms) >= self.most and not self._idle():
-            raise FullError(f"there are {self.most} games already; leave one of them first")
+        if len(self._rooms) >= self.max_games and not self._idle():
+            raise FullError(f"there are {self.max_games} games already; leave one of them first")
 
     def _make_space(self) -> None:
         """Forget the game that is the longest unused, if the limit is reached."""
         self._expect_space()
-        if len(self._rooms) >= self.most:
+        if len(self._rooms) >= self.max_games:
             self._forget(self._idle()[0])

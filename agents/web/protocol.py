@@ -1,96 +1,87 @@
 """The messages of a page to the server: JSON of a few shapes, checked before anything is done."""
 
 import json
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from agents.web.choices import Setup
+from msgspec import Meta, Struct
+
+from agents.core.structured import to_structure
 
 MOST_CHARACTERS: Final = 4096
 """Of a message."""
-MOST_OPTIONS: Final = 16
 
-KINDS: Final[dict[str, tuple[str, ...]]] = {
-    "play": ("action", "ply"),
-    "undo": ("ply",),
-    "hint": ("ply",),
-    "resign": ("ply",),
-    "retry": ("ply",),
-}
-"""The types of messages about a game, and the whole numbers that each holds besides.
-
-``ply`` is the ply that the page shows: what was sent before the page knew of another is refused.
-"""
+Whole = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class MessageError(ValueError):
     """A message that is refused; the game is as it was."""
 
 
-def read_object(text: str | bytes) -> dict[str, Any]:
-    """The object of a message.
+class Message(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message about a game.
 
-    Raises:
-        MessageError: If it is too long, or no JSON object.
+    Attributes:
+        type: What the page asks for.
+        ply: The ply that the page shows; a message about an earlier ply is refused.
+        action: The move, of a message ``play`` alone.
     """
+
+    type: Literal["play", "undo", "hint", "resign", "retry"]
+    ply: Whole
+    action: Whole | None = None
+
+    def __post_init__(self) -> None:
+        if (self.type == "play") != (self.action is not None):
+            raise ValueError(f"expected an action to play, and none else, got {self.action}")
+
+
+class Setup(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a page asks to play.
+
+    Attributes:
+        game: A game of `hexenv`.
+        options: ``key=value`` texts for it.
+        agent: The opponent.
+        side: The player that the person is, 0 or 1.
+        seed: Of the agent's random stream, where it takes one.
+    """
+
+    game: str
+    options: Annotated[tuple[str, ...], Meta(max_length=16)]
+    agent: str
+    side: Literal[0, 1]
+    seed: Whole | None = None
+
+
+T = TypeVar("T")
+
+
+def _parse(text: str | bytes, kind: type[T]) -> T:
     if len(text) > MOST_CHARACTERS:
         raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
     try:
-        found = json.loads(text)
+        found: Any = json.loads(text)
     except (ValueError, RecursionError):
         raise MessageError("expected JSON, got something else") from None
-    if not isinstance(found, dict):
-        raise MessageError(f"expected a JSON object, got {type(found).__name__}")
-    return cast("dict[str, Any]", found)
+    try:
+        return to_structure(found, kind)
+    except ValueError as error:
+        raise MessageError(str(error)) from None
 
 
-def parse_message(text: str | bytes) -> dict[str, Any]:
-    """A message about a game: its ``type``, and what `KINDS` says.
+def parse_message(text: str | bytes) -> Message:
+    """A message about a game.
 
     Raises:
-        MessageError: If it is none.
+        MessageError: If the text is not one.
     """
-    message = read_object(text)
-    kind = message.get("type")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise MessageError(f"expected a type of {', '.join(KINDS)}, got {_short(kind)}")
-    _expect_keys(message, ("type", *KINDS[kind]))
-    for key in KINDS[kind]:
-        if type(message[key]) is not int or not 0 <= message[key] < 2**31:
-            raise MessageError(f"expected {key} as a whole number, got {_short(message[key])}")
-    return message
+    return _parse(text, Message)
 
 
 def parse_setup(text: str | bytes) -> Setup:
-    """What a page wants to play.
+    """What a page asks to play.
 
     Raises:
-        MessageError: If the text does not tell.
+        MessageError: If the text does not say it.
     """
-    found = read_object(text)
-    _expect_keys(found, ("game", "options", "agent", "side", "seed"))
-    for key in ("game", "agent"):
-        if not isinstance(found[key], str):
-            raise MessageError(f"expected {key} as a text, got {_short(found[key])}")
-    options = found["options"]
-    if not isinstance(options, list) or len(cast("list[Any]", options)) > MOST_OPTIONS:
-        raise MessageError(f"expected options as a list of texts, got {_short(options)}")
-    texts = cast("list[Any]", options)
-    if not all(isinstance(option, str) for option in texts):
-        raise MessageError(f"expected options as a list of texts, got {_short(texts)}")
-    if type(found["side"]) is not int or found["side"] not in (0, 1):
-        raise MessageError(f"expected side 0 or 1, got {_short(found['side'])}")
-    seed = found["seed"]
-    if seed is not None and (type(seed) is not int or not 0 <= seed < 2**31):
-        raise MessageError(f"expected seed as a whole number or null, got {_short(seed)}")
-    return Setup(found["game"], tuple(texts), found["agent"], found["side"], seed)
-
-
-def _expect_keys(found: dict[str, Any], keys: tuple[str, ...]) -> None:
-    if set(found) != set(keys):
-        raise MessageError(f"expected {', '.join(keys)}, got {_short(', '.join(found))}")
-
-
-def _short(value: Any) -> str:
-    """How a value is told in an error."""
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
+    return _parse(text, Setup)

@@ -41,12 +41,7 @@ MOST_BYTES: Final = 16 * MOST_CHARACTERS
 
 
 def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
-    """The server's application.
-
-    Args:
-        games: The games it serves.
-        hosts: Names of this machine besides ``localhost`` and its addresses.
-    """
+    """The server's application; `hosts` are names of this machine besides ``localhost``."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:

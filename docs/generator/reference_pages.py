@@ -26,10 +26,13 @@ MODULES = {
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
-        "agents.search.proofs", "agents.search.rave", "agents.search.history",
-        "agents.search.mast", "agents.search.replies", "agents.search.adaptation",
-        "agents.knowledge.hex.bridges", "agents.search.nested", "agents.mcts.puct",
-        "agents.mcts.gumbel",
+        "agents.search.proofs", "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
+        "agents.mcts.grave.Grave", "agents.mcts.history.ProgressiveHistory",
+        "agents.mcts.ucb1_tuned.UCB1Tuned", "agents.mcts.flat.Evenly", "agents.mcts.mast.Mast",
+        "agents.mcts.mast.NST", "agents.mcts.lgr.LastGoodReply", "agents.mcts.ppa.PolicyAdaptation",
+        "agents.mcts.quality.RelativeBonus", "agents.mcts.quality.Discounted",
+        "agents.mcts.distance.DistanceScore", "agents.mcts.distance.DistanceUCB",
+        "agents.knowledge.hex.bridges", "agents.mcts.puct", "agents.mcts.gumbel",
     ],
     "Learning": [
         "agents.policies.policy", "agents.policies.models", "agents.learning.configuration",

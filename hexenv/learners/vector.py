@@ -8,7 +8,6 @@ Examples:
     (1024, 25)
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
@@ -20,6 +19,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from hexenv.cpus import usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
@@ -57,13 +57,6 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
     if len(seed) != count:
         raise ValueError(f"expected a seed or {count} of them, got {len(seed)}")
     return [None if one is None else int(one) for one in seed]
-
-
-def usable_cpus() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Part(NamedTuple):

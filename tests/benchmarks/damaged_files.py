@@ -35,7 +35,8 @@ from agents.arena.accuracy import load_positions
 from agents.arena.results import ResultsFile, read_results
 from agents.arena.schedule import Schedule
 from agents.core.reading import read_object, read_objects
-from agents.knowledge.gomoku.scores import load_worth
+from agents.knowledge.connect4.book import load_book, new_book, save_book
+from agents.knowledge.gomoku.board import load_points
 from agents.learning.configuration import NetworkOptions, as_dict, make
 from agents.learning.files import load_checkpoint, load_network, save_checkpoint, save_network
 from agents.learning.networks import new_network
@@ -44,7 +45,6 @@ from agents.learning.replay import load_games as load_training_games
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
-from agents.solvers.book import load_book, new_book, save_book
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
 
@@ -164,7 +164,7 @@ KINDS = {
         '{"size": 3, "moves": ["a3", "b3"], "to_move": "black", "winning": ["b2"]}\n'
         "4455 1 2 -3 4 x 2 1\n"
     ), load_positions),
-    "patterns": Kind("worth.json", write_json({"open_three": 1000, "four": 500}), load_worth),
+    "patterns": Kind("worth.json", write_json({"open_three": 1000, "four": 500}), load_points),
     "tree": Kind("tree.npz", write_tree, use_tree),
     "book": Kind("book.npz", write_book, load_book),
     "games": Kind("games.npz", write_training_games,

@@ -22,8 +22,7 @@ from rich.table import Table
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PatternGame
 from agents.knowledge.gomoku.candidates import nearby_columns
-from agents.knowledge.gomoku.fours import new_four_search
-from agents.knowledge.gomoku.threat_search import new_threat_search
+from agents.knowledge.gomoku.threat_search import new_four_search, new_threat_search
 from agents.knowledge.gomoku.threats import compiled_fours, compiled_threats
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku
@@ -79,7 +78,7 @@ def play_games(game: Any, start: Any, state: Any, moves: Any) -> int:
 def study_positions(game: Any, positions: Any) -> int:
     """Kernel: classify whole boards."""
     for number in range(len(positions)):
-        game.study(positions[number])
+        game.classify_all(positions[number])
     return len(positions)
 
 

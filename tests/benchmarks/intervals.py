@@ -14,9 +14,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from agents.arena.intervals import difference_interval, score_interval
-from agents.arena.ratings import PairScores, Ratings, rate
+from agents.arena.ratings import (
+    PairScores,
+    Ratings,
+    expected_score,
+    log_likelihood_ratio,
+    rate,
+    walds_bounds,
+)
 from agents.arena.specification import Sprt
-from agents.arena.sprt import expected_score, log_likelihood_ratio, walds_bounds
 
 DRAWS = 0.6
 """Share of draws among games of equal agents, where there are draws."""

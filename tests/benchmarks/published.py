@@ -24,9 +24,8 @@ import numpy as np
 
 from agents.arena import Standings, Tournament
 from agents.arena.intervals import score_interval
-from agents.arena.report import interval_text
 from agents.arena.results import read_results
-from agents.arena.standings import standings
+from agents.arena.standings import interval_text, standings
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

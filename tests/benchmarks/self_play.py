@@ -66,11 +66,12 @@ def ours(games: int, simulations: int, plies: int, cache: int, net: str) -> dict
             weights = saved.network.state_dict()
         worker = SelfPlay(make(settings))
         rng: Any = np.random.default_rng(1).bit_generator.state
-        weights = weights or worker.network.state_dict()
-        task = Task(0, weights, Unfinished.none(worker.game, games), rng, 0.0)
-        _made[key] = worker, worker.play(task)  # compiles
+        if weights is not None:
+            worker.share(weights)
+        task = Task(Unfinished.none(worker.game, games), rng, 0.0)
+        _made[key] = worker, worker.do(task)  # compiles
     worker, before = _made[key]
-    task = Task(0, worker.network.state_dict(), before.unfinished, before.rng, 0.0)
+    task = Task(before.unfinished, before.rng, 0.0)
     in_tree = 0.0
     call = EvaluatedSearch._call
 
@@ -83,7 +84,7 @@ def ours(games: int, simulations: int, plies: int, cache: int, net: str) -> dict
 
     EvaluatedSearch._call = timed
     started = time.process_time()
-    result = worker.play(task)
+    result = worker.do(task)
     seconds = time.process_time() - started
     EvaluatedSearch._call = call
     _made[key] = worker, result

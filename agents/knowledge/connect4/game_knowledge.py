@@ -3,9 +3,9 @@
 from typing import Any
 
 from agents.core.knowledge import GameKnowledge
+from agents.knowledge.connect4.book import check_book
 from agents.knowledge.connect4.grid import CONNECT
 from agents.knowledge.connect4.solver import Connect4Solver, no_book
-from agents.solvers.book import check_book
 from agents.solvers.exhaustive import LineTactics
 from agents.solvers.questions import ScoreSolver
 from hexenv.games.connect4 import Connect4

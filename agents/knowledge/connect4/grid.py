@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from hexenv.compiled import compiled, kernel
 
 CONNECT: Final = 4
-UNKNOWN: Final = -1000
+UNKNOWN: Final = -(2**20)
 """No score."""
 
 

@@ -7,15 +7,16 @@ move changes only the cells of the four lines through it, as far as a window rea
 the other side is in between.
 """
 
+import os
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.scores import PUBLISHED
+from agents.core.reading import read_object
 from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled, kernel
 from hexenv.games import base
-from hexenv.games.base import EMPTY, Actions, State
+from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku import FREESTYLE, RENJU, STANDARD, Gomoku
 from hexenv.games.gomoku.patterns import (
     BROKEN_THREE,
@@ -27,6 +28,7 @@ from hexenv.games.gomoku.patterns import (
     OPEN_FOUR,
     OPEN_THREE,
     OVERLINE,
+    PATTERNS,
     PatternTable,
     pattern_table,
 )
@@ -78,6 +80,64 @@ def _kinds(barred: bool) -> NDArray[np.uint8]:
 KINDS_OF: Final = [np.stack([_kinds(barred), _kinds(False)]) for barred in (False, True)]
 """By whether black is barred from something: for either player the kind of every code."""
 
+# ---- points --------------------------------------------------------------------------------------
+
+
+PUBLISHED_POINTS: Final = {
+    "one": 1,
+    "open_one": 10,
+    "two": 10,
+    "open_two": 100,
+    "three": 100,
+    "broken_three": 1_000,
+    "open_three": 1_000,
+    "four": 10_000,
+    "double_four": 100_000,
+    "open_four": 100_000,
+    "five": 10_000_000,
+}
+"""The table of RHMCTS (Zhang and Xie 2019, README). It knows no gaps: a broken three counts as the
+open three, and fours twice in a line as the open four, which they answer to."""
+
+
+def points_array(points: dict[str, int]) -> NDArray[np.int64]:
+    """``(len(PATTERNS),)``: the points of the classes; 0 for those that are not named.
+
+    Raises:
+        ValueError: If there is no such class, or its points are no whole number from 0 to 10^9.
+    """
+    array = np.zeros(len(PATTERNS), np.int64)
+    for name, value in points.items():
+        if name not in PATTERNS:
+            raise ValueError(f"expected a pattern of {', '.join(PATTERNS)}, got {name!r}")
+        if type(value) is not int or not 0 <= value <= 10**9:
+            raise ValueError(f"expected a whole number from 0 to 10^9 for {name}, got {value!r}")
+        array[PATTERNS.index(name)] = value
+    array.setflags(write=False)
+    return array
+
+
+PUBLISHED: Final = points_array(PUBLISHED_POINTS)
+
+
+def load_points(path: str | os.PathLike[str]) -> NDArray[np.int64]:
+    """Read a table from a JSON file: an object such as ``{"open_three": 1000, "four": 500}``.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is no such object, or `path` is no path.
+    """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected the path of a file of patterns, got {path!r}")
+    found = read_object(path)
+    try:
+        return points_array(found)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+# ---- the game with patterns ----------------------------------------------------------------------
+
 
 @kernel
 def line_at(
@@ -110,7 +170,7 @@ class PatternGame(NamedTuple):
     """What counts for player 0."""
     second: PatternTable
     scores: NDArray[np.int64]
-    """``(len(PATTERNS),)``: what the classes are worth; see `agents.knowledge.gomoku.scores`."""
+    """``(len(PATTERNS),)``: the points of the classes; see `points_array`."""
     kinds: NDArray[np.uint8]
     """``(2, 65536)``: for either player the kind of every code."""
     start: Any
@@ -168,14 +228,14 @@ class PatternGame(NamedTuple):
     def step(self, state: State, action: int) -> None:
         player = int(state.ply & 1)
         self.rules.step(state, action)
-        self.settle_stone(state, player, action)
-        self.restudy(state, action)
+        self.count_stone(state, player, action)
+        self.reclassify(state, action)
 
     def put(self, state: State, player: int, cell: int) -> None:
         """Put a stone on an empty cell without judging the position or passing the turn."""
         self.rules.place(state, cell, player)
-        self.settle_stone(state, player, cell)
-        self.restudy(state, cell)
+        self.count_stone(state, player, cell)
+        self.reclassify(state, cell)
 
     def pattern(self, state: State, side: int, cell: int, direction: int) -> int:
         """The class of what a stone of `side` on an empty cell would make in one direction.
@@ -190,11 +250,11 @@ class PatternGame(NamedTuple):
         return int(self.kinds[side, state.codes[side, cell]])
 
     def point(self, state: State, side: int, cell: int) -> int:
-        """The point evaluation: what the four patterns are worth, together."""
+        """The point evaluation: the points of the four patterns together."""
         return self.sum_scores(int(state.codes[side, cell]))
 
     def sum_scores(self, code: int) -> int:
-        """What the four classes of a code are worth."""
+        """The points of the four classes of a code together."""
         scores = self.scores
         found = scores[code & 15] + scores[code >> 4 & 15]
         return int(found + scores[code >> 8 & 15] + scores[code >> 12])
@@ -216,7 +276,7 @@ class PatternGame(NamedTuple):
         """The board evaluation: the points of the side's stones, less those of the other's."""
         return int(state.totals[side] - state.totals[1 - side])
 
-    def settle_stone(self, state: State, player: int, cell: int) -> None:
+    def count_stone(self, state: State, player: int, cell: int) -> None:
         """Count a cell, on which a stone has been put, among the stones."""
         for side in range(2):
             state.counts[side, self.kind(state, side, cell)] -= 1
@@ -226,7 +286,7 @@ class PatternGame(NamedTuple):
         state.codes[1, cell] = 0
         state.totals[player] += self.sum_scores(code)
 
-    def restudy(self, state: State, cell: int) -> None:
+    def reclassify(self, state: State, cell: int) -> None:
         """Classify anew what a stone that has been put on a cell may have changed."""
         rows, columns = self.rules.rows, self.rules.columns
         row, column = cell // columns, cell % columns
@@ -242,7 +302,7 @@ class PatternGame(NamedTuple):
                     for distance in range(1, table.radius + 1):
                         at = bit + sign * distance
                         if not (free >> (at + reach)) & 1:
-                            break  # nobody looks past the other side's stone, or the border
+                            break  # no window reaches past the other side's stone, or the border
                         found = table.classify(own >> at & mask, ~free >> at & mask)
                         is_stone = (own >> (at + reach)) & 1
                         place = cell + sign * distance * stride
@@ -265,7 +325,7 @@ class PatternGame(NamedTuple):
             state.counts[side, self.kinds[side, code]] -= 1
             state.counts[side, self.kinds[side, after]] += 1
 
-    def study(self, state: State) -> None:
+    def classify_all(self, state: State) -> None:
         """Classify all that a position has, from its stones alone."""
         rows, columns = self.rules.rows, self.rules.columns
         state.codes[:] = 0
@@ -301,7 +361,7 @@ def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
 
     Args:
         rules: The game.
-        scores: What the patterns are worth; see `agents.knowledge.gomoku.scores`.
+        scores: The points of the patterns; see `points_array`.
     """
     first = {FREESTYLE: FREE, STANDARD: EXACT}.get(rules.rule, RENJU_COUNTING)
     second = EXACT if rules.rule == STANDARD else FREE
@@ -315,22 +375,22 @@ def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
         start,
     )
     rules.initial(start[0])
-    game.study(start[0])
+    game.classify_all(start[0])
     return game
 
 
 @kernel
-def study_position(game: Any, position: State, into: State) -> None:
+def classify_position(game: Any, position: State, into: State) -> None:
     """Write a position of the plain game as one of the game with patterns."""
     into.hash = position.hash
     into.lines[:] = position.lines
     into.ply = position.ply
     into.last_action = position.last_action
     into.winner = position.winner
-    game.study(into)
+    game.classify_all(into)
 
 
-compiled_study: Final = CompiledFunction(study_position)
+compiled_classify: Final = CompiledFunction(classify_position)
 
 
 def state_of(game: PatternGame, position: State, compiles: bool = True) -> State:
@@ -342,7 +402,7 @@ def state_of(game: PatternGame, position: State, compiles: bool = True) -> State
         compiles: Whether to do it by machine code.
     """
     state = np.zeros(1, game.state_dtype).view(np.recarray)[0]
-    run = compiled_study if compiles and is_compiled(game) else study_position
+    run = compiled_classify if compiles and is_compiled(game) else classify_position
     run(game, position, state)
     return state
 
@@ -353,3 +413,49 @@ def plain_state(game: PatternGame, state: State) -> State:
     for field in game.rules.state_dtype.names or ():
         position[field] = state[field]
     return position
+
+
+# ---- cells of a kind -----------------------------------------------------------------------------
+
+
+@kernel
+def find_kind(game: Any, state: State, side: int, kind: int, start: int) -> int:
+    """The first cell from `start` on where a stone of `side` makes this; `NO_ACTION`: none."""
+    for cell in range(start, game.num_actions()):
+        if game.kind(state, side, cell) == kind:
+            return cell
+    return NO_ACTION
+
+
+@kernel
+def makes_four(kind: int) -> bool:
+    """Whether a stone of this kind has to be answered at once."""
+    return MAKES_FOUR <= kind <= OPENS_FOUR
+
+
+@kernel
+def list_fours(game: Any, state: State, side: int, out: Actions) -> int:
+    """The cells where a stone of `side` makes a four, the most promising last; how many."""
+    return list_kinds(game, state, side, MAKES_FOUR, OPENS_FOUR, out)
+
+
+@kernel
+def list_kinds(game: Any, state: State, side: int, least: int, most: int, out: Actions) -> int:
+    """The cells where a stone of `side` makes one of these kinds, the greatest last; how many."""
+    found = 0
+    for kind in range(least, most + 1):
+        if state.counts[side, kind] > 0:
+            for cell in range(game.num_actions()):
+                if game.kind(state, side, cell) == kind and game.allows(state, side, cell):
+                    out[found] = cell
+                    found += 1
+    return found
+
+
+@kernel
+def count_kinds(state: State, side: int, least: int, most: int) -> int:
+    """On how many cells a stone of `side` makes one of these kinds."""
+    found = 0
+    for kind in range(least, most + 1):
+        found += state.counts[side, kind]
+    return found

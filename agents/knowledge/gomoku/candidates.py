@@ -1,6 +1,7 @@
-"""Which moves of Gomoku are worth a look, in order of urgency (RHMCTS: Zhang and Xie 2019).
+"""What patterns tell a search: candidate moves, the evaluation of positions, wins at leaves.
 
-The seven heuristics of RHMCTS, each with a number by which it can be switched off:
+The candidates are those of RHMCTS (Zhang and Xie 2019). It has seven heuristics, each with a number
+by which it can be switched off:
 
 1. make five;
 2. stop the other side's five;
@@ -12,27 +13,36 @@ The seven heuristics of RHMCTS, each with a number by which it can be switched o
 
 Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives a move
 that wins (1, 3, 5), or all that may not lose (2, 4, 5). Otherwise the best cells near the stones
-are candidates (`list_best`), and the last two make cells better. (The text plays one move for each
-heuristic: `list_forced`. But its fourth is unsound, as one's own fours come first, and so are the
-sixth and seventh.)
+are candidates (`list_best`), and the last two heuristics make cells better.
+`agents.knowledge.gomoku.rhmcts_faithful` has the heuristics as the text has them.
 """
 
-from typing import Any, Final
+import math
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.knowledge.gomoku.board import (
     DOUBLE_THREE,
     FOUR_THREE,
+    MAKES_FOUR,
     OPENS_FOUR,
     QUIET,
     TWO_FOURS,
     WINS,
+    PatternGame,
+    count_kinds,
+    list_kinds,
 )
-from agents.knowledge.gomoku.kinds import count_kinds, list_kinds
-from agents.knowledge.gomoku.threat_search import list_defences
-from hexenv.compiled import kernel
+from agents.knowledge.gomoku.threat_search import (
+    Scratch,
+    list_defences,
+    new_four_search,
+    new_scratch,
+    search_fours,
+)
+from agents.search.knowledge import all_covered, list_legal
+from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State
 
 ALL_HEURISTICS: Final = "1234567"
@@ -48,7 +58,7 @@ def applies(heuristics: int, number: int) -> bool:
 
 @kernel
 def doubles(heuristics: int, open_four: int) -> tuple[int, int]:
-    """The least and the greatest kind of two fives at once that anybody looks at.
+    """The least and the greatest kind of two fives at once that the heuristics look at.
 
     Args:
         heuristics: Which are switched on.
@@ -96,14 +106,7 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
 
 
 @kernel
-def list_urgent(
-    game: Any,
-    state: State,
-    heuristics: int,
-    trial: State,
-    stops: NDArray[np.int32],
-    out: Actions,
-) -> int:
+def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out: Actions) -> int:
     """The moves that heuristics 1 to 5 leave, where one of them applies.
 
     Where there is a win, one that wins; else all others lose.
@@ -112,8 +115,7 @@ def list_urgent(
         game: A `PatternGame`.
         state: The position; the game goes on.
         heuristics: Which are switched on, a bit each.
-        trial: See `list_defences`.
-        stops: See `list_defences`.
+        scratch: See `list_defences`.
         out: Receives the cells.
 
     Returns:
@@ -132,7 +134,7 @@ def list_urgent(
         return min(1, list_kinds(game, state, player, least, most, out))
     if urgent == -OPENS_FOUR:
         least, most = doubles(heuristics, 4)
-        return list_defences(game, state, other, least, most, trial, stops, out)
+        return list_defences(game, state, other, least, most, scratch, out)
     return 0
 
 
@@ -147,89 +149,13 @@ def keep_allowed(game: Any, state: State, player: int, count: int, out: Actions)
     return kept
 
 
-@kernel
-def list_blocks(
-    game: Any, state: State, attacker: int, trial: State, stops: NDArray[np.int32], out: Actions
-) -> int:
-    """Where open fours would be made, and where the fives after them would be; how many.
-
-    Args:
-        game: A `PatternGame`.
-        state: The position; the other side is to move.
-        attacker: Who would make them.
-        trial: A position to try them in.
-        stops: ``(cells,)`` of scratch space.
-        out: Receives the cells that are free to the other side.
-    """
-    stops[:] = 0
-    count = list_kinds(game, state, attacker, OPENS_FOUR, OPENS_FOUR, out)
-    for i in range(count):
-        game.copy(state, trial)
-        game.put(trial, attacker, int(out[i]))
-        stops[out[i]] = 1
-        for cell in range(game.num_actions()):
-            if game.kind(trial, attacker, cell) == WINS:
-                stops[cell] = 1
-    count = 0
-    for cell in range(game.num_actions()):
-        if stops[cell] == 1 and game.allows(state, 1 - attacker, cell):
-            out[count] = cell
-            count += 1
-    return count
-
-
-@kernel
-def list_forced(
-    game: Any,
-    state: State,
-    heuristics: int,
-    defend: float,
-    trial: State,
-    stops: NDArray[np.int32],
-    rng: Any,
-    out: Actions,
-) -> int:
-    """The one move that the first heuristic to apply plays, as the text has it.
-
-    One's own move comes before stopping the other side's. Of several cells the best is played, but
-    against an open four one of `list_blocks` is drawn, with probabilities in proportion to their
-    points.
-
-    Returns:
-        1, or 0 where no heuristic applies.
-    """
-    player = game.to_play(state)
-    kinds = (WINS, OPENS_FOUR, TWO_FOURS, FOUR_THREE, DOUBLE_THREE)
-    own_number = (1, 3, 5, 6, 7)
-    other_number = (2, 4, 5, 6, 7)
-    for i in range(5):
-        for side in (player, 1 - player):
-            number = own_number[i] if side == player else other_number[i]
-            if not applies(heuristics, number) or state.counts[side, kinds[i]] == 0:
-                continue
-            if number == 4:
-                count = list_blocks(game, state, side, trial, stops, out)
-            else:
-                count = list_kinds(game, state, side, kinds[i], kinds[i], out)
-                if side != player:
-                    count = keep_allowed(game, state, player, count, out)
-            if count > 0:
-                if number == 4:
-                    pick = draw_cell(game, state, count, defend, rng, out)
-                else:
-                    pick = best_of_cells(game, state, count, defend, out)
-                out[0] = out[pick]
-                return 1
-    return 0
-
-
 FORK_POINTS: Final = 10_000.0
 """What heuristics 6 and 7 add to a cell where two threats are made at once."""
 
 
 @kernel
 def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
-    """What a cell is worth to the player to move: the points of a stone there, and the other's.
+    """The points of a cell for the player to move: of a stone there, and of the other side's stone.
 
     Args:
         game: A `PatternGame`.
@@ -245,7 +171,7 @@ def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) ->
 
 @kernel
 def side_merit(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
-    """What a stone of one side would be worth there."""
+    """The points of a stone of one side there."""
     points = float(game.point(state, side, cell))
     kind = game.kind(state, side, cell)
     if kind == FOUR_THREE and applies(heuristics, 6):
@@ -253,17 +179,6 @@ def side_merit(game: Any, state: State, side: int, cell: int, heuristics: int) -
     if kind == DOUBLE_THREE and applies(heuristics, 7):
         return points + FORK_POINTS
     return points
-
-
-@kernel
-def best_of_cells(game: Any, state: State, count: int, defend: float, cells: Actions) -> int:
-    """Where among some cells the one with the most points is."""
-    best = 0
-    for i in range(1, count):
-        better = merit(game, state, int(cells[i]), defend, 0)
-        if better > merit(game, state, int(cells[best]), defend, 0):
-            best = i
-    return best
 
 
 @kernel
@@ -282,7 +197,7 @@ def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cell
 
 @kernel
 def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
-    """The empty cells of a row within so many steps of a stone in either direction, as bits."""
+    """The empty cells of a row within `reach` steps of a stone in either direction, as bits."""
     found = 0
     rules = game.rules
     for near in range(max(0, row - reach), min(rules.rows, row + reach + 1)):
@@ -294,42 +209,28 @@ def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
 
 
 @kernel
-def list_best(
-    game: Any,
-    state: State,
-    most: int,
-    reach: int,
-    defend: float,
-    heuristics: int,
-    merits: NDArray[np.float64],
-    out: Actions,
-) -> int:
-    """The best cells within reach of the stones, the best first.
+def list_best(game: Any, state: State, near: Any, heuristics: int, out: Actions) -> int:
+    """The best `near.n` cells within reach of the stones, the best first; how many.
 
     Args:
         game: A `PatternGame`.
         state: The position.
-        most: How many.
-        reach: How far from a stone, in rows and columns. On an empty board the middle is meant.
-        defend: See `merit`.
+        near: Has `n`, `reach`, `defend` and `scratch` as `Candidates` has them; the merits of the
+            cells are in ``near.scratch.merits`` afterwards.
         heuristics: See `merit`.
-        merits: ``(cells,)``: receives what they are worth, in the same order.
-        out: Receives them.
-
-    Returns:
-        How many.
+        out: Receives the cells.
     """
-    rules = game.rules
+    rules, merits = game.rules, near.scratch.merits
     player = game.to_play(state)
     count = 0
     for row in range(rules.rows):
-        columns = nearby_columns(game, state, row, reach)
+        columns = nearby_columns(game, state, row, near.reach)
         for column in range(rules.columns):
             cell = row * rules.columns + column
             if not (columns >> column) & 1 or not game.allows(state, player, cell):
                 continue
-            found = merit(game, state, cell, defend, heuristics)
-            if count < most:
+            found = merit(game, state, cell, near.defend, heuristics)
+            if count < near.n:
                 count += 1
             elif found <= merits[count - 1]:
                 continue
@@ -341,3 +242,124 @@ def list_best(
             merits[place] = found
             out[place] = cell
     return count
+
+
+# ---- the evaluation of positions -----------------------------------------------------------------
+
+
+SCALE: Final = 3000.0
+"""The balance of points at which a side is clearly better."""
+
+
+@kernel
+def evaluate_board(game: Any, state: State, scale: float) -> float:
+    """The board evaluation for the player to move, -1 to 1, in a game that goes on.
+
+    1 and -1 only where it is sure: the player to move makes five, or has two ways to make it that
+    cannot be stopped; or the other side has two fives.
+    """
+    player = game.to_play(state)
+    other = 1 - player
+    if state.counts[player, WINS] > 0:
+        return 1.0
+    fives = state.counts[other, WINS]
+    if fives > 1:
+        return -1.0
+    if fives == 0 and has_allowed(game, state, player, TWO_FOURS, OPENS_FOUR):
+        return 1.0
+    return 0.999 * math.tanh(game.balance(state, player) / scale)
+
+
+@compiled
+class PatternEvaluation(NamedTuple):
+    """The board evaluation for `AlphaBeta`, over the game with patterns."""
+
+    scale: float = SCALE
+
+    def evaluate(self, game: Any, state: State, player: int) -> float:
+        found = evaluate_board(game, state, self.scale)
+        return found if game.to_play(state) == player else -found
+
+
+# ---- knowledge of a tree search ------------------------------------------------------------------
+
+
+@kernel
+def wins_by_fours(game: Any, state: State, search: Any, budget: int) -> bool:
+    """Whether the player to move has a win by fours that is found; the state then says so."""
+    player = game.to_play(state)
+    if budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
+        return False
+    if search_fours(game, state, search, budget) <= 0:
+        return False
+    state.winner = player
+    return True
+
+
+@compiled
+class FourThreats(NamedTuple):
+    """A leaf from which the player to move wins by continuous fours is a win."""
+
+    budget: int = 100
+    """How many fours to try at a leaf."""
+    search: Any = None
+    """A `FourSearch`."""
+
+    list_actions = list_legal
+    covers = all_covered
+
+    def decides(self, game: Any, state: State) -> bool:
+        return wins_by_fours(game, state, self.search, self.budget)
+
+    def with_memory(self, game: PatternGame) -> "FourThreats":
+        return self._replace(search=new_four_search(game))
+
+
+@kernel
+def list_near(game: Any, state: State, near: Any, heuristics: int, out: Actions) -> int:
+    """The candidates where nothing is urgent: the best cells near the stones, else the middle."""
+    if game.is_terminal(state):
+        return 0
+    count = list_best(game, state, near, heuristics, out)
+    for i in range(count // 2):  # the most promising last
+        out[i], out[count - 1 - i] = out[count - 1 - i], out[i]
+    if count == 0 and state.ply == 0:
+        out[0] = game.rules.rows // 2 * game.rules.columns + game.rules.columns // 2
+        return 1
+    return count if count > 0 else game.legal_actions(state, out)
+
+
+@compiled
+class Candidates(NamedTuple):
+    """What RHMCTS looks at: what is urgent, else the best cells near the stones."""
+
+    n: int = 12
+    """How many of the best cells."""
+    reach: int = 2
+    """How far from a stone."""
+    heuristics: int = ALL_BITS
+    """Which heuristics are switched on: bit i for the i-th."""
+    defend: float = 0.5
+    """What the other side's points on a cell count, against one's own."""
+    budget: int = 100
+    """How many fours to try at a leaf for a win by them; 0: none."""
+    search: Any = None
+    """A `FourSearch`."""
+    scratch: Any = None
+    """A `Scratch`."""
+
+    def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
+        if not game.is_terminal(state):
+            count = list_urgent(game, state, self.heuristics, self.scratch, out)
+            if count > 0:
+                return count
+        return list_near(game, state, self, self.heuristics, out)
+
+    def covers(self, selection: Any, tree: Any, node: int) -> bool:
+        return selection.is_whole(tree, node)
+
+    def decides(self, game: Any, state: State) -> bool:
+        return wins_by_fours(game, state, self.search, self.budget)
+
+    def with_memory(self, game: PatternGame) -> "Candidates":
+        return self._replace(search=new_four_search(game), scratch=new_scratch(game))

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from agents.core.knowledge import GameKnowledge
 from agents.knowledge.gomoku import opening_play
-from agents.knowledge.gomoku.evaluation import SCALE, PatternEvaluation
-from agents.knowledge.gomoku.knowledge import Candidates, FourThreats
+from agents.knowledge.gomoku.board import PUBLISHED
+from agents.knowledge.gomoku.candidates import SCALE, Candidates, FourThreats, PatternEvaluation
 from agents.knowledge.gomoku.minimax import ImplicitMinimax
-from agents.knowledge.gomoku.scores import PUBLISHED
 from agents.knowledge.gomoku.threats import ThreatSolver
 from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
 from agents.search.environment import View

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.evaluation import SCALE, evaluate_board
+from agents.knowledge.gomoku.candidates import SCALE, evaluate_board
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
@@ -47,7 +47,7 @@ def inner_tree(tree: Tree) -> Tree:
 
 @kernel
 def value_for_first(game: Any, state: State, scale: float) -> float:
-    """What a position is worth to player 0, 0 to 1: its outcome, or the board evaluation."""
+    """The value of a position for player 0, 0 to 1: its outcome, or the board evaluation."""
     if game.is_terminal(state):
         found = float(game.outcome(state, 0))
     else:

@@ -1,4 +1,4 @@
-"""How agents that look at patterns play the openings of Gomoku (`hexenv.games.gomoku.openings`)."""
+"""Playing the openings of Gomoku (`hexenv.games.gomoku.openings`) with a search."""
 
 from collections.abc import Callable
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ FIRST_STONES: Final = (
 """Balanced openings: their stones, black, white, black, as columns and rows from the centre."""
 
 EVEN: Final = 0.1
-"""Up to which value a position counts as even, so that two more stones are put down."""
+"""The largest value of an even position: then two more stones are placed."""
 
 
 def first_stones(rows: int, columns: int) -> list[list[int]]:
@@ -36,14 +36,14 @@ def colours_view(view: View) -> View:
 
 
 def after_opening(view: View) -> View:
-    """The position as it is to be searched: during an opening, the one in colours."""
+    """The position that is searched: during an opening, the one in colours."""
     return colours_view(view) if openings.is_opening(view.game, view.root) else view
 
 
 def opening_action(
     view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
 ) -> int:
-    """What to play while the opening is under way.
+    """The action to play during the opening.
 
     Args:
         view: The position.
@@ -66,7 +66,7 @@ def opening_action(
 
 
 def answer_to_stones(value: float, can_add: bool) -> Literal["add", "swap", "stay"]:
-    """What to do with an opening that the other side has laid.
+    """The answer to the stones that the opponent has placed in the opening.
 
     Args:
         value: Of the position for the colour that one has, -1 to 1.

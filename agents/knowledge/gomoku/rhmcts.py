@@ -1,24 +1,260 @@
 """RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
 
+import math
 from typing import Any, ClassVar, Final, NamedTuple, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from agents.core.options import number_within, whole_number_within
-from agents.knowledge.gomoku.candidates import ALL_HEURISTICS
-from agents.knowledge.gomoku.evaluation import SCALE
+from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
+from agents.knowledge.gomoku.candidates import (
+    ALL_BITS,
+    ALL_HEURISTICS,
+    SCALE,
+    Candidates,
+    applies,
+    draw_cell,
+    evaluate_board,
+    list_best,
+    merit,
+    urgency,
+)
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
-from agents.knowledge.gomoku.knowledge import Candidates
-from agents.knowledge.gomoku.playout import GuidedPlayout
-from agents.knowledge.gomoku.scores import PUBLISHED, load_worth
-from agents.knowledge.gomoku.selection import EvaluationPrior
+from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates
+from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.eager import compiled_search_eagerly
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
-from hexenv.compiled import CompiledFunction
+from agents.search.selection import scored_first, sqrt_log
+from agents.search.simulation import Simulation, no_memory, no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.games.base import Actions, State
 
 MOST_DEPTH: Final = 400
 LEAF_FOURS: Final = 100
 """How many fours are tried at a leaf for a win by them."""
+
+
+# ---- the tree policy -----------------------------------------------------------------------------
+
+
+class PriorExtras(NamedTuple):
+    """What a rule with the evaluation as prior keeps for each node."""
+
+    prior: NDArray[np.float64]
+    """``(N,)``: how good the evaluation finds the action; siblings add up to 1."""
+    rank: NDArray[np.int32]
+    """``(N,)``: how many of its siblings are better by it."""
+    evaluation: NDArray[np.float64]
+    """``(N,)``: the evaluation of the position, 0 to 1, for the player to move there."""
+    whole: NDArray[np.bool_]
+    """``(N,)``: whether all that matters is among the children: see `Knowledge.covers`."""
+
+
+def new_prior_extras(self: Any, max_nodes: int) -> PriorExtras:
+    """`Selection.new_extras` of rules with the evaluation as prior."""
+    return PriorExtras(
+        np.empty(max_nodes, np.float64),
+        np.empty(max_nodes, np.int32),
+        np.empty(max_nodes, np.float64),
+        np.zeros(max_nodes, np.bool_),
+    )
+
+
+@kernel
+def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -> None:
+    """`Selection.initialise` of these rules."""
+    extras = tree.extras
+    first = tree.first_child[node]
+    last = first + tree.child_count[node]
+    total = 0.0
+    for child in range(first, last):
+        points = merit(game, state, int(tree.action[child]), self.defend, self.heuristics)
+        extras.prior[child] = math.pow(points + 1.0, self.sharpness)
+        extras.evaluation[child] = 0.0  # until it is expanded itself
+        extras.whole[child] = False
+        total += extras.prior[child]
+    for child in range(first, last):
+        extras.rank[child] = 0
+        for sibling in range(first, last):
+            better = extras.prior[sibling] - extras.prior[child]
+            extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
+    for child in range(first, last):
+        extras.prior[child] /= total
+    extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
+    is_all = tree.child_count[node] == game.num_actions() - state.ply
+    extras.whole[node] = is_all or covers_all(game, state, self.heuristics)
+
+
+@kernel
+def covers_all(game: Any, state: State, heuristics: int) -> bool:
+    """Whether `list_urgent` leaves out nothing but moves that lose.
+
+    (In renju this is not sure: a distant white stone may make black's open four a forbidden move.)
+    """
+    player = game.to_play(state)
+    urgent = urgency(game, state, heuristics)
+    if urgent == -WINS:
+        return state.counts[player, WINS] == 0
+    if urgent == -OPENS_FOUR and not game.bars(1 - player):
+        return state.counts[player, WINS] + state.counts[1 - player, WINS] == 0
+    return False
+
+
+@compiled
+class EvaluationPrior(NamedTuple):
+    """Q + c P sqrt(N) / (1 + n), or with a progressive bias Q + c sqrt(ln N / n) + b P / (1 + n).
+
+    N and n are the visits of the node and the child, Q the child's mean reward in [0, 1], and P its
+    prior: its points, of both sides, to the power of `sharpness`, as a share of its siblings'. An
+    unvisited child has the evaluation of the position before it, less `fpu`. The first form is that
+    of RHMCTS (Zhang and Xie 2019, after Silver et al. 2017), the second that of Chaslot et al.
+    (2008, section 4.1). With `widening` only the best ``widening * N ** growth`` children are
+    looked at (progressive widening: Coulom 2007; Chaslot et al. 2008, section 4.2).
+    """
+
+    c: float = 0.5
+    bias: float = 0.0
+    """The weight b; 0 for the first form."""
+    fpu: float = 0.0
+    widening: float = 0.0
+    growth: float = 0.5
+    defend: float = 0.5
+    sharpness: float = 0.5
+    scale: float = SCALE
+    heuristics: int = ALL_BITS
+    """Which heuristics restrict the candidates to all that matters, and add to the points."""
+
+    update = no_update
+    needs_moves = no_moves
+    with_memory = no_memory
+    tries_all_first = scored_first
+    new_extras = new_prior_extras
+    initialise = take_evaluation
+
+    def is_whole(self, tree: Tree, node: int) -> bool:
+        """See `PriorExtras.whole`."""
+        return tree.extras.whole[node]
+
+    def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
+        visits = tree.visits[node]
+        weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))
+        allowed = int(tree.child_count[node])
+        if self.widening > 0.0:
+            allowed = max(1, int(self.widening * math.pow(visits, self.growth)))
+        return weight, tree.extras.evaluation[node] - self.fpu, allowed
+
+    def score(self, tree: Tree, child: int, prepared: tuple[float, float, int]) -> float:
+        weight, unvisited, allowed = prepared
+        if tree.extras.rank[child] >= allowed:
+            return -np.inf
+        visits = tree.visits[child]
+        mean = tree.value[child] if visits > 0 else unvisited
+        share = tree.extras.prior[child] / (1.0 + visits)
+        if self.bias == 0.0:
+            return mean + weight * share
+        return mean + weight * (tree.spread[child] if visits > 0 else 1.0) + self.bias * share
+
+
+# ---- the simulations -----------------------------------------------------------------------------
+
+
+@compiled
+class GuidedPlayout(NamedTuple):
+    """Some plies of good moves, then the board evaluation.
+
+    A move makes five where it can and stops the other side's five (heuristics 1 and 2); else it is
+    drawn from the best cells near the stones, in proportion to their points.
+    """
+
+    k: int = 1
+    """Over how many simulations the result is the mean."""
+    depth: int = 0
+    """Plies before the cut."""
+    n: int = 5
+    """From how many cells a move is drawn."""
+    reach: int = 1
+    """How far they are from a stone."""
+    defend: float = 0.5
+    heuristics: int = ALL_BITS
+    scale: float = SCALE
+    evaluates: bool = True
+    """Whether a simulation that is cut has the evaluation for its result, or counts as drawn."""
+    scratch: Any = None
+    """A `Scratch`."""
+
+    update = no_update
+    needs_moves = no_moves
+
+    def with_memory(self, game: Any) -> "GuidedPlayout":
+        return self._replace(scratch=new_scratch(game))
+
+    def choose(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: Actions,
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        """Which of the candidates, which are written into `actions`, to play."""
+        player = game.to_play(state)
+        for side in (player, 1 - player):
+            if (
+                applies(self.heuristics, 1 if side == player else 2)
+                and state.counts[side, WINS] > 0
+            ):
+                cell = find_kind(game, state, side, WINS, 0)
+                if game.allows(state, player, cell):
+                    actions[0] = cell
+                    return 0
+        count = list_best(game, state, self, 0, actions)
+        if count == 0:
+            count = game.legal_actions(state, actions)
+        return draw_cell(game, state, count, self.defend, rng, actions)
+
+    def simulate(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: Actions,
+        simulation: Simulation,
+    ) -> float:
+        total = 0.0
+        trial = self.scratch.trial[0]
+        for _ in range(self.k):
+            game.copy(state, trial)
+            total += self.play_guided(game, trial, rng, actions, simulation)
+        return total / self.k
+
+    def play_guided(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        simulation: Simulation,
+    ) -> float:
+        """One simulation; its result for player 0."""
+        for _ in range(self.depth):
+            if game.is_terminal(state):
+                break
+            pick = self.choose(game, state, rng, actions, 0, simulation)
+            game.step(state, int(actions[pick]))
+        if game.is_terminal(state):
+            return float(game.outcome(state, 0))
+        if not self.evaluates:
+            return 0.0
+        found = evaluate_board(game, state, self.scale)
+        return found if game.to_play(state) == 0 else -found
+
+
+# ---- the agent -----------------------------------------------------------------------------------
 
 
 class Defaults(NamedTuple):
@@ -40,9 +276,9 @@ class RHMCTS(TreeSearchAgent):
     r"""Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
 
     A node is expanded with what is urgent, else with the best cells near the stones by the points
-    of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy is an upper confidence bound
-    with these points as prior. A simulation goes on from a leaf for some plies, guided by the same
-    evaluation, and is cut and judged by the board evaluation.
+    of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy is an upper confidence
+    bound with these points as prior. A simulation goes on from a leaf for some plies, guided by the
+    same evaluation, and is cut and evaluated by the board evaluation.
 
     The default is the sound form: what is urgent restricts the candidates to those that do not lose
     at once, and wins by threats are looked for before the search and at its leaves. With
@@ -71,9 +307,10 @@ class RHMCTS(TreeSearchAgent):
         depth: After how many plies a simulation is cut; 0, faithful 20.
         neighbourhood: How far candidates are from a stone, in rows and columns.
         c: Weight of exploration, for rewards in [0, 1]; 0.5, faithful 2.5.
-        heuristics: Which of the seven are used, by their digits (`agents.knowledge.gomoku.candidates`).
-        patterns: What patterns are worth: a JSON file (`agents.knowledge.gomoku.scores`); by default the
-            published table.
+        heuristics: Which of the seven are used, by their digits
+            (`agents.knowledge.gomoku.candidates`).
+        patterns: The points of the patterns: a JSON file, see
+            `agents.knowledge.gomoku.board.load_points`; by default the published table.
         defend: What the other side's points on a cell count, against one's own; 0.5, faithful 1.
         sharpness: The power of the points in the prior.
         scale: The balance of points at which a side is clearly better.
@@ -120,7 +357,8 @@ class RHMCTS(TreeSearchAgent):
         reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
         weight = number_within("defend", _either(defend, given.defend), 0.0, 1e3)
         fours = LEAF_FOURS if threats else 0
-        candidates = Candidates(n, reach, bits, weight, fours, is_sound=not faithful)
+        kind = FaithfulCandidates if faithful else Candidates
+        candidates = kind(n, reach, bits, weight, fours)
         selection = EvaluationPrior(
             c=number_within("c", _either(c, given.c)),
             bias=number_within("bias", bias),
@@ -128,9 +366,7 @@ class RHMCTS(TreeSearchAgent):
             defend=weight,
             sharpness=number_within("sharpness", sharpness, 0.0, 4.0),
             scale=number_within("scale", scale, 1e-3),
-            heuristics=bits,
-            forks=0 if faithful else bits,
-            is_sound=not faithful,
+            heuristics=0 if faithful else bits,
         )
         playout = GuidedPlayout(
             k=whole_number_within("k", _either(k, given.k), 1, 1000),
@@ -138,13 +374,13 @@ class RHMCTS(TreeSearchAgent):
             defend=weight,
             heuristics=bits & ~0b100 if faithful else bits,
             scale=selection.scale,
-            judges=not faithful,
+            evaluates=not faithful,
         )
         if faithful:
             options.setdefault("solver", "off")
             options.setdefault("final_move", "value")
         self.eager = bool(_either(eager, given.eager))
-        scores = PUBLISHED if patterns is None else load_worth(patterns)
+        scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)
         super().__init__(variant, simulations, seconds, **options, knowledge=known)

@@ -17,8 +17,13 @@ from numpy.typing import NDArray
 
 from agents.core.options import check_budget, whole_number_within
 from agents.knowledge.gomoku.board import PatternGame, plain_state
-from agents.knowledge.gomoku.fours import NO_WIN, search_fours
-from agents.knowledge.gomoku.threat_search import MOST_THREATS, new_threat_search, search_threats
+from agents.knowledge.gomoku.threat_search import (
+    MOST_THREATS,
+    NO_WIN,
+    new_threat_search,
+    search_fours,
+    search_threats,
+)
 from agents.knowledge.gomoku.view import pattern_view
 from agents.search.environment import check_in_play, planner_view
 from hexenv.compiled import CompiledFunction, kernel

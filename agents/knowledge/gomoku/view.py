@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.knowledge.gomoku import board
-from agents.knowledge.gomoku.board import PatternGame
-from agents.knowledge.gomoku.scores import PUBLISHED
+from agents.knowledge.gomoku.board import PUBLISHED, PatternGame
 from agents.search.environment import View
 from agents.search.evaluated import Evaluator
 from hexenv.games import base, notation

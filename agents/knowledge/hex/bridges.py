@@ -1,26 +1,26 @@
-"""Saving bridges: the reply to an intrusion, the cheapest knowledge about Hex there is."""
+"""Saving bridges: the playout policy for Hex that answers an intrusion into a bridge."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.search.playout import Uniform, memory_behind, play_out
-from agents.search.replies import pick_of_cell
+from agents.search.playout import Uniform, memory_behind, pick_of_cell, play_out
 from agents.search.simulation import Simulation
+from agents.search.tree import Tree
 from hexenv.compiled import compiled
 from hexenv.games.base import EMPTY
-from hexenv.games.hex import AROUND, WIDTH
+from hexenv.games.contract import Actions, State
+from hexenv.games.hex import AROUND, WIDTH, Hex
 
 
 @compiled
 class SaveBridge(NamedTuple):
     """Where the opponent intrudes into a bridge, complete it (Arneson, Hayward, Henderson 2010).
 
-    Two stones of one player with two empty cells between them that both touch are joined for sure:
-    if one of the cells is taken, the other is left. Around the opponent's last stone the pattern is
-    own, empty, own; the board's edge counts as own. Of several the first from a random direction is
-    saved. For Hex.
+    Two stones of one player with two empty cells between them are safely connected: if the
+    opponent takes one of the cells, the player takes the other. Around the opponent's last stone
+    the pattern is own, empty, own; the board's edge counts as own. Of several bridges, the first
+    from a random direction is completed.
     """
 
     otherwise: Any = Uniform()
@@ -30,17 +30,17 @@ class SaveBridge(NamedTuple):
     def needs_moves(self) -> bool:
         return self.otherwise.needs_moves()
 
-    def with_memory(self, game: Any) -> "SaveBridge":
+    def with_memory(self, game: Hex) -> "SaveBridge":
         if getattr(game, "name", None) != "hex":
-            raise ValueError(f"bridges are a pattern of hex, got {game}")
+            raise ValueError(f"the playout bridges is for hex, got {game}")
         return self._replace(otherwise=memory_behind(self.otherwise, game))
 
     def choose(
         self,
-        game: Any,
-        state: Any,
+        game: Hex,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         count: int,
         simulation: Simulation,
     ) -> int:
@@ -62,5 +62,5 @@ class SaveBridge(NamedTuple):
                     return pick_of_cell(game, state, actions, count, cell)
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
-    def update(self, tree: Any, simulation: Simulation) -> None:
+    def update(self, tree: Tree, simulation: Simulation) -> None:
         self.otherwise.update(tree, simulation)

@@ -1,11 +1,207 @@
-"""Connections and semi-connections, grown from a player's two sides until they meet."""
+"""What the Hex solver finds out about one position: cells, chains, connections, inferior cells.
+
+Sets of cells are the bits of one integer.
+"""
+
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.hex.board import QUEUE, Board, Links
-from agents.solvers.bits import lowest, lowest_bit
+from agents.knowledge.bits import lowest, lowest_bit
 from hexenv.compiled import kernel
+
+MOST_CELLS: Final = 61
+FULLS: Final = 6
+"""Connections kept of one side with one place, and"""
+SEMIS: Final = 12
+"""semi-connections."""
+QUEUE: Final = 2048
+"""Connections that one side may grow from."""
+WINS: Final = 48
+"""Semi-connections from side to side that are kept."""
+
+
+class Board(NamedTuple):
+    """The board as constants."""
+
+    size: int
+    """Cells. The places ``size`` and ``size + 1`` are the two sides of a player."""
+    everything: int
+    around: NDArray[np.int64]
+    """``(size,)``: the neighbours of each cell."""
+    sides: NDArray[np.int64]
+    """``(2, 2)``: the cells along each player's two sides."""
+
+
+def new_board(rows: int, columns: int) -> Board:
+    """The constants of a board."""
+    around = np.zeros(rows * columns, np.int64)
+    sides = np.zeros((2, 2), np.int64)
+    for row, column in np.ndindex(rows, columns):
+        cell = row * columns + column
+        for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+            if 0 <= row + down < rows and 0 <= column + right < columns:
+                around[cell] |= 1 << (cell + down * columns + right)
+        is_along = ((row == 0, row == rows - 1), (column == 0, column == columns - 1))
+        for player, side in np.ndindex(2, 2):
+            if is_along[player][side]:
+                sides[player, side] |= 1 << cell
+    return Board(rows * columns, (1 << rows * columns) - 1, around, sides)
+
+
+class Links(NamedTuple):
+    """What is found out about one position. A chain of stones counts as its lowest stone."""
+
+    beside: NDArray[np.int64]
+    """``(2, size + 2)``: for each player and place, the empty cells, chains and sides beside it."""
+    killers: NDArray[np.int64]
+    """``(2, size)``: for each player and cell, at which cells a reply makes a stone there dead."""
+    fulls: NDArray[np.int64]
+    """``(2, size + 2, FULLS)``: carriers of connections of a player's side with a place."""
+    full_counts: NDArray[np.int64]
+    semis: NDArray[np.int64]
+    """``(2, size + 2, SEMIS)``: carriers of semi-connections."""
+    semi_counts: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    """``(QUEUE, 2)``: places and carriers of the connections that are still to be extended."""
+    wins: NDArray[np.int64]
+    """``(WINS,)``: carriers of semi-connections from side to side."""
+    volts: NDArray[np.float64]
+    """``(size + 2,)``: the potential of each place in a player's circuit."""
+
+
+def new_links(board: Board) -> Links:
+    """Room for the connections on a board."""
+    places = board.size + 2
+    return Links(
+        np.zeros((2, places), np.int64),
+        np.zeros((2, board.size), np.int64),
+        np.zeros((2, places, FULLS), np.int64),
+        np.zeros((2, places), np.int64),
+        np.zeros((2, places, SEMIS), np.int64),
+        np.zeros((2, places), np.int64),
+        np.zeros((QUEUE, 2), np.int64),
+        np.zeros(WINS, np.int64),
+        np.zeros(places, np.float64),
+    )
+
+
+@kernel
+def flood(board: Board, seeds: int, stones: int) -> int:
+    """All stones in chains with the seeds."""
+    chain = 0
+    fresh = seeds & stones
+    while fresh:
+        chain |= fresh
+        bits, fresh = fresh, 0
+        while bits:
+            fresh |= int(board.around[lowest(bits)])
+            bits &= bits - 1
+        fresh &= stones & ~chain
+    return chain
+
+
+@kernel
+def surroundings(board: Board, cells: int) -> int:
+    """All cells next to one of these, some of them included."""
+    found = 0
+    while cells:
+        found |= int(board.around[lowest(cells)])
+        cells &= cells - 1
+    return found
+
+
+@kernel
+def attach(beside: NDArray[np.int64], place: int, liberties: int) -> None:
+    """Make a chain or a side and its liberties neighbours of each other."""
+    beside[place] = liberties
+    while liberties:
+        beside[lowest(liberties)] |= 1 << place
+        liberties &= liberties - 1
+
+
+@kernel
+def link_neighbours(board: Board, links: Links, player: int, own: int, empty: int) -> bool:
+    """Fill `beside` for a player; returns whether the player's stones already join both sides."""
+    beside = links.beside[player]
+    beside[:] = 0
+    bits = empty
+    while bits:
+        cell = lowest(bits)
+        beside[cell] = int(board.around[cell]) & empty
+        bits &= bits - 1
+    for side in range(2):
+        along = int(board.sides[player, side])
+        chain = flood(board, along, own)
+        if side == 0 and chain & int(board.sides[player, 1]):
+            return True
+        attach(beside, board.size + side, (along | surroundings(board, chain)) & empty)
+        own &= ~chain
+    while own:
+        chain = flood(board, lowest_bit(own), own)
+        attach(beside, lowest(own), surroundings(board, chain) & empty)
+        own &= ~chain
+    return False
+
+
+# ---- inferior cells ------------------------------------------------------------------------------
+
+
+@kernel
+def killers_of(beside: NDArray[np.int64], cell: int) -> int:
+    """The neighbours of a cell without each of which all its other neighbours are adjacent.
+
+    If all are adjacent as they are, no shortest path leads through the cell: it is dead, and all
+    bits are set.
+    """
+    near = int(beside[cell])
+    killers = -1
+    bits = near
+    while bits:
+        missing = near & ~(int(beside[lowest(bits)]) | lowest_bit(bits))
+        if missing & (missing - 1):
+            killers &= lowest_bit(bits)
+        elif missing:
+            killers &= lowest_bit(bits) | missing
+        bits &= bits - 1
+    return killers
+
+
+@kernel
+def find_inferior(board: Board, links: Links, empty: int) -> int:
+    """Fill `killers` for all empty cells; returns the dead cells."""
+    dead = 0
+    bits = empty
+    while bits:
+        cell = lowest(bits)
+        for player in range(2):
+            killers = killers_of(links.beside[player], cell)
+            if killers == -1:
+                dead |= 1 << cell
+            links.killers[player, cell] = killers & empty
+        bits &= bits - 1
+    return dead
+
+
+@kernel
+def find_captured(links: Links, player: int, empty: int) -> int:
+    """Cells that are as good as a player's: in pairs, where one answers and so kills the other."""
+    captured = 0
+    bits = empty
+    while bits:
+        cell = lowest(bits)
+        others = int(links.killers[1 - player, cell]) & ~captured
+        while others and not captured >> cell & 1:
+            other = lowest(others)
+            if int(links.killers[1 - player, other]) >> cell & 1:
+                captured |= 1 << cell | 1 << other
+            others &= others - 1
+        bits &= bits - 1
+    return captured
+
+
+# ---- connections ---------------------------------------------------------------------------------
 
 
 @kernel
@@ -188,3 +384,57 @@ def find_wins(board: Board, links: Links, player: int, own: int, empty: int) -> 
         if count < 0:
             return -1
     return count
+
+
+# ---- the order of moves --------------------------------------------------------------------------
+
+
+SWEEPS: Final = 12
+"""Iterations over a circuit."""
+
+
+@kernel
+def settle_volts(board: Board, links: Links, player: int) -> None:
+    """Set the potentials between a player's sides, 1 and 0, to those of a circuit, nearly.
+
+    Neighbours are joined by wires of equal resistance, chains and sides have none. Each sweep sets
+    every place to the mean of its neighbours (Gauss and Seidel), there and back.
+    """
+    beside, volts = links.beside[player], links.volts
+    for place in range(board.size):
+        volts[place] = 0.5
+    volts[board.size] = 1.0
+    volts[board.size + 1] = 0.0
+    for sweep in range(SWEEPS):
+        for index in range(board.size):
+            place = index if sweep & 1 == 0 else board.size - 1 - index
+            total = 0.0
+            wires = 0
+            bits = int(beside[place])
+            while bits:
+                total += volts[lowest(bits)]
+                wires += 1
+                bits &= bits - 1
+            if wires > 0:
+                volts[place] = total / wires
+
+
+@kernel
+def add_currents(
+    board: Board, links: Links, player: int, empty: int, currents: NDArray[np.float64]
+) -> None:
+    """Add to each empty cell the share that it has of the current between the player's sides."""
+    settle_volts(board, links, player)
+    beside, volts = links.beside[player], links.volts
+    whole = 1e-9
+    bits = int(beside[board.size])
+    while bits:
+        whole += 1.0 - volts[lowest(bits)]
+        bits &= bits - 1
+    while empty:
+        place = lowest(empty)
+        bits = int(beside[place])
+        while bits:
+            currents[place] += abs(volts[place] - volts[lowest(bits)]) / whole
+            bits &= bits - 1
+        empty &= empty - 1

@@ -19,7 +19,7 @@ function byId(id) {
 class Board {
   constructor(holder, settings) {
     this.settings = settings;
-    holder.innerHTML = settings.svg; // made by the server alone; no text of players is in it
+    holder.innerHTML = settings.svg; // made by our own code; it contains no text from users
     this.svg = holder.querySelector("svg");
     this.svg.removeAttribute("width");
     this.svg.removeAttribute("height");
@@ -34,7 +34,7 @@ class Board {
     this.listen();
   }
 
-  /** The colours of all themes, beside those that the SVG brings. */
+  /** Add the colours of all themes to those of the SVG. */
   addStyle(css) {
     this.svg.append(svgElement("style", {}, css));
   }
@@ -77,18 +77,18 @@ class Board {
     return text;
   }
 
-  /** Whether figures can be read at the size at which the board is shown. */
+  /** Whether the numbers can be read at the size of the board on the screen. */
   hasReadableFigures() {
     const scale = this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
     return scale * this.settings.figure >= 6.5;
   }
 
-  /** The class of what is filled with a paint. */
+  /** The class of an element that is filled with a paint. */
   filled(paint) {
     return `${this.settings.fill}${paint}`;
   }
 
-  /** Show the stones of a frame, the last one and those that have won. */
+  /** Show the stones of a frame, the last stone and the winning stones. */
   showFrame(frame) {
     const owner = (cell) => "XO".indexOf(frame.owners[cell]);
     const stones = [];
@@ -128,7 +128,7 @@ class Board {
   disc({ cell, strength, label }) {
     const strong = Math.abs(strength);
     const layers = [[strength < 0 ? "low" : "high", this.settings.opacity * strong]];
-    if (this.hasStyle("points")) layers.unshift(["board", 0.85]); // over lines that cross there
+    if (this.hasStyle("points")) layers.unshift(["board", 0.85]); // over the lines of the board
     const circles = layers.map(([paint, opacity]) => this.circle(cell, this.settings.disc, {
       class: this.filled(paint), "fill-opacity": opacity,
     }));
@@ -136,7 +136,7 @@ class Board {
     return [...circles, this.text(cell, label, strong > 0.5 ? "figure-on-disc" : "figure")];
   }
 
-  /** Show moves to come as faint stones with their numbers. */
+  /** Show later moves as faint stones with their numbers. */
   showGhosts(line) {
     const placed = line.map((move, index) => ({ ...move, number: index + 1 }))
       .filter((move) => move.cell !== null);
@@ -145,7 +145,7 @@ class Board {
     ]));
   }
 
-  /** Draw rings: a list of cells, null for none, each with a class. */
+  /** Draw rings: pairs of a cell (or null) and a class. */
   showMarks(marks) {
     const shown = marks.filter(([cell]) => cell !== null);
     this.fill("marks", shown.map(([cell, name]) => this.circle(cell, 0.46, { class: name })));

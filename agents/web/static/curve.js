@@ -1,6 +1,6 @@
 "use strict";
 
-/** The value of the position over the game, as the searches of each player saw it. */
+/** The plot of the value over the game, with a line for the searches of each player. */
 class Curve {
   static WIDTH = 600;
   static HEIGHT = 150;
@@ -22,12 +22,12 @@ class Curve {
     return 10 + (ply / this.plies) * (Curve.WIDTH - 20);
   }
 
-  /** Player 0's wins are at the top. */
+  /** Values that are good for player 0 are at the top. */
   y(value) {
     return Curve.HEIGHT / 2 - value * (Curve.HEIGHT / 2 - 10);
   }
 
-  /** Draw the frames, and a line where the page is. */
+  /** Draw the values of the frames, and a line at the frame that is shown. */
   show(frames, ply) {
     this.plies = Math.max(1, frames.length - 1);
     const level = (value, className) => svgElement("line", {

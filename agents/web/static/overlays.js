@@ -22,12 +22,12 @@ function signed(value) {
 
 /** Numbers from 0 as shares of their sum, in per cent; the greatest has the strongest colour. */
 function shares(actions, key) {
-  const told = actions.filter((action) => action[key] > 0);
-  const sum = told.reduce((total, action) => total + action[key], 0);
-  const most = Math.max(...told.map((action) => action[key]));
-  return told.map((action) => {
+  const positive = actions.filter((action) => action[key] > 0);
+  const sum = positive.reduce((total, action) => total + action[key], 0);
+  const greatest = Math.max(...positive.map((action) => action[key]));
+  return positive.map((action) => {
     const share = action[key] / sum;
     const label = share >= 0.005 ? String(Math.round(100 * share)) : "";
-    return { ...action, strength: action[key] / most, label };
+    return { ...action, strength: action[key] / greatest, label };
   });
 }

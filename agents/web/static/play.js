@@ -1,10 +1,10 @@
 "use strict";
 
-const GONE = 4404; // the server's code for a game that it does not have
-const FIRST_WAIT = 500; // milliseconds until it is tried again
+const GONE = 4404; // the code of the server for an unknown game
+const FIRST_WAIT = 500; // milliseconds before the next attempt
 const LONGEST_WAIT = 8000;
 
-/** The websocket of a game, which comes back when it is lost. */
+/** The websocket of a game; it connects again when the connection is lost. */
 class Connection {
   constructor(url, onMessage, onState) {
     this.url = url;
@@ -47,7 +47,7 @@ class Play {
     this.state = null;
     this.link = "connecting";
     this.note = "";
-    this.isWaiting = false; // for what comes of the last message
+    this.isWaiting = false; // for the answer to the last message
     this.cursor = null;
     byId("replay").href = `${path}/replay`;
     byId("record").href = `${path}/record.json`;
@@ -67,11 +67,11 @@ class Play {
     const { type } = message;
     if (type === "board") this.setBoard(message);
     if (type === "state") this.setState(message);
-    if (type === "thoughts") this.setThoughts(message);
+    if (type === "search") this.setSearch(message);
     if (type === "error" || type === "gone") this.setNote(message.error);
   }
 
-  /** Send a message, but no second one before the first has been answered: of a double click. */
+  /** Send a message, but not before the last one was answered: a double click is one move. */
   send(type, more = {}) {
     if (this.isWaiting) return;
     this.setNote("");
@@ -83,7 +83,7 @@ class Play {
     byId("title").textContent = title;
     document.title = `${title} - hexenv`;
     byId("table").hidden = false;
-    if (this.viewer.board !== null) return; // the connection was lost for a while
+    if (this.viewer.board !== null) return; // after a lost connection
     this.viewer.setBoard(board);
     this.viewer.board.onCell = (cell) => this.click(cell);
     this.viewer.board.onHover = (cell) => this.hover(cell);
@@ -104,10 +104,10 @@ class Play {
     this.show();
   }
 
-  setThoughts({ ply, search }) {
+  setSearch({ ply, search }) {
     if (ply !== this.viewer.lastPly()) return;
     this.viewer.frames[ply].search = search;
-    if (this.viewer.isLast()) this.viewer.showThoughts();
+    if (this.viewer.isLast()) this.viewer.showSearch();
   }
 
   setNote(note) {
@@ -172,7 +172,7 @@ class Play {
     }[state.status];
   }
 
-  /** Moves that no cell stands for, as buttons. */
+  /** Buttons for the moves that have no cell. */
   showOthers(others) {
     const buttons = others.map(({ action, text }) => {
       const button = textElement("button", text.replace("_", " "), "main");
@@ -203,7 +203,7 @@ class Play {
 
   // ---- moves ------------------------------------------------------------------------------------
 
-  /** What the person may play there; undefined where nothing, as on no cell (null). */
+  /** The move that the person may play at a cell, or undefined. */
   choiceAt(cell) {
     const isYours = this.link === "open" && this.state?.status === "yours";
     return isYours && this.viewer.isLast() ? this.state.choices.cells[cell] : undefined;
@@ -215,7 +215,7 @@ class Play {
     else if (!this.viewer.isLast()) this.viewer.go(this.viewer.lastPly());
   }
 
-  /** Show where the stone would come to lie. */
+  /** Show the stone that a click would place. */
   hover(cell) {
     const choice = this.choiceAt(cell);
     const move = choice && { cell: choice.cell, player: this.state.side };
@@ -305,7 +305,7 @@ class Setup {
     }));
   }
 
-  /** A labelled select, or an input where any text may be given. */
+  /** A labelled select, or an input if any text is allowed. */
   field(key, words, value) {
     const labels = { c: "exploration (c)", net: "network" };
     const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
@@ -322,7 +322,7 @@ class Setup {
     return label;
   }
 
-  /** The fields of a part of the form as `key=value`, without the empty ones. */
+  /** The fields of a part of the form as `key=value`, except the empty ones. */
   pairs(id) {
     return [...byId(id).querySelectorAll("input, select")]
       .filter((input) => input.value.trim() !== "")
@@ -339,12 +339,12 @@ class Setup {
     const agent = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
     const side = Number(document.querySelector("input[name=side]:checked").value);
     const body = { game, options: this.pairs("options").filter(changed), agent, side, seed: null };
-    byId("start").disabled = true; // a network takes its time to load
+    byId("start").disabled = true; // a network takes a while to load
     byId("setup-error").textContent = await this.post(body);
     byId("start").disabled = false;
   }
 
-  /** Ask the server for a game and go there; returns what is wrong, if something is. */
+  /** Ask the server for a game and go to its page; returns the error, if there is one. */
   async post(body) {
     try {
       const answer = await fetch("/games", {

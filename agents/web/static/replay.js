@@ -1,6 +1,6 @@
 "use strict";
 
-/** Plays through a game, so many moves a second. */
+/** Plays a game at a number of moves per second. */
 class Player {
   constructor(viewer) {
     this.viewer = viewer;
@@ -46,7 +46,7 @@ class Player {
     if (this.viewer.isLast()) this.stop();
   }
 
-  /** Take the next speed up or down. */
+  /** Choose the next higher or lower speed. */
   change(by) {
     const speed = byId("speed");
     const index = Math.min(Math.max(0, speed.selectedIndex + by), speed.options.length - 1);

@@ -12,7 +12,7 @@ function durationText(seconds) {
   return seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
 }
 
-/** Whether a search tells of priors. */
+/** Whether a search has priors. */
 function hasPriors(search) {
   return search !== null && search.actions.some((action) => action.prior !== null);
 }
@@ -25,7 +25,7 @@ function textElement(name, text, className = "") {
   return element;
 }
 
-/** What both pages show: a list of frames on a board, and what was thought in each. */
+/** What both pages show: a list of frames on a board, and the search of each. */
 class Viewer {
   constructor() {
     this.frames = [];
@@ -74,7 +74,7 @@ class Viewer {
     this.theme.adopt(svg, this.board);
   }
 
-  /** Replace the frames from one on; whoever looks at the last one looks at the new last one. */
+  /** Replace the frames from one on. If the last one was shown, the new last one is shown. */
   setFrames(since, frames) {
     const wasLast = this.isLast();
     this.frames = [...this.frames.slice(0, since), ...frames];
@@ -96,7 +96,7 @@ class Viewer {
   }
 
   go(ply) {
-    if (this.board === null) return; // there is no game, or not yet
+    if (this.board === null) return; // no game has been received yet
     this.ply = Math.min(Math.max(0, ply), this.lastPly());
     this.show();
     this.onChange();
@@ -116,7 +116,7 @@ class Viewer {
     byId("where").textContent = `${this.ply} / ${this.lastPly()}`;
     this.markMove();
     this.showTurn();
-    this.showThoughts();
+    this.showSearch();
     this.board.svg.setAttribute("aria-label", `the board after ${this.moveText()}`);
   }
 
@@ -137,17 +137,17 @@ class Viewer {
     }
   }
 
-  /** What the player to move found in a search; without one in words what the last move's was. */
-  showThoughts() {
+  /** The search of the player to move; without one, the texts are of the search before. */
+  showSearch() {
     const { search } = this.frame;
     const { actions, line } = search ?? { actions: [], line: [] };
     this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
     this.board.showGhosts(this.hasLine ? line : []);
     const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
-    const told = this.frames[ply].search;
-    this.showLine(told === null ? [] : told.line);
-    byId("summary").textContent = this.summary(told, ply);
-    this.showTable(told, ply);
+    const shown = this.frames[ply].search;
+    this.showLine(shown === null ? [] : shown.line);
+    byId("summary").textContent = this.summary(shown, ply);
+    this.showTable(shown, ply);
     const hasCurve = this.frames.some((frame) => frame.search !== null);
     byId("priors").disabled = !this.frames.some((frame) => hasPriors(frame.search));
     byId("curve-box").hidden = !hasCurve;
@@ -155,7 +155,7 @@ class Viewer {
   }
 
   summary(search, ply) {
-    if (search === null) return "Of a search nothing is known here.";
+    if (search === null) return "No search is known here.";
     const who = this.nameOf(this.frames[ply].player);
     const when = ply < this.ply ? ` before move ${this.ply}` : "";
     const words = { 1: "a win", 0: "a draw", "-1": "a loss" };
@@ -230,7 +230,7 @@ class Viewer {
   setLine(isOn) {
     this.hasLine = isOn;
     byId("line-toggle").setAttribute("aria-pressed", String(isOn));
-    if (this.frame) this.showThoughts();
+    if (this.frame) this.showSearch();
   }
 
   listen() {
@@ -247,12 +247,12 @@ class Viewer {
     line.addEventListener("pointerenter", () => {
       this.board.showGhosts(this.frame.search?.line ?? []);
     });
-    line.addEventListener("pointerleave", () => this.showThoughts());
+    line.addEventListener("pointerleave", () => this.showSearch());
     byId("help-open").addEventListener("click", () => byId("help").showModal());
     document.addEventListener("keydown", (event) => this.press(event));
   }
 
-  /** The keys of both pages; a page has more in `moreKeys`. */
+  /** The keys of both pages; a page adds its own in `moreKeys`. */
   keys() {
     return {
       ArrowLeft: () => this.step(-1),
@@ -275,7 +275,7 @@ class Viewer {
     const isTyping = target.matches("input:not([type=range]), select, textarea");
     if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
-    if (event.key === " " && target.matches("button")) return; // which it presses
+    if (event.key === " " && target.matches("button")) return; // the browser presses the button
     const action = this.keys()[event.key];
     if (action === undefined || this.board === null) return;
     event.preventDefault();
@@ -283,7 +283,7 @@ class Viewer {
   }
 }
 
-/** The colours: as the system has them, or as chosen. */
+/** The colours: those of the system, or those that the reader has chosen. */
 class Theme {
   constructor(onShade) {
     this.onShade = onShade;
@@ -296,7 +296,7 @@ class Theme {
     this.apply();
   }
 
-  /** The theme itself: of "auto" what it stands for. */
+  /** The theme that is shown: for "auto" that of the system. */
   shade() {
     if (this.select.value !== "auto") return this.select.value;
     return this.dark.matches ? "dark" : "light";
@@ -312,7 +312,7 @@ class Theme {
     this.choose(options[(selectedIndex + 1) % options.length].value);
   }
 
-  /** Let a small picture have the colours of the board. */
+  /** Give a small picture the colours of the board. */
   adopt(svg, board) {
     const style = [...board.svg.classList].find((name) => !board.settings.themes.includes(name)
       && name !== "hexenv");
@@ -320,14 +320,14 @@ class Theme {
     this.apply();
   }
 
-  /** Keep what is chosen for the pages to come, and begin with what was chosen before. */
+  /** Keep the chosen theme for later visits, and begin with the theme of the last visit. */
   remember() {
     try {
       const kept = localStorage.getItem("theme");
       if ([...this.select.options].some((option) => option.value === kept)) this.choose(kept);
       this.keep = () => localStorage.setItem("theme", this.select.value);
     } catch {
-      // where the reader lets pages keep nothing
+      // the browser does not let pages keep anything
     }
   }
 

@@ -1,7 +1,7 @@
 """Opening books of Connect4: the exact scores of all positions with few stones.
 
-A book holds every position of up to so many stones in which the game goes on, a position and its
-mirror image once. It is a NumPy archive without pickled objects:
+A book holds every position with at most `plies` stones in which the game goes on, a position and
+its mirror image once. It is a NumPy archive without pickled objects:
 
     format      the number of this format
     board       rows and columns
@@ -30,7 +30,7 @@ from hexenv.games import base, connect4
 
 FORMAT: Final = 1
 SAVE_EVERY: Final = 30.0
-"""Seconds between two saves of a book that is being built."""
+"""Seconds between two saves while a book is built."""
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ def build_book(
     seconds: float | None = None,
     report: Callable[[int, int], object] | None = None,
 ) -> Book:
-    """Solve all positions of up to so many stones, and write them to a file.
+    """Solve all positions with at most `plies` stones, and write them to a file.
 
-    It may be killed at any time. What the file has then is taken up again by the next call, so a
-    book can be built in several sittings. The positions with `plies` stones are solved; the scores
+    It may be killed at any time: the next call goes on from what is in the file, so a book can be
+    built in several sittings. The positions with `plies` stones are solved; the scores
     of those with fewer follow from them.
 
     Args:

@@ -1,14 +1,19 @@
-"""Playout policy adaptation: playouts imitate the winners of the playouts before them."""
+"""Playout policy adaptation: playouts imitate the winners of the playouts before them.
+
+The playout policy ``"ppa"`` of the agents over a tree; `agents.mcts.nrpa` adapts without one.
+"""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.playout import play_out
 from agents.search.simulation import Simulation, all_moves
+from agents.search.tree import Tree
 from hexenv.compiled import compiled
+from hexenv.games.contract import Actions, Game, State
 
 
 @compiled
@@ -16,9 +21,9 @@ class PolicyAdaptation(NamedTuple):
     """PPA (Cazenave 2015): moves in proportion to exp(w), adapted to the winner's after each.
 
     For each of the winner's moves in the playout, w of the move grows by `alpha`, and w of every
-    legal move shrinks by `alpha` times its probability (Rosin 2011), all with the probabilities of
-    the playout itself. Both players' steps are gathered while playing, as the winner is known only
-    at the end.
+    legal move shrinks by `alpha` times its probability (Rosin 2011). All probabilities are those of
+    the playout itself. The winner is known only at the end, so the steps of both players are
+    collected until then.
     """
 
     alpha: float = 0.1
@@ -33,7 +38,7 @@ class PolicyAdaptation(NamedTuple):
     simulate = play_out
     needs_moves = all_moves
 
-    def with_memory(self, game: Any) -> "PolicyAdaptation":
+    def with_memory(self, game: Game) -> "PolicyAdaptation":
         cells = game.num_cells()
         return self._replace(
             weights=np.ones((2, cells)),
@@ -43,10 +48,10 @@ class PolicyAdaptation(NamedTuple):
 
     def choose(
         self,
-        game: Any,
-        state: Any,
+        game: Game,
+        state: State,
         rng: np.random.Generator,
-        actions: NDArray[np.int32],
+        actions: Actions,
         count: int,
         simulation: Simulation,
     ) -> int:
@@ -66,7 +71,7 @@ class PolicyAdaptation(NamedTuple):
         steps[game.cell_of(state, int(actions[chosen]))] += 1.0
         return chosen
 
-    def update(self, tree: Any, simulation: Simulation) -> None:
+    def update(self, tree: Tree, simulation: Simulation) -> None:
         result = simulation.result[0]
         for player in range(2):
             won = (result > 0.0) if player == 0 else (result < 0.0)
@@ -75,6 +80,6 @@ class PolicyAdaptation(NamedTuple):
                     grown = self.weights[player, cell] * math.exp(
                         self.alpha * self.steps[player, cell]
                     )
-                    # Within bounds in which sums stay finite and no move is lost for ever.
+                    # Bounded, so that sums stay finite and every move stays possible.
                     self.weights[player, cell] = min(max(grown, 1e-30), 1e30)
                 self.steps[player, cell] = 0.0

@@ -1,24 +1,24 @@
-"""The time that a protocol's other side allows, and what of it a move gets."""
+"""The time limits that a protocol sets, and the share of them for one move."""
 
 from typing import Final
 
 from agents.protocols.gomocup import UNLIMITED
 
 USUAL_MOVES: Final = 30
-"""Moves of Gomoku that the time left for a match is shared among: to the usual end,"""
+"""Usual moves of a player in a game of Gomoku, which share the remaining time,"""
 FEWEST_MOVES: Final = 10
-"""but never fewer."""
+"""but the time is always divided by at least this number of moves."""
 FEWEST_MOVES_HTP: Final = 6
-"""Moves of Hex that main time is shared among, at the least."""
+"""Least number of moves of Hex that share the main time."""
 
 
 class GomocupTime:
-    """What a manager of the Gomocup protocol has said, in seconds; None for what it has not said.
+    """The limits that a manager of the Gomocup protocol has set, in seconds; None if not set.
 
     Attributes:
         turn: For a move; 0 for as fast as possible.
         match: For all moves; 0 for no limit.
-        used: What our moves have taken since the board was cleared.
+        used: Time of our moves since the board was cleared.
     """
 
     def __init__(self) -> None:
@@ -26,22 +26,22 @@ class GomocupTime:
         self.match: float | None = None
         self.used = 0.0
         self._left: float | None = None
-        self._told_at = 0.0  # what was used when that was said
+        self._used_before = 0.0  # `used` when `_left` was set
 
     def tell_left(self, seconds: float) -> None:
-        """Note what is left of the time for all moves."""
-        self._left, self._told_at = seconds, self.used
+        """Set the time that is left for all moves."""
+        self._left, self._used_before = seconds, self.used
 
     def start_game(self) -> None:
-        """Count anew; what was said of the time left before the last move is of the last game."""
-        if self._told_at < self.used:
+        """Begin a game; a remaining time from before the last move belongs to the last game."""
+        if self._used_before < self.used:
             self._left = None
-        self.used = self._told_at = 0.0
+        self.used = self._used_before = 0.0
 
     def of_move(self, moves: int) -> float | None:
-        """Seconds for a move after so many of ours; None for no limit."""
+        """Seconds for our move after this number of our moves; None for no limit."""
         limits = [] if self.turn is None else [self.turn]
-        left = None if self._left is None else self._left - (self.used - self._told_at)
+        left = None if self._left is None else self._left - (self.used - self._used_before)
         if left is None and self.match:
             left = self.match - self.used
         if left is not None and (self._left or 0.0) < UNLIMITED / 1000:
@@ -50,14 +50,14 @@ class GomocupTime:
 
 
 class HTPTime:
-    """What a controller of the Hex Text Protocol has said, in seconds."""
+    """The limits that a controller of the Hex Text Protocol has set, in seconds."""
 
     def __init__(self) -> None:
         self.main, self.period, self.stones = 0.0, 0.0, 0
         self.start_game()
 
     def start_game(self) -> None:
-        """Let both colours have all their time."""
+        """Give both colours their full time."""
         self.used = [0.0, 0.0]
         self.told: list[tuple[float, int] | None] = [None, None]
 
@@ -65,16 +65,16 @@ class HTPTime:
         """Seconds for a move; None for no limit.
 
         Args:
-            colour: Whose move.
-            moves: Moves of this colour that are still to come.
+            colour: The player to move.
+            moves: Remaining moves of this colour.
         """
         left, stones = self.main - self.used[colour], 0
         told = self.told[colour]
         if told is not None:
             left, stones = told
-        elif self.main <= 0 and (self.period <= 0 or self.stones == 0):
-            return None  # nothing was said, or that there is no limit
-        elif self.period > 0 and self.stones == 0:
+        elif self.stones == 0 and (self.main <= 0 or self.period > 0):
+            return None  # not set, or explicitly no limit
+        elif self.main <= 0 and self.period <= 0:
             return None
         if stones > 0:
             return max(left, 0.0) / stones
@@ -82,7 +82,7 @@ class HTPTime:
         return max(left / max(moves, FEWEST_MOVES_HTP), by_period, 0.0)
 
     def exchange(self) -> None:
-        """Note that the players have exchanged their colours: each keeps its own time."""
+        """Exchange the players' colours: each keeps its own time."""
         self.used.reverse()
         self.told.reverse()
 

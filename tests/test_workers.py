@@ -1,0 +1,192 @@
+"""Pools of workers: in this process, in others, in Ray's actors."""
+
+import functools
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from processes import is_alive, wait_for
+from workers_for_tests import Adder, Slow, exits, refused
+
+from agents.core.workers import ATTEMPTS, Limits, LocalPool, Lost, ProcessPool
+
+WITH_RAY = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+
+@pytest.fixture(scope="module")
+def ray_of_two():
+    """Ray on two processors."""
+    ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture(params=["processes", pytest.param("ray", marks=WITH_RAY)])
+def new_pool(request):
+    """Makes pools of two workers, which are closed after the test."""
+    pools = []
+
+    def new(make=Adder, limits=Limits()):  # noqa: B008
+        if request.param == "ray":
+            from agents.core.ray_workers import RayPool
+
+            request.getfixturevalue("ray_of_two")
+            pools.append(RayPool(make, 2, limits))
+        else:
+            pools.append(ProcessPool(make, 2, limits, ATTEMPTS))
+        return pools[-1]
+
+    yield new
+    for pool in pools:
+        pool.close()
+
+
+def collected(pool, tasks):
+    pool.submit(tasks)
+    return pool.collect()
+
+
+def outcomes(pool, tasks):
+    """The outcomes in the order of the tasks; lost ones by their reasons."""
+    found = {task: getattr(outcome, "reason", outcome) for task, outcome in pool.each(tasks)}
+    assert set(found) == set(tasks)
+    return [found[task] for task in tasks]
+
+
+def test_tasks_are_done_in_processes_of_their_own(new_pool):
+    pool = new_pool()
+    pool.share(100)
+    assert collected(pool, range(5)) == [100, 101, 102, 103, 104]
+    pool.share(10)
+    assert collected(pool, [1, 2]) == [11, 12]
+    assert outcomes(pool, range(7)) == list(range(10, 17))
+    assert outcomes(pool, []) == []
+    processes = set(collected(pool, ["pid"] * 4))
+    assert os.getpid() not in processes
+    assert len(processes) <= 2
+
+
+def test_a_pool_in_this_process_does_the_same():
+    with closing(LocalPool(Adder)) as pool:
+        pool.share(100)
+        assert collected(pool, range(3)) == [100, 101, 102]
+        assert outcomes(pool, [4, 5]) == [104, 105]
+        assert collected(pool, ["pid", "done"]) == [os.getpid(), 7]
+
+
+def test_a_death_loses_one_task_alone(new_pool):
+    found = outcomes(new_pool(), [0, "die", 2, "crash", 4, 5])
+    assert [found[number] for number in (0, 2, 4, 5)] == [0, 2, 4, 5]
+    assert all(isinstance(found[number], str) for number in (1, 3))
+
+
+def test_collect_has_lost_tasks_done_again(new_pool, tmp_path):
+    pool = new_pool(functools.partial(Adder, str(tmp_path)))
+    pool.share(7)
+    assert collected(pool, ["once a", 1, "once b", 2]) == ["a", 8, "b", 9]
+    assert collected(pool, [3]) == [10]
+
+
+def test_a_task_that_always_kills_its_worker_is_given_up(new_pool):
+    pool = new_pool()
+    with pytest.raises(ChildProcessError, match=f"{ATTEMPTS} times"):
+        collected(pool, ["die"])
+
+
+def test_a_task_may_take_its_time_and_no_more(new_pool):
+    found = outcomes(new_pool(limits=Limits(60, 0.5)), [1, "hang", 2])
+    assert found[::2] == [1, 2]
+    assert "took longer than 0.5 s" in found[1]
+
+
+def test_preparing_has_a_limit_of_its_own():
+    with closing(ProcessPool(Slow, 1, Limits(5, 0.01))) as pool:
+        ((_, lost),) = pool.each([1])
+    assert lost == Lost("it took longer than 5 s")
+
+
+@pytest.mark.parametrize(
+    ("task", "error", "text"),
+    [("raise no", ValueError, "no"), ("exit 3", SystemExit, "3"), ("odd", RuntimeError, "Odd")],
+)
+def test_what_a_task_raises_is_raised_here(new_pool, task, error, text):
+    with pytest.raises(error, match=text) as found:
+        collected(new_pool(), [task])
+    assert error is RuntimeError or "in a worker" in "".join(found.value.__notes__)
+
+
+def test_a_worker_that_cannot_be_made_says_why(new_pool):
+    with pytest.raises(ValueError, match="another device"):
+        collected(new_pool(refused), [1])
+    pool = new_pool(exits)
+    assert [type(outcome) for _, outcome in pool.each([1])] == [Lost]
+
+
+@WITH_RAY
+def test_a_live_actor_does_the_tasks_of_one_that_finds_no_machine(ray_of_two):
+    from agents.core.ray_workers import RayPool
+
+    with closing(RayPool(Adder, 2)) as pool:
+        assert collected(pool, [1, 2]) == [1, 2]
+        pool._claims["num_cpus"] = 99.0  # of the replacement
+        assert collected(pool, ["pid", 3])[1] == 3
+        ray_of_two.kill(pool.actors()[0])
+        assert collected(pool, [4, 5, 6]) == [4, 5, 6]
+        assert len(pool.actors()) == 2
+        assert pool.resources["CPU"] == 2
+        assert RayPool(Adder).workers == RayPool(Adder, 5).workers == 2
+    assert ray_of_two.is_initialized()
+
+
+SCRIPT = """
+import sys, time
+from agents.core.workers import ProcessPool
+from processes import is_alive, wait_for
+from workers_for_tests import Adder
+
+if __name__ == "__main__" or "unguarded" in sys.argv:
+    pool = ProcessPool(Adder, 2)
+    pool.submit(["pid", "print"])
+    print(pool.collect()[0], flush=True)
+    time.sleep(100)
+"""
+
+
+def script(tmp_path, *arguments):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    return subprocess.Popen(
+        [sys.executable, path, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+
+
+def test_workers_end_with_a_killed_parent_and_print_to_standard_error(tmp_path):
+    process = script(tmp_path)
+    worker = int(process.stdout.readline())
+    os.kill(worker, 0)
+    process.kill()
+    printed, errors = process.communicate(timeout=60)
+    assert printed == ""
+    assert "from a worker" in errors
+    wait_for(lambda: not is_alive(worker), 20)
+
+
+def test_processes_that_cannot_start_are_explained(tmp_path):
+    process = script(tmp_path, "unguarded")
+    printed, errors = process.communicate(timeout=120)
+    assert (process.returncode, printed) == (1, "")
+    assert 'needs its own code under if __name__ == "__main__"' in errors
