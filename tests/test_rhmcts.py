@@ -90,7 +90,7 @@ def clustered(rules, rng, plies, spread=2):
         pytest.param("rhmcts:faithful=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
         pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
-        ("uct:threats=on", "gomoku-7x9"),
+        pytest.param("uct:threats=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("uct:threats=on,transpositions=on", "gomoku-7x9", marks=pytest.mark.slow),
     ],
