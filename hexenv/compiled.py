@@ -37,6 +37,7 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 from hexenv.compiled_cache import cache_directory
 
 __all__ = [
+    "COMPILE_ERRORS",
     "CompiledFunction",
     "compiled",
     "copy_record",
@@ -207,6 +208,9 @@ class CompiledFunction:
         return dispatcher.overloads[signature].entry_point
 
 
+COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
+"""What `CompiledFunction.specialise` raises where numba cannot compile a function."""
+
 _lock: Final = threading.RLock()
 _is_interpreted = False
 
@@ -274,7 +278,7 @@ def _compile(
         try:
             dispatcher.compile(signature)
         except Exception as error:
-            if cache is None or isinstance(error, NumbaError | NumbaRuntimeError):
+            if cache is None or isinstance(error, COMPILE_ERRORS):
                 raise
             # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
             shutil.rmtree(cache, ignore_errors=True)

@@ -20,7 +20,7 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_cache extras importing",
+    "compiled compiled_cache cpus extras importing",
     "games",
     "render",
     "envs",
@@ -53,9 +53,8 @@ NOT = {
     "agents.cli agents.core hexenv.envs hexenv.learners hexenv.render",
     "agents.search agents.mcts agents.core agents.arena": "agents.knowledge",
     "hexenv.compiled hexenv.games agents.search": "gymnasium pettingzoo pygame PIL rich click",
-    "agents.play.session agents.play.live agents.play.cursor": "click PIL hexenv.render "
-    "agents.play.plain agents.play.terminal agents.play.window agents.play.picture "
-    "agents.play.command",
+    "agents.play.session agents.play.live agents.play.commands": "click PIL hexenv.render "
+    "agents.play.plain agents.play.terminal agents.play.window",
 }
 """Rooms and modules, and what they may not import."""
 

@@ -16,7 +16,7 @@ from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Game
+from hexenv.games.base import Game
 
 
 @compiled

@@ -15,7 +15,7 @@ from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import Actions, Game, State
 
 NO_REPLIES = np.full((2, 1), -1, np.int32)
 

@@ -15,7 +15,7 @@ from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import Actions, Game, State
 
 TABLE_BITS: Final = 18
 """The sequences of one length share 2 ** TABLE_BITS entries; two that collide share one."""

@@ -41,7 +41,7 @@ from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import Actions, Game, State
 
 T = TypeVar("T")
 

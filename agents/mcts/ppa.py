@@ -13,7 +13,7 @@ from agents.search.playout import play_out
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import Actions, Game, State
 
 
 @compiled

@@ -14,7 +14,7 @@ from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, no_memory, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Game
+from hexenv.games.base import Game
 
 NO_LENGTHS = np.zeros((2, 3))
 

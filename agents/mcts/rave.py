@@ -24,7 +24,7 @@ from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, kernel
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
 SCHEDULES: Final = ("mse", "hand", "text")

@@ -15,7 +15,7 @@ from agents.search.selection import all_first, sqrt_log
 from agents.search.simulation import Simulation, no_memory, no_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 
 
 class SquaresExtras(NamedTuple):

@@ -1,8 +1,8 @@
 """Our side of the Hex Text Protocol: an engine for HexGui and other controllers.
 
-See `agents.protocols.htp` for the protocol. As in it a colour may play twice running, and a move is generated
-for either, whoever has played before. So a swap changes neither the board nor what is generated:
-the controller then asks the other side for white's next move.
+See `agents.protocols.htp` for the protocol. A colour may play twice in a row, and a move is
+generated for either colour, whoever has played before. So a swap changes neither the board nor
+what is generated: the controller then asks the other side for white's next move.
 """
 
 import re

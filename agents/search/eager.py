@@ -15,7 +15,7 @@ from agents.search.mcts import (
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 
 
 @kernel

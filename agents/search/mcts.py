@@ -25,7 +25,7 @@ from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import Actions, Game, State
 
 
 @compiled

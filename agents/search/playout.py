@@ -11,8 +11,7 @@ import numpy as np
 from agents.search.simulation import Simulation, no_memory, no_moves, no_update, record_move
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
-from hexenv.games.base import NO_ACTION, play_randomly
-from hexenv.games.contract import Actions, Game, State
+from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly
 
 
 class Playout(Protocol):

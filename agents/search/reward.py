@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 from agents.search.simulation import Simulation, no_memory, no_moves, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.contract import Game
+from hexenv.games.base import Game
 from hexenv.importing import import_on_demand
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.search.evaluated import Evaluator
 from agents.search.foreign import ForeignState
 from hexenv.games import base
-from hexenv.games.contract import Game
+from hexenv.games.base import Game
 
 
 class RolloutEvaluator:

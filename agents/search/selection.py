@@ -14,7 +14,7 @@ import numpy as np
 from agents.search.simulation import Simulation, no_memory, no_moves, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
 SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, inlined_kernel, kernel
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 
 if TYPE_CHECKING:
     from agents.search.tree import Tree

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.search.knowledge import Knowledge
 from hexenv.compiled import compiled, inlined_kernel
-from hexenv.games.contract import Game, State
+from hexenv.games.base import Game, State
 
 ROOT: Final = 0
 NODE_NUMBERS: Final = ("first_child", "parents")

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numba.core.errors import NumbaError, NumbaRuntimeError
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled import COMPILE_ERRORS, CompiledFunction, kernel
 
 UNKNOWN: Final = -(2**20)
 """No score yet."""
@@ -82,5 +81,5 @@ def specialise(nodes: OpenNodes) -> Callable[[Any, int], Any]:
     """
     try:
         return _lean_search.specialise(nodes, 1)
-    except (NumbaError, NumbaRuntimeError):
+    except COMPILE_ERRORS:
         return _search.specialise(nodes, 1)

@@ -8,8 +8,7 @@ from agents.search.playout import Uniform, memory_behind, pick_of_cell, play_out
 from agents.search.simulation import Simulation
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.base import EMPTY
-from hexenv.games.contract import Actions, State
+from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import AROUND, WIDTH, Hex
 
 

@@ -3,13 +3,14 @@
 Actions are the cells, row by row from the top left; as text the column's letter and the row's
 number from the bottom: ``h8`` is the centre of 15 x 15.
 
-In renju black wins with exactly five and must not make an overline, two fours or two threes; what
-that means is in `hexenv.games.gomoku.renju`. White wins with five or more and may do what it likes. What
-black must not play is no legal action, or it loses at once, as in tournaments; the two are rules
-of their own. There is no passing: where nothing is left that black may play, the game is a draw.
-On a board that is given, what black has made of its stones is taken as allowed.
+In renju black wins with exactly five and must not make an overline, two fours or two threes
+(`hexenv.games.gomoku.renju`). White wins with five or more, and nothing is forbidden to it. A
+forbidden move is not a legal action, or it loses at once, as in tournaments: two different rules.
+There is no passing: where black has no legal move, the game is a draw. On a board that is given,
+black's stones are taken as allowed.
 
-A state keeps every line of the board as an integer, for each player: `hexenv.games.gomoku.stone_lines`.
+A state keeps every line of the board as an integer for each player
+(`hexenv.games.gomoku.stone_lines`).
 """
 
 from typing import Final, NamedTuple
@@ -101,7 +102,7 @@ class Gomoku(NamedTuple):
         )
 
     def verdict(self, state: State, cell: int) -> int:
-        """What a black stone on the cell makes, in renju: a verdict of `hexenv.games.gomoku.renju`."""
+        """What a black stone on the cell makes, in renju: a verdict of `renju`."""
         row, column = cell // self.columns, cell % self.columns
         return renju.verdict(state.lines, self.rows, self.columns, row, column)
 

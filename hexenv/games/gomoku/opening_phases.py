@@ -1,7 +1,7 @@
 """The phases of Gomoku's openings, and which positions belong to them.
 
-The public functions are methods of `hexenv.games.gomoku.openings.OpenedGomoku`: what stones that are given
-from outside, as text or as cells, tell of a game with an opening, and what has to be told besides.
+The public functions are methods of `hexenv.games.gomoku.openings.OpenedGomoku`. They say what the
+stones of a given board, as text or as cells, tell of a game with an opening, and what they do not.
 """
 
 from enum import IntEnum

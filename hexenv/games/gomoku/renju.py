@@ -13,8 +13,9 @@ The rules are those of the Renju International Federation (renju.net, sections 3
 
 Three questions are asked of each of the four lines through a cell: how long is the row, how many
 fours does it hold, and where would a stone make a straight four? They look at the eleven cells of
-the line around the stone. (A table of all such windows, `hexenv.games.gomoku.patterns`, would have to be
-part of every compiled search of Gomoku, and the third question is not in it.)
+the line around the stone. (The table of all such windows in
+`hexenv.games.gomoku.patterns` would have to be part of every compiled search of Gomoku, and the
+third question is not in it.)
 """
 
 from typing import Final
