@@ -40,41 +40,14 @@ POSITIONS = {
     "gomoku swap2": (("board_size=15", "opening=swap2"), ("", "h8 h9 i10")),
 }
 """Games with their options, and where searches begin."""
-AGENTS = [
-    "alphabeta:depth=2",
-    "alphabeta:depth=2,patterns=true",
-    "distance",
-    "flat",
-    "grave",
-    "greedy",
-    "history",
-    "lgr",
-    "mast",
-    "nrpa",
-    "quality",
-    "random",
-    "rave",
-    "rave:playout=bridges",
-    "rhmcts",
-    "rhmcts:faithful=true",
-    "solver",
-    "transposition",
-    "ucb1-tuned",
-    "uct",
-    "uct:transpositions=true",
-    "uct:workers=2",
-    "uct:threats=true",
-    "uct:implicit_minimax=0.3",
-    "uct:playout=decisive",
-    "uct:route=interpreted",
-    "uct:route=environment",
-    "rave:route=environment",
-    "network:net=NET",
-    "puct:policy=network:net=NET",
-    "gumbel:policy=network:net=NET",
-    "alphazero:net=NET",
-    "anet:policy=network:net=NET",
-]
+AGENTS = (
+    "alphabeta:depth=2; alphabeta:depth=2,patterns=true; distance; flat; grave; greedy; history; "
+    "lgr; mast; nrpa; quality; random; rave; rave:playout=bridges; rhmcts; rhmcts:faithful=true; "
+    "solver; transposition; ucb1-tuned; uct; uct:transpositions=true; uct:workers=2; "
+    "uct:threats=true; uct:implicit_minimax=0.3; uct:playout=decisive; uct:route=interpreted; "
+    "uct:route=environment; rave:route=environment; network:net=NET; puct:policy=network:net=NET; "
+    "gumbel:policy=network:net=NET; alphazero:net=NET; anet:policy=network:net=NET"
+).split("; ")
 NETS = {"tictactoe": "tictactoe", "connect4": "connect4", "hex 5 plain": "hex5"}
 TOO_LARGE = {"connect4", "connect4 small", "hex 9"}
 """Where the exact solver takes too long."""
