@@ -47,7 +47,7 @@ AGENTS = (
     "uct:threats=true; uct:implicit_minimax=0.3; uct:playout=decisive; uct:route=interpreted; "
     "uct:route=environment; rave:route=environment; network:net=NET; puct:policy=network:net=NET; "
     "gumbel:policy=network:net=NET; alphazero:net=NET; anet:policy=network:net=NET"
-).split("; ")
+)
 NETS = {"tictactoe": "tictactoe", "connect4": "connect4", "hex 5 plain": "hex5"}
 TOO_LARGE = {"connect4", "connect4 small", "hex 9"}
 """Where the exact solver takes too long."""
@@ -87,7 +87,7 @@ def search(game, spec, moves):
 def searches(game):
     """`search` of every agent at every position of a game."""
     found = {}
-    for spec in AGENTS:
+    for spec in AGENTS.split("; "):
         if (spec == "solver" and game in TOO_LARGE) or ("NET" in spec and game not in NETS):
             continue
         if "environment" in spec and game not in SLOW_ROUTE:
