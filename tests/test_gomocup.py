@@ -34,7 +34,7 @@ from agents.core.agent import ForfeitError, Statistics
 from agents.protocols.conversation import search_seconds
 from agents.protocols.gomocup import read_coordinates
 from agents.protocols.gomocup_brain import GomocupBrain
-from agents.protocols.time_limits import GomocupTime
+from agents.protocols.gomocup_brain import GomocupClock
 from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.gomoku import RULES
@@ -349,7 +349,7 @@ def test_a_rule_is_played_or_refused_at_the_next_command(name, bit):
 
 def test_memory_bounds_the_tree():
     def nodes(transcript):
-        agent = talk(transcript, UCT(seconds=9))._thinker.agent
+        agent = talk(transcript, UCT(seconds=9)).agent
         return agent.max_nodes, len(agent._workers[0].tree.action)
 
     most = UCT().max_nodes
@@ -453,27 +453,27 @@ def test_swap2_with_a_search():
 
 
 def test_limits_of_time():
-    limits = GomocupTime()
-    assert limits.of_move(0) is None
+    limits = GomocupClock()
+    assert limits.limit(0) is None
     limits.match = 0.0
-    assert limits.of_move(0) is None
+    assert limits.limit(0) is None
     limits.match = 60.0
-    assert limits.of_move(0) == pytest.approx(2)
-    limits.tell_left(2147483.647)
-    assert limits.of_move(0) is None
+    assert limits.limit(0) == pytest.approx(2)
+    limits.set_left(2147483.647)
+    assert limits.limit(0) is None
     limits.turn = 0.05
-    assert limits.of_move(0) == pytest.approx(0.05)
-    limits.tell_left(0.3)
-    assert limits.of_move(25) == pytest.approx(0.03)
+    assert limits.limit(0) == pytest.approx(0.05)
+    limits.set_left(0.3)
+    assert limits.limit(25) == pytest.approx(0.03)
     limits.used += 0.2  # of which the manager has not heard yet
-    assert limits.of_move(25) == pytest.approx(0.01)
-    limits.tell_left(-5.0)
-    assert limits.of_move(0) == 0
+    assert limits.limit(25) == pytest.approx(0.01)
+    limits.set_left(-5.0)
+    assert limits.limit(0) == 0
     limits.start_game()  # for which that was told
-    assert limits.of_move(0) == 0
+    assert limits.limit(0) == 0
     limits.used += 1.0
     limits.start_game()
-    assert limits.of_move(0) == pytest.approx(0.05)
+    assert limits.limit(0) == pytest.approx(0.05)
     assert [search_seconds(limit) for limit in (0, 0.05, 1, 30)] == pytest.approx(
         [0.001, 0.03, 0.885, 29.5]
     )
@@ -544,7 +544,7 @@ def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
     brain = GomocupBrain(Slow(), "test")
     for line in ("START 15", "INFO timeout_turn 1000", "INFO max_memory 250000000"):
         brain.answer(line)
-    budgets = brain._thinker.agent.budgets  # of a copy with fewer nodes
+    budgets = brain.agent.budgets  # of a copy with fewer nodes
     before = now[0]
     assert brain.answer("BEGIN") == "0,0\n"
     assert before == now[0]

@@ -32,7 +32,7 @@ from agents.cli import main
 from agents.core.agent import ForfeitError, Statistics
 from agents.protocols.exchange import mirrored
 from agents.protocols.htp_server import HTPServer
-from agents.protocols.time_limits import HTPTime
+from agents.protocols.htp_server import HTPClock
 from agents.registry import make_agent
 from hexenv import gomoku_v0, hex_v0
 from hexenv.games.base import cell_owners
@@ -384,13 +384,13 @@ def test_an_agent_that_fails_does_not_end_the_conversation(fault, answer):
 
 
 def clock(main, period, stones):
-    found = HTPTime()
+    found = HTPClock()
     found.main, found.period, found.stones = main, period, stones
     return found
 
 
 def test_limits_of_time():
-    assert HTPTime().limit(0, 20) is None
+    assert HTPClock().limit(0, 20) is None
     assert clock(0, 5, 0).limit(0, 20) is None  # the protocol's way to say no limit
     assert clock(0, 5, 1).limit(0, 20) == 5
     assert clock(0, 60, 10).limit(1, 20) == 6
@@ -401,9 +401,9 @@ def test_limits_of_time():
     assert absolute.limit(1, 20) == 3
     absolute.spend(0, 50)
     assert absolute.limit(0, 20) == 0
-    absolute.told[0] = (12.0, 0)
+    absolute.left[0] = (12.0, 0)
     assert absolute.limit(0, 1) == 2
-    absolute.told[0] = (12.0, 3)
+    absolute.left[0] = (12.0, 3)
     assert absolute.limit(0, 1) == 4
     absolute.start_game()
     assert absolute.limit(0, 20) == 3
@@ -414,14 +414,14 @@ def test_a_swap_takes_the_time_along():
     server = HTPServer(Planned("swap"), "test", swap=True)
     for line in ("boardsize 5", "time_settings 60 0 0", "play black c3", "time_left black 12 0"):
         server.answer(line)
-    time = server._time
+    time = server._clock
     time.spend(1, 50)
     assert server.answer("genmove white") == "= swap-pieces\n\n"
     assert time.used[0] > 50
-    assert (time.used[1], time.told) == (0, [None, (12.0, 0)])
+    assert (time.used[1], time.left) == (0, [None, (12.0, 0)])
     server.answer("undo")
     assert time.used[1] > 50
-    assert (time.used[0], time.told) == (0, [(12.0, 0), None])
+    assert (time.used[0], time.left) == (0, [(12.0, 0), None])
 
 
 def test_the_budget_is_what_the_controller_says_less_a_margin():
