@@ -105,14 +105,14 @@ class HTPEngine(EngineAgent):
             if not is_done and not is_swap(raw.game, action):
                 raise refusal(command, answer)
 
-    def _set_up(self, raw: Any, deadline: float | None = None) -> None:
+    def _set_up(self, raw: Any) -> None:
         """Send the stones of a start position, black and white in turn."""
         owners = cell_owners(raw.game, raw.state).ravel()
         stones = [[cell for cell, owner in enumerate(owners) if owner == one] for one in (0, 1)]
         while any(stones):
             for colour, cells in zip(COLOURS, stones, strict=True):
                 if cells:
-                    self._do(f"play {colour} {raw.game.action_text(cells.pop(0))}", deadline)
+                    self._do(f"play {colour} {raw.game.action_text(cells.pop(0))}")
 
     def choose(self, raw: Any) -> int:
         """Send what has been played, and wait for the engine's move while it has time."""
