@@ -410,7 +410,7 @@ class GomocupBrain(ProtocolServer):
                 self._problems.append(f"{size} bytes of memory are too few to hold to")
         if nodes != agent.max_nodes:
             agent.reset()
-            self.agent = agent = copy.deepcopy(agent)  # a copy does not share the trees' memory
+            self.agent = agent = copy.deepcopy(agent)  # a copy has no trees yet
             agent.max_nodes = nodes
             if self._size is not None and self._rule in RULES:
                 self._make_env(self._rule)
