@@ -1,7 +1,74 @@
-"""Conversations with the servers of protocols: written as transcripts, or in a process."""
+"""What the tests of both protocols share: transcripts, agents, servers as processes, engines."""
 
 import re
+import shlex
 import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from agents import GomocupEngine, HTPEngine, RandomAgent
+from agents.arena import play_game
+from agents.core.agent import Statistics
+
+HERE = Path(__file__).resolve().parent
+PROMPTLY = 20.0
+"""Seconds in which anything that takes milliseconds has happened on any machine."""
+ENGINES = {GomocupEngine: "reference_brain.py", HTPEngine: "reference_htp_engine.py"}
+COMMANDS = {
+    kind: shlex.join([sys.executable, str(HERE / program)]) for kind, program in ENGINES.items()
+}
+"""The command lines of the reference engines, by the agent's class."""
+
+
+def engine(kind, fault="", log="", **options):
+    """The reference engine as an agent, with a fault, and a file of the commands that it gets."""
+    command = f"{COMMANDS[kind]} {shlex.quote(fault)} {log}".strip()
+    return kind(command, **{"seconds": PROMPTLY, **options})
+
+
+def game_against(env, agent):
+    """One game in which the engine begins."""
+    env.reset()
+    result = play_game(env, [agent, RandomAgent(3)])
+    agent.close()
+    return result
+
+
+class Planned:
+    """An agent that plays moves in an order, else the first legal one, and values all the same."""
+
+    statistics = None
+
+    def __init__(self, *moves, value=0.0):
+        self.moves, self.value, self.seen = list(moves), value, []
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        self.seen.append(list(env.actions))
+        count = env.game.num_actions()
+        self.statistics = Statistics(np.ones(count), np.full(count, self.value), [], 1, 0.0)
+        if not self.moves:
+            return next(action for action in range(count) if env.is_legal(action))
+        move = self.moves.pop(0)
+        return env.game.parse_action(move) if isinstance(move, str) else move
+
+
+class FailingOnce(Planned):
+    """An agent that raises an error at its second move."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def act(self, env):
+        if len(self.seen) == 1:
+            self.seen.append(None)
+            raise self.error
+        return super().act(env)
 
 
 def hold(transcript, answer):
@@ -25,13 +92,13 @@ def hold(transcript, answer):
     assert answers == []
 
 
-class Timed:
-    """Of an agent (a mixin): a budget in seconds, and what it was at each move."""
+class Timed(Planned):
+    """An agent with a budget in seconds, which keeps the budgets of its moves."""
 
     seconds = 3.0
 
     def act(self, env):
-        self.__dict__.setdefault("budgets", []).append(self.seconds)
+        self.budgets = [*getattr(self, "budgets", ()), self.seconds]
         return super().act(env)
 
 
@@ -42,7 +109,7 @@ def start(command, **options):
 
 
 def say_in_pieces(server, said, size):
-    """Say all of `said`, so many bytes at a time; returns what comes back, decoded."""
+    """Send `said` in pieces of `size` bytes; returns the whole output, decoded."""
     for n in range(0, len(said), size):
         server.stdin.write(said[n : n + size])
         server.stdin.flush()
@@ -51,8 +118,8 @@ def say_in_pieces(server, said, size):
     return output.decode()
 
 
-def assert_bears_a_gone_reader(server, said, answered, more):
-    """It ends with status 0 and without a word where nobody reads its answers any more."""
+def assert_exits_without_reader(server, said, answered, more):
+    """It exits with status 0 and no message when nobody reads its answers any more."""
     with server:
         server.stdin.write(said)
         server.stdin.flush()
@@ -63,16 +130,3 @@ def assert_bears_a_gone_reader(server, said, answered, more):
         errors = server.stderr.read()
         assert server.wait(timeout=60) == 0
     assert errors == b""
-
-
-def assert_a_copy_plays_by_itself(agent, env, copied):
-    """A copied engine starts a process of its own; both begin a game with action 0."""
-    env.reset()
-    assert agent.act(env) == 0
-    twin = copied(agent)
-    assert twin.act(env) == 0
-    agent.close()
-    env.step(0)
-    env.step(1)
-    assert twin.act(env) == 2  # the first cell that is empty
-    twin.close()

@@ -78,8 +78,6 @@ def move():
     x, y = next(cell for cell in cells if cell not in stones)
     say(f"MESSAGE move {answered}")
     say("DEBUG nothing to see")
-    if fault == "slow":
-        time.sleep(0.3)
     if fault == "noise":
         os.write(2, b"x" * 200_000)
     if fault == "suggest":

@@ -1,20 +1,28 @@
-"""The process of an outside engine: lines in pieces, limits of time, and nothing left behind."""
+"""Outside engines: lines in pieces, time limits, no process left behind, both protocols alike."""
 
+import copy
 import gc
+import os
+import pickle
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from conversations import COMMANDS, ENGINES, PROMPTLY, engine, game_against
+from processes import is_alive, wait_for
 
+from agents import GomocupEngine, HTPEngine, RandomAgent
+from agents.arena import Tournament, play_match, run_tournament
 from agents.core.agent import ForfeitError
 from agents.protocols.engine_process import EngineProcess, LineCutter, split_command
+from agents.registry import make_agent
+from hexenv import connect4_v0, gomoku_v0, hex_v0
 
 PYTHON = sys.executable
-PROMPTLY = 20.0
-"""Seconds within which what takes milliseconds has happened on any machine."""
+sees_processes = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 
 
 def soon():
@@ -25,26 +33,8 @@ def script(code):
     return EngineProcess([PYTHON, "-c", code])
 
 
-sees_processes = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="needs to see which processes there are"
-)
-
-
-def is_alive(pid):
-    """Whether a process runs, and is not only waiting for somebody to ask how it ended."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def ends(pid):
-    """Whether a process ends, if it is given a little time."""
-    deadline = soon()
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_alive(pid)
+def assert_ends(*pids):
+    wait_for(lambda: not any(map(is_alive, pids)))
 
 
 # ---- lines ---------------------------------------------------------------------------------------
@@ -73,9 +63,9 @@ def test_very_long_lines_are_cut_and_strange_bytes_are_no_error():
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("", "expected a command to run, got ''"),
+        ("", "''"),
         ("'", "No closing quotation"),
-        ("no-such-program --fast", "expected a program that can be run, got 'no-such-program'"),
+        ("no-such-program --fast", "got 'no-such-program'"),
     ],
 )
 def test_a_wrong_command_is_named(command, message):
@@ -93,12 +83,10 @@ def test_what_is_sent_comes_back():
     engine.close()
 
 
-def test_silence_is_not_waited_for_longer_than_said():
+def test_silence_ends_the_wait():
     engine = script("import time; time.sleep(1000)")
-    started = time.monotonic()
-    with pytest.raises(ForfeitError, match="no answer in time"):
-        engine.read_line(started + 0.05)
-    assert time.monotonic() - started < PROMPTLY
+    with pytest.raises(ForfeitError, match="in time"):
+        engine.read_line(time.monotonic() + 0.05)
     engine.close("END")
 
 
@@ -116,7 +104,7 @@ def test_an_end_is_told_as_it_was(code, reason):
     with pytest.raises(ForfeitError) as caught:
         engine.read_line(soon())
     assert caught.value.reason.startswith(reason)
-    engine.send("more")  # to nobody: no error
+    engine.send("more")  # no error
     engine.close("END")
 
 
@@ -144,7 +132,7 @@ def read_until(engine, deadline):
 def test_many_lines_are_no_answer_for_ever():
     engine = script("while True: print('thinking')")
     deadline = time.monotonic() + 0.2
-    with pytest.raises(ForfeitError, match="no answer in time"):
+    with pytest.raises(ForfeitError, match="in time"):
         read_until(engine, deadline)
     assert not engine.has_ended()
     engine.close("END")
@@ -174,7 +162,7 @@ def test_what_the_engine_has_started_ends_with_it():
     pids = list(map(int, engine.read_line(soon()).split()))
     assert all(map(is_alive, pids))
     engine.close("END")
-    assert all(map(ends, pids))
+    assert_ends(*pids)
 
 
 @sees_processes
@@ -182,7 +170,7 @@ def test_children_end_when_the_engine_has_crashed():
     engine = script(WITH_CHILD.replace("time.sleep(1000)", "os._exit(1)"))
     _, child = map(int, engine.read_line(soon()).split())
     engine.close()
-    assert ends(child)
+    assert_ends(child)
 
 
 @sees_processes
@@ -191,7 +179,7 @@ def test_a_forgotten_engine_ends():
     pids = list(map(int, engine.read_line(soon()).split()))
     del engine
     gc.collect()
-    assert all(map(ends, pids))
+    assert_ends(*pids)
 
 
 OWNER = f"""\
@@ -210,7 +198,7 @@ def test_engines_end_with_the_process_that_has_started_them(ending):
     )
     pids = list(map(int, found.stdout.split()))
     assert len(pids) == 2
-    assert all(map(ends, pids))
+    assert_ends(*pids)
 
 
 @sees_processes
@@ -221,4 +209,137 @@ def test_engines_end_when_that_process_is_killed(number):
         pids = list(map(int, owner.stdout.readline().split()))
         owner.send_signal(number)
         owner.wait(60)
-    assert all(map(ends, pids))
+    assert_ends(*pids)
+
+
+# ---- engines of both protocols -------------------------------------------------------------------
+
+ENVIRONMENTS = {GomocupEngine: lambda: gomoku_v0.env(6), HTPEngine: lambda: hex_v0.env(4)}
+KINDS = pytest.mark.parametrize("kind", ENGINES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        *((GomocupEngine, fault) for fault in
+          ("", "cr", "crlf", "chopped", "suggest", "noise", "old", "small", "extra")),
+        *((HTPEngine, fault) for fault in ("", "crlf", "chopped", "timeless")),
+    ],
+)  # fmt: skip
+def test_every_form_of_an_answer_is_read(kind, fault):
+    agent = engine(kind, fault)
+    results = list(play_match(ENVIRONMENTS[kind](), [agent, RandomAgent()], 2))
+    agent.close()
+    assert [result.forfeit for result in results] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "reason"),
+    [
+        (GomocupEngine, "crash", "the engine exited with status 3: a bug of mine"),
+        (GomocupEngine, "signal", "the engine was ended by signal 11"),
+        (GomocupEngine, "taken", "illegal move 0,0"),
+        (GomocupEngine, "outside", "illegal move 6,0"),
+        (GomocupEngine, "words", "expected a move x,y, got 'I resign'"),
+        (HTPEngine, "crash", "the engine exited with status 4"),
+        (HTPEngine, "taken", "illegal move a1"),
+        (HTPEngine, "z99", "expected a move, got 'z99'"),
+        (HTPEngine, "nonsense", "expected a move, got 'nonsense'"),
+        (HTPEngine, "resign", "resigned"),
+        (HTPEngine, "refuse", "refused genmove black: no idea"),
+    ],
+)
+def test_a_breach_of_the_protocol_loses(kind, fault, reason):
+    result = game_against(ENVIRONMENTS[kind](), engine(kind, fault))
+    assert result.forfeit == reason
+    assert (result.outcome, result.forfeited_by, result.illegal) == (-1, 0, None)
+    assert (result.moves, len(result.actions)) == ((3, 2), 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "moves"),
+    [
+        (GomocupEngine, "hang", 2),
+        (GomocupEngine, "deaf", 2),
+        (GomocupEngine, "flood", 2),
+        (GomocupEngine, "hopeless", 2),
+        (HTPEngine, "hang", 2),
+        (HTPEngine, "thinks", 1),  # it thinks while it receives the other side's move
+    ],
+)
+def test_a_late_answer_loses(kind, fault, moves):
+    agent, env = engine(kind, fault), ENVIRONMENTS[kind]()
+    env.reset()
+    for _ in range(moves):
+        env.step(agent.act(env))
+        env.step(int(env.unwrapped.game.num_actions()) - len(env.unwrapped.actions))
+    agent.seconds, agent.tolerance = (2.0 if fault == "hopeless" else 0.05), 0.0
+    with pytest.raises(ForfeitError) as caught:
+        agent.act(env)
+    complaint = ", after 'ERROR no idea'" if fault == "hopeless" else ""
+    assert caught.value.reason == f"no move in {agent.seconds:g} s{complaint}"
+
+
+@KINDS
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_a_copy_starts_an_engine_of_its_own(kind, copied):
+    agent, env = engine(kind), ENVIRONMENTS[kind]()
+    env.reset()
+    assert agent.act(env) == 0
+    twin = copied(agent)
+    assert twin.act(env) == 0
+    agent.close()
+    env.step(0)
+    env.step(1)
+    assert twin.act(env) == 2  # the first empty cell
+    twin.close()
+
+
+@KINDS
+def test_a_failed_start_is_an_error_and_no_forfeit(kind):
+    with pytest.raises(ValueError, match="'nothing'"):
+        kind("nothing")
+    with pytest.raises(ValueError, match=f"{kind.name}: .*'nothing'"):
+        make_agent(f"{kind.name}:command=nothing,seconds=2")
+    other = connect4_v0.env()
+    other.reset()
+    with pytest.raises(ValueError, match="got Connect4"):
+        engine(kind).act(other)
+
+
+@KINDS
+@pytest.mark.parametrize("options", [{"seconds": 0}, {"tolerance": -1}])
+def test_limits_out_of_range_are_refused(kind, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        engine(kind, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "game"),
+    [(GomocupEngine, "crash", "gomoku"), (HTPEngine, "resign", "hex")],
+)
+def test_an_engine_in_a_tournament(kind, fault, game, tmp_path):
+    text = f"{kind.name}:command={COMMANDS[kind]} {fault},seconds=20"
+    tournament = Tournament(
+        game, [{"engine": text}, "random"], options=["board_size=6"], pairs=1, opening_plies=0
+    )
+    table = run_tournament(tournament, tmp_path / "games.jsonl", workers=1)
+    assert (table.played, table.failed) == (2, ())
+    assert [game["by"] for game in table.forfeited] == ["engine"] * 2
+    assert {agent.agent: agent.forfeits for agent in table.agents}["random"] == 0
+    assert table.agents[0].agent == "random"
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "env"),
+    [
+        (GomocupEngine, "gomocup --agent greedy", gomoku_v0.env(7)),
+        (HTPEngine, "htp --agent greedy --swap", hex_v0.env(4, swap=True)),
+    ],
+)
+def test_our_own_server_as_an_engine(kind, words, env):
+    command = shlex.join([PYTHON, "-m", "agents.cli", *words.split(), "--seed", "1"])
+    agent = kind(command, seconds=PROMPTLY)
+    results = list(play_match(env, [agent, RandomAgent()], 4))
+    agent.close()
+    assert [result.forfeit for result in results] == [None] * 4

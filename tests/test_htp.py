@@ -3,62 +3,39 @@
 The transcripts follow the Go Text Protocol, version 2, and https://www.hexwiki.net/index.php/GTP.
 """
 
-import copy
 import json
-import pickle
 import re
-import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from conversations import (
+    HERE,
+    PROMPTLY,
+    FailingOnce,
+    Planned,
     Timed,
-    assert_a_copy_plays_by_itself,
-    assert_bears_a_gone_reader,
+    assert_exits_without_reader,
+    engine,
     hold,
     say_in_pieces,
     start,
 )
 from reference_swap import ExchangeGame
-from test_engine_process import PROMPTLY
 
 from agents import HTPEngine, RandomAgent
-from agents.arena import Tournament, play_game, play_match, run_tournament
+from agents.arena import play_match
 from agents.cli import main
-from agents.core.agent import ForfeitError, Statistics
+from agents.core.agent import ForfeitError
 from agents.protocols.exchange import mirrored
-from agents.protocols.htp_server import HTPServer
-from agents.protocols.time_limits import HTPTime
+from agents.protocols.htp_server import HTPClock, HTPServer
 from agents.registry import make_agent
-from hexenv import gomoku_v0, hex_v0
+from hexenv import hex_v0
 from hexenv.games.base import cell_owners
 
-HERE = Path(__file__).resolve().parent
-REFERENCE = shlex.join([sys.executable, str(HERE / "reference_htp_engine.py")])
 SERVER = [sys.executable, "-m", "agents.cli", "htp", "--seed", "1", "--agent"]
-
-
-class Planned:
-    """An agent that plays moves in an order, else the first that is legal."""
-
-    statistics = None
-
-    def __init__(self, *moves):
-        self.moves, self.boards = list(moves), []
-
-    def reset(self, seed=None):
-        pass
-
-    def act(self, env):
-        count = env.game.num_actions()
-        legal = next(action for action in range(count) if env.is_legal(action))
-        self.boards.append((list(env.actions), env.state.ply))
-        self.statistics = Statistics(np.ones(count), np.zeros(count), [], 1, 0.0)
-        return env.game.parse_action(self.moves.pop(0)) if self.moves else legal
 
 
 def talk(transcript, agent=None, swap=False):
@@ -135,7 +112,7 @@ def test_a_game_with_ids_comments_and_white_space():
         agent,
     )
     assert server.is_over
-    assert agent.boards == [([12, 18], 2), ([12, 18, 6], 3)]
+    assert agent.seen == [[12, 18], [12, 18, 6]]
 
 
 def test_the_board_is_drawn_with_black_from_top_to_bottom():
@@ -217,10 +194,6 @@ def test_what_is_wrong_is_said_and_changes_nothing(command, answer):
         """,
         Planned(),
     )
-
-
-def test_undo_to_the_start():
-    talk("> boardsize 5\n< =\n> play black a1\n< =\n> undo\n< =\n> undo\n< ? cannot undo")
 
 
 @pytest.mark.parametrize(
@@ -314,7 +287,7 @@ def test_a_swap_leaves_the_stone_and_white_is_next():
     for swap in (False, True):
         agent = Planned("c4")
         talk(taken_over, agent, swap)
-        assert agent.boards == [([13], 1), ([13, 0], 2)]
+        assert agent.seen == [[13], [13, 0]]
 
 
 def drawn(answer):
@@ -369,28 +342,25 @@ def test_the_agent_swaps_only_where_it_may():
 
 
 @pytest.mark.parametrize(
-    ("fault", "answer"),
+    ("error", "answer"),
     [(ForfeitError("resigned"), "? resigned"), (KeyError("x"), "? KeyError: 'x'")],
 )
-def test_an_agent_that_fails_does_not_end_the_conversation(fault, answer):
-    class Failing(RandomAgent):
-        def act(self, env):
-            raise fault
-
-    talk(f"> boardsize 5\n< =\n> genmove black\n< {answer}\n> name\n< = *", Failing())
+def test_an_error_of_the_agent_is_an_answer(error, answer):
+    said = f"> boardsize 5\n< =\n> genmove b\n< = a1\n> genmove w\n< {answer}\n"
+    talk(said + "> genmove w\n< = b1", FailingOnce(error))
 
 
 # ---- time ----------------------------------------------------------------------------------------
 
 
 def clock(main, period, stones):
-    found = HTPTime()
+    found = HTPClock()
     found.main, found.period, found.stones = main, period, stones
     return found
 
 
 def test_limits_of_time():
-    assert HTPTime().limit(0, 20) is None
+    assert HTPClock().limit(0, 20) is None
     assert clock(0, 5, 0).limit(0, 20) is None  # the protocol's way to say no limit
     assert clock(0, 5, 1).limit(0, 20) == 5
     assert clock(0, 60, 10).limit(1, 20) == 6
@@ -401,9 +371,9 @@ def test_limits_of_time():
     assert absolute.limit(1, 20) == 3
     absolute.spend(0, 50)
     assert absolute.limit(0, 20) == 0
-    absolute.told[0] = (12.0, 0)
+    absolute.left[0] = (12.0, 0)
     assert absolute.limit(0, 1) == 2
-    absolute.told[0] = (12.0, 3)
+    absolute.left[0] = (12.0, 3)
     assert absolute.limit(0, 1) == 4
     absolute.start_game()
     assert absolute.limit(0, 20) == 3
@@ -414,21 +384,18 @@ def test_a_swap_takes_the_time_along():
     server = HTPServer(Planned("swap"), "test", swap=True)
     for line in ("boardsize 5", "time_settings 60 0 0", "play black c3", "time_left black 12 0"):
         server.answer(line)
-    time = server._time
+    time = server._clock
     time.spend(1, 50)
     assert server.answer("genmove white") == "= swap-pieces\n\n"
     assert time.used[0] > 50
-    assert (time.used[1], time.told) == (0, [None, (12.0, 0)])
+    assert (time.used[1], time.left) == (0, [None, (12.0, 0)])
     server.answer("undo")
     assert time.used[1] > 50
-    assert (time.used[0], time.told) == (0, [(12.0, 0), None])
+    assert (time.used[0], time.left) == (0, [(12.0, 0), None])
 
 
 def test_the_budget_is_what_the_controller_says_less_a_margin():
-    class TimedPlanned(Timed, Planned):
-        pass
-
-    agent = TimedPlanned()
+    agent = Timed()
     talk(
         """
         > boardsize 5
@@ -492,7 +459,7 @@ def test_quit_is_answered_and_ends_it():
 
 def test_a_controller_that_is_gone_ends_it_quietly():
     more = b"genmove black\ngenmove white\nname\n"
-    assert_bears_a_gone_reader(start_server(), b"boardsize 5\n", b"= \n", more)
+    assert_exits_without_reader(start_server(), b"boardsize 5\n", b"= \n", more)
 
 
 def test_what_controllers_append_is_taken(tmp_path):
@@ -504,12 +471,6 @@ def test_what_controllers_append_is_taken(tmp_path):
     assert not log.exists()
     wrong = CliRunner().invoke(main, ["htp", "--agent", "random", "--logfiles", "x"])
     assert wrong.exit_code == 2
-
-
-def test_a_wrong_agent_is_named():
-    result = CliRunner().invoke(main, ["htp", "--agent", "nobody"])
-    assert result.exit_code == 2
-    assert "expected an agent of" in result.output
 
 
 @pytest.mark.parametrize(("agent", "swap"), [("random", "0"), ("uct:simulations=30", "1")])
@@ -532,27 +493,13 @@ def test_the_reference_controller_runs_the_engine(agent, swap):
 # ---- engines -------------------------------------------------------------------------------------
 
 
-def engine(fault="", log="", **options):
-    options = {"seconds": PROMPTLY, **options}
-    return HTPEngine(f"{REFERENCE} {shlex.quote(fault)} {log}".strip(), **options)
-
-
-def game_against(agent, size=5, **options):
-    """One game in which the engine begins."""
-    env = hex_v0.env(size, **options)
-    env.reset()
-    result = play_game(env, [agent, RandomAgent(3)])
-    agent.close()
-    return result
-
-
 def text_of(env, action):
     return env.unwrapped.game.action_text(action)
 
 
 def test_what_an_engine_is_told(tmp_path):
     log = tmp_path / "log"
-    agent = engine("", log, seconds=2.5, tolerance=PROMPTLY, setup="name; version")
+    agent = engine(HTPEngine, "", log, seconds=2.5, tolerance=PROMPTLY, setup="name; version")
     env = hex_v0.env(5)
     first, second = play_match(env, [agent, RandomAgent()], 2)
     agent.close()
@@ -576,7 +523,7 @@ def test_what_an_engine_is_told(tmp_path):
 
 def test_a_rectangle_and_positions_to_start_from(tmp_path):
     log = tmp_path / "log"
-    agent = engine("timeless", log)
+    agent = engine(HTPEngine, "timeless", log)
     env = hex_v0.env((3, 4))
     env.reset(options={"moves": "a1 d3"})
     assert agent.act(env) == 1
@@ -592,18 +539,10 @@ def test_a_rectangle_and_positions_to_start_from(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", ["", "crlf", "chopped", "timeless"])
-def test_however_an_engine_writes_its_moves_they_are_played(fault):
-    agent = engine(fault)
-    results = list(play_match(hex_v0.env(4), [agent, RandomAgent()], 2))
-    agent.close()
-    assert [result.forfeit for result in results] == [None, None]
-
-
 def test_an_engine_that_swaps(tmp_path):
     env = hex_v0.env(3, swap=True)
     env.reset(options={"moves": "b1"})
-    agent = engine("swap", tmp_path / "log")
+    agent = engine(HTPEngine, "swap", tmp_path / "log")
     assert text_of(env, agent.act(env)) == "swap"
     env.step(9)
     env.step(5)  # c2, which is b3 of white's to the engine
@@ -614,7 +553,7 @@ def test_an_engine_that_swaps(tmp_path):
     without = hex_v0.env(3)
     without.reset(options={"moves": "b1"})
     with pytest.raises(ForfeitError, match="illegal move swap-pieces"):
-        engine("swap").act(without)
+        engine(HTPEngine, "swap").act(without)
 
 
 @pytest.mark.parametrize("fault", ["", "no-swap"])
@@ -623,7 +562,7 @@ def test_an_engine_is_told_of_a_swap(fault, tmp_path):
     log = tmp_path / "log"
     env = hex_v0.env(3, swap=True)
     env.reset()
-    agent = engine(fault, log)
+    agent = engine(HTPEngine, fault, log)
     assert agent.act(env) == 0
     env.reset(options={"moves": "b1 swap"})  # for white's stone on a2
     assert text_of(env, agent.act(env)) == "a1"
@@ -638,7 +577,7 @@ def test_an_engine_is_told_of_a_swap(fault, tmp_path):
 
 
 def test_fifty_swapped_games_with_engines_look_as_another_implementation_has_them():
-    agents = [engine("random"), engine("random")]
+    agents = [engine(HTPEngine, "random"), engine(HTPEngine, "random")]
     rng = np.random.default_rng(6)
     for _ in range(50):
         size = int(rng.integers(2, 6))
@@ -668,69 +607,8 @@ def test_fifty_swapped_games_with_engines_look_as_another_implementation_has_the
         agent.close()
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("crash", "the engine exited with status 4"),
-        ("taken", "illegal move a1"),
-        ("z99", "expected a move, got 'z99'"),
-        ("nonsense", "expected a move, got 'nonsense'"),
-        ("resign", "resigned"),
-        ("refuse", "refused genmove black: no idea"),
-    ],
-)
-def test_what_breaks_the_protocol_loses(fault, reason):
-    result = game_against(engine(fault))
-    assert result.forfeit == reason
-    assert (result.outcome, result.forfeited_by, result.illegal) == (-1, 0, None)
-    assert (result.moves, len(result.actions)) == ((3, 2), 4)
-
-
-def test_limits_of_50_ms_are_enforced():
-    result = game_against(engine("hang", seconds=0.05, tolerance=1.0))
-    assert result.forfeit == "no move in 0.05 s"
-
-
-def test_thinking_while_it_is_told_moves_is_on_the_clock():
-    result = game_against(engine("thinks", seconds=0.1, tolerance=0.4))
-    assert result.forfeit == "no move in 0.1 s"
-    assert len(result.actions) == 2
-
-
-def test_what_cannot_begin_is_an_error_and_no_forfeit():
-    with pytest.raises(ValueError, match="expected a program that can be run, got 'nothing'"):
-        HTPEngine("nothing")
-    with pytest.raises(ValueError, match="htp: expected a program that can be run"):
-        make_agent("htp:command=nothing,seconds=2")
+def test_a_refused_command_at_the_start_is_an_error_and_no_forfeit():
     env = hex_v0.env(5)
     env.reset()
-    with pytest.raises(ValueError, match="refused make_tea: unknown command"):
-        engine(setup="make_tea").prepare(env)
-    other = gomoku_v0.env(6)
-    other.reset()
-    with pytest.raises(ValueError, match="expected Hex, got Gomoku"):
-        engine().act(other)
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
-def test_a_copy_starts_an_engine_of_its_own(copied):
-    assert_a_copy_plays_by_itself(engine(), hex_v0.env(4), copied)
-
-
-def test_an_engine_in_a_tournament(tmp_path):
-    tournament = Tournament(
-        "hex", [{"engine": f"htp:command={REFERENCE} resign,seconds=20"}, "random"],
-        options=["board_size=5"], pairs=1, opening_plies=0,
-    )  # fmt: skip
-    table = run_tournament(tournament, tmp_path / "games.jsonl", workers=1)
-    assert (table.played, table.failed) == (2, ())
-    assert [(game["by"], game["reason"]) for game in table.forfeited] == [
-        ("engine", "resigned")
-    ] * 2
-
-
-def test_our_own_engine():
-    agent = HTPEngine(shlex.join([*SERVER, "greedy", "--swap"]), seconds=PROMPTLY)
-    results = list(play_match(hex_v0.env(4, swap=True), [agent, RandomAgent()], 4))
-    agent.close()
-    assert [result.forfeit for result in results] == [None] * 4
+    with pytest.raises(ValueError, match="make_tea"):
+        engine(HTPEngine, setup="make_tea").prepare(env)

@@ -3,7 +3,6 @@
 import click
 
 from agents.cli.shared import clear_errors
-from agents.protocols.conversation import converse
 from agents.protocols.gomocup_brain import GomocupBrain
 from agents.registry import make_agent
 
@@ -20,4 +19,4 @@ def gomocup(agent: str, seed: int | None) -> None:
     """
     with clear_errors():
         brain = GomocupBrain(make_agent(agent, seed), agent, seed)
-    converse(brain.answer, lambda: brain.is_over)
+    brain.run()

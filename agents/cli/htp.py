@@ -3,7 +3,6 @@
 import click
 
 from agents.cli.shared import clear_errors
-from agents.protocols.conversation import converse
 from agents.protocols.htp_server import HTPServer
 from agents.registry import make_agent
 
@@ -33,4 +32,4 @@ def htp(agent: str, seed: int | None, swap: bool) -> None:
     """
     with clear_errors():
         server = HTPServer(make_agent(agent, seed), agent, swap)
-    converse(server.answer, lambda: server.is_over)
+    server.run()

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 
 from agents.arena.match import is_legal, prepare
 from agents.core.agent import Agent, ForfeitError, Statistics
-from agents.protocols.cells import cell_of, is_by_column, question_of
+from agents.play.cells import cell_of, is_by_column, question_of
 from agents.records.record import GameRecord, Search, fits
 from agents.records.recorder import rounded, search_of
 from agents.search.environment import is_over, legal_actions

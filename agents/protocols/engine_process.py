@@ -1,4 +1,4 @@
-"""Outside engines: child processes that are asked in lines and never waited for without a limit."""
+"""Outside engines: processes that exchange lines with us, and agents that play their moves."""
 
 import os
 import queue
@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 
@@ -18,29 +18,28 @@ from agents.core.options import number_within
 from agents.search.environment import check_in_play
 
 START_SECONDS: Final = 300.0
-"""How long an engine may take to start and to get ready for a game, which is on nobody's clock."""
-FAREWELL_SECONDS: Final = 1.0
-"""How long it may take to end when it is told to."""
+"""Time for an engine to start and to get ready for a game, which no clock of a game counts."""
+EXIT_SECONDS: Final = 1.0
+"""Time for an engine to exit when it is told to."""
 LONGEST_LINE: Final = 10_000
 """Characters of a line that are kept."""
 MOST_LINES: Final = 10_000
-"""Lines that wait to be read, before the engine has to."""
+"""Lines in the queue of unread output; the engine waits when it is full."""
+KILLED: Final = 9
+"""The signal that no process can ignore."""
+GUARD: Final = 'read -r line; kill -9 "-$1" 2>/dev/null'
+"""A shell script that kills the engine's process group when the pipe from this process closes."""
 
 T = TypeVar("T")
 Lines: TypeAlias = "queue.Queue[str | None]"
 """Lines of an engine's output, and None at its end."""
 
-KILLED: Final = 9
-"""The signal that ends any process."""
-GUARD: Final = 'read -r line; kill -9 "-$1" 2>/dev/null'
-"""A shell script that waits until its parent is gone, however that ended, and ends the engine."""
-
 
 def split_command(command: str) -> list[str]:
-    """The words of an engine's command line, of which the first can be run.
+    """The words of an engine's command line.
 
     Raises:
-        ValueError: If it is none, or there is no such program.
+        ValueError: If it is empty, or its program does not exist.
     """
     try:
         words = shlex.split(command)
@@ -54,14 +53,14 @@ def split_command(command: str) -> list[str]:
 
 
 class EngineProcess:
-    """A child process that is written to and read from in lines.
+    """A child process that reads and writes lines.
 
-    It ends when `close` is called, this object is forgotten, or this process ends in whatever way;
-    and all that it has started in its process group ends with it.
+    It ends on `close`, when this object is garbage collected, and when this process ends for any
+    reason. All processes of its process group end with it.
 
     Args:
-        command: Its words; see `split_command`.
-        newline: What ends a line that is sent. Lines that come may end with LF, CR LF or CR.
+        command: The words of `split_command`.
+        newline: The end of a line that is sent. Lines that come may end with LF, CR LF or CR.
 
     Raises:
         OSError: If it cannot be started.
@@ -75,9 +74,9 @@ class EngineProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # no Ctrl-C of ours reaches it
+            start_new_session=True,  # it does not receive our Ctrl-C
         )
-        guard = _new_guard(self._process.pid)
+        guard = _start_guard(self._process.pid)
         self._lines: Lines = queue.Queue(MOST_LINES)
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._errors: deque[str] = deque(maxlen=20)
@@ -96,39 +95,38 @@ class EngineProcess:
         )
 
     def send(self, *lines: str) -> None:
-        """Hand lines over; this does not wait until the engine reads them.
+        """Queue lines for the engine, without waiting until it reads them.
 
-        What the engine has said before, and nobody has read, is forgotten: it answers none of them.
+        Unread output from before is dropped: it cannot be an answer to these lines.
         """
         with suppress(queue.Empty):
             while self._lines.get_nowait() is not None:
                 pass
-            self._lines.put(None)  # its end stays to be read
+            self._lines.put(None)  # keep the mark of the end
         self._sent.put("".join(line + self._newline for line in lines).encode())
 
     def read_line(self, deadline: float) -> str:
-        """The next line of its output, without its end.
+        """The next line of output, without its end.
 
         Args:
             deadline: When to give up, by `time.monotonic`.
 
         Raises:
-            ForfeitError: If there was none in time, or the engine has exited.
+            ForfeitError: If no line comes in time, or the engine has exited.
         """
         try:
             line = self._lines.get(timeout=deadline - time.monotonic())
-        except (queue.Empty, ValueError):  # the latter where the deadline is over
+        except (queue.Empty, ValueError):  # ValueError: the deadline is in the past
             raise ForfeitError(self._with_errors("no answer in time")) from None
         if line is None:
             raise ForfeitError(self._exit_reason())
         return line
 
     def has_ended(self) -> bool:
-        """Whether there will be no more output than has been read or waits to be."""
+        """Whether no more output can come than is in the queue."""
         return not self._threads[1].is_alive()
 
     def _exit_reason(self) -> str:
-        """How it ended, with the last it has said of errors."""
         self._kill()
         status = self._process.returncode
         if status == -KILLED:
@@ -140,29 +138,25 @@ class EngineProcess:
         return self._with_errors(reason)
 
     def _with_errors(self, reason: str) -> str:
-        """A reason with the last that the engine has said of errors."""
-        said = [line for line in self._errors if line]
+        """A reason, with the last line of the engine's standard error."""
+        said = [line for line in tuple(self._errors) if line]
         return f"{reason}: {said[-1]}" if said else reason
 
-    def close(self, farewell: str | None = None) -> None:
-        """End it.
-
-        Args:
-            farewell: The command that tells it to end; it has `FAREWELL_SECONDS` to do so.
-        """
-        if farewell is not None and self._kill.alive:
-            self.send(farewell)
-            deadline = time.monotonic() + FAREWELL_SECONDS
+    def close(self, quit_command: str | None = None) -> None:
+        """End it, after `EXIT_SECONDS` for the command that asks it to exit, if one is given."""
+        if quit_command is not None and self._kill.alive:
+            self.send(quit_command)
+            deadline = time.monotonic() + EXIT_SECONDS
             with suppress(ForfeitError):
                 while True:
                     self.read_line(deadline)
         self._kill()
 
 
-def _new_guard(group: int) -> "subprocess.Popen[bytes] | None":
-    """A process that ends a process group when this process is gone, even by SIGKILL.
+def _start_guard(group: int) -> "subprocess.Popen[bytes] | None":
+    """A process that kills a process group when this process is gone, even by SIGKILL.
 
-    Where there is no shell, None: then only an end that Python sees ends the engine.
+    None where there is no shell: then only an exit that Python sees ends the engine.
     """
     try:
         return subprocess.Popen(
@@ -184,29 +178,29 @@ def _kill(
     threads: list[threading.Thread],
     owner: int,
 ) -> None:
-    """End an engine and all that belongs to it, and wait for it."""
+    """Kill an engine and its process group, and wait for its end and that of our threads."""
     if os.getpid() != owner:
-        return  # a fork of the process whose engine it is
+        return  # this process is a fork of the owner
     if guard is not None:
         guard.kill()
         guard.wait()
         cast("IO[bytes]", guard.stdin).close()
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, KILLED)  # not reaped yet: the number is still its own
+            os.killpg(process.pid, KILLED)  # before `wait`: no other process has this number yet
     process.kill()
     process.wait()
     sent.put(None)
-    deadline = time.monotonic() + FAREWELL_SECONDS
+    deadline = time.monotonic() + EXIT_SECONDS
     with suppress(queue.Empty):
         while lines.get(timeout=max(deadline - time.monotonic(), 0.0)) is not None:
-            pass  # let its reader come to the end
+            pass  # make room, so that the reading thread can finish
     for thread in threads:
-        thread.join(FAREWELL_SECONDS)
+        thread.join(EXIT_SECONDS)
 
 
 def _write_all(pipe: IO[bytes], sent: "queue.SimpleQueue[bytes | None]") -> None:
-    """Write what is handed over, until None is, or the reader is gone."""
+    """Write what is queued, until None comes or the pipe breaks."""
     with pipe, suppress(OSError):
         while (data := sent.get()) is not None:
             while data:
@@ -214,42 +208,36 @@ def _write_all(pipe: IO[bytes], sent: "queue.SimpleQueue[bytes | None]") -> None
 
 
 def _read_all(pipe: IO[bytes], lines: Lines) -> None:
-    """Cut output into lines as it comes, in whatever pieces."""
-    cutter = LineCutter()
-    with pipe:
-        while data := _read_some(pipe):
-            for line in cutter.cut(data):
-                lines.put(line)
-    for line in cutter.end():
+    for line in _lines_of(pipe):
         lines.put(line)
     lines.put(None)
 
 
 def _keep_last(pipe: IO[bytes], lines: deque[str]) -> None:
-    """Read output, so that the engine can go on, and keep its last lines."""
+    lines.extend(_lines_of(pipe))
+
+
+def _lines_of(pipe: IO[bytes]) -> Iterator[str]:
+    """Lines as they come, until the pipe closes or breaks."""
     cutter = LineCutter()
-    with pipe:
-        while data := _read_some(pipe):
-            lines.extend(cutter.cut(data))
-    lines.extend(cutter.end())
-
-
-def _read_some(pipe: IO[bytes]) -> bytes:
-    try:
-        return pipe.read(65536)
-    except OSError:
-        return b""
+    with pipe, suppress(OSError):
+        while data := pipe.read(65536):
+            yield from cutter.cut(data)
+    yield from cutter.end()
 
 
 class LineCutter:
-    """Lines out of bytes that come in pieces; LF, CR LF and CR end a line."""
+    """Cuts bytes, which come in pieces, into lines that end with LF, CR LF or CR.
+
+    `io.TextIOWrapper` does the same, but holds a line that ends with CR until more bytes come.
+    """
 
     def __init__(self) -> None:
         self._begun = ""
         self._after_return = False
 
     def cut(self, data: bytes) -> list[str]:
-        """The lines that end in these bytes, without their ends, and cut at `LONGEST_LINE`."""
+        """The lines that end in these bytes, each at most `LONGEST_LINE` characters."""
         text = data.decode("ascii", "replace")
         if self._after_return and text.startswith("\n"):
             text = text[1:]
@@ -263,16 +251,16 @@ class LineCutter:
         return lines
 
     def end(self) -> list[str]:
-        """The last line, if it has begun and not ended."""
+        """The last line, if it has no end."""
         begun, self._begun = self._begun, ""
         return [begun] if begun else []
 
 
 class EngineAgent:
-    """An agent whose moves are those of an outside engine.
+    """An agent that plays the moves of an outside engine.
 
-    The engine is started when it is first needed, so that the agent can be copied and sent to other
-    processes; a copy starts an engine of its own.
+    The engine starts at its first use. A copy of the agent, also in another process, starts an
+    engine of its own.
 
     Args:
         command: Its command line.
@@ -284,7 +272,7 @@ class EngineAgent:
     """
 
     newline = "\n"
-    farewell = ""
+    quit_command = ""
     statistics: Statistics | None = None
 
     def __init__(self, command: str, seconds: float, tolerance: float) -> None:
@@ -294,29 +282,29 @@ class EngineAgent:
         self.tolerance = number_within("tolerance", tolerance)
         self._engine: EngineProcess | None = None
         self._game: Any = None  # the game the engine plays
-        self._known: tuple[Any, ...] | None = None  # what it knows of the position; () at the start
+        self._known: Any = None  # what it knows of the position; empty at the start of a game
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_engine": None, "_game": None, "_known": None}
 
     def close(self) -> None:
-        """End the engine; the next move starts it anew."""
+        """End the engine; the next move starts it again."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            engine.close(self.farewell)
+            engine.close(self.quit_command)
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move; engines have no seeds.
 
-        One that has ended since the last game is forgotten: that is no loss of the next.
+        An engine that has exited between two games is started again and loses nothing.
         """
         if self._engine is not None and self._engine.has_ended():
             self.close()
-        if self._known:  # else it has only just begun a game
+        if self._known:  # else the engine is already at the start of a game
             self._known = None
 
     def get_ready(self, raw: Any) -> None:
-        """Bring the engine to where it can be asked for a move of this game, on nobody's clock."""
+        """Bring the engine to where it can be asked for a move, outside the time of a game."""
         raise NotImplementedError
 
     def choose(self, raw: Any) -> int:
@@ -324,7 +312,7 @@ class EngineAgent:
         raise NotImplementedError
 
     def prepare(self, env: Any) -> None:
-        """Start the engine, so that its first move does not.
+        """Start the engine before its first move.
 
         Raises:
             ValueError: If it does not start, or cannot play in this environment.
@@ -338,8 +326,8 @@ class EngineAgent:
         """The engine's move.
 
         Raises:
-            ForfeitError: If the engine resigns, crashes, is late, or answers something else than a
-                legal move; it is ended then.
+            ForfeitError: If the engine resigns, crashes, is late, or does not answer with a legal
+                move; it is ended then.
             ValueError: If it cannot play in this environment.
         """
         check_in_play(env)
@@ -351,14 +339,14 @@ class EngineAgent:
         return self._guarded(ask, env)
 
     def within(self, limit: float, ask: Callable[[float], T]) -> T:
-        """Have the engine asked, with a limit of its own for that.
+        """What `ask` returns, which is given a deadline by `time.monotonic`.
 
         Args:
             limit: In seconds, without the tolerance.
-            ask: Is given the deadline, by `time.monotonic`.
+            ask: Waits for the engine.
 
         Raises:
-            ForfeitError: If it was late, or as `ask` says.
+            ForfeitError: If the engine is late, or by `ask` itself.
         """
         deadline = time.monotonic() + limit + self.tolerance
         try:
@@ -368,8 +356,8 @@ class EngineAgent:
                 raise
             raise ForfeitError(f"no move in {limit:.3g} s") from error
 
-    def _guarded(self, call: Any, env: Any) -> Any:
-        """Call with what is in an environment's wrappers; whatever goes wrong ends the engine."""
+    def _guarded(self, call: Callable[[Any], T], env: Any) -> T:
+        """Call with the environment inside all wrappers; any exception ends the engine."""
         try:
             return call(env.unwrapped)
         except BaseException:
@@ -379,7 +367,7 @@ class EngineAgent:
             raise
 
     def engine(self) -> EngineProcess:
-        """The engine, started if it has to be."""
+        """The engine, which is started if it does not run."""
         if self._engine is None:
             self._engine = EngineProcess(self._words, self.newline)
         return self._engine

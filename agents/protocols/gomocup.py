@@ -1,15 +1,15 @@
 """Gomoku engines that speak the Gomocup (Piskvork) protocol, as agents.
 
 The protocol is https://plastovicka.github.io/protocl2en.htm: lines of text, with ``x,y`` for the
-column and the row of a cell, from 0 at the top left. SWAP2BOARD has two dialects: by that text its
-stones are ``x,y``, while Rapfi takes them as BOARD has them, ``x,y,field``, and refuses others.
+column and the row of a cell, from 0 at the top left. SWAP2BOARD has two dialects: in that text its
+stones are ``x,y``, while Rapfi accepts only ``x,y,field``, the form of BOARD.
 """
 
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from agents.core.agent import ForfeitError
 from agents.core.options import number_within, whole_number_within
@@ -29,20 +29,20 @@ from hexenv.games.gomoku.openings import (
 
 CONNECT: Final = 5
 RULE_BITS: Final = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
-"""What ``INFO rule`` says of the rules of that name."""
+"""The numbers of the rules in ``INFO rule``."""
 CONTINUOUS: Final = 2
 """The bit of ``INFO rule`` for games that go on after a five."""
 SWAP2_CHOICES: Final = ((Phase.CHOOSING, 3), (Phase.CHOOSING_LAST, 5))
-"""When the players of swap2 choose, by the number of stones."""
+"""The phases of swap2 with a choice of colour, and their numbers of stones."""
 UNLIMITED: Final = 2_147_483_647
-"""What ``INFO time_left`` says where a match has no limit."""
+"""The value of ``INFO time_left`` in a match without a limit."""
 MEBIBYTE: Final = 2**20
 REMARKS: Final = ("MESSAGE", "DEBUG")
-"""What an engine says besides answers."""
+"""First words of lines that are no answers."""
 COMPLAINTS: Final = ("ERROR", "UNKNOWN")
-"""What it says of a command that it did not take."""
+"""First words of lines that refuse a command."""
 PATIENCE: Final = 0.1
-"""Seconds in which the answer may still come after a complaint."""
+"""Seconds to wait for an answer after a complaint."""
 
 
 def check_game(game: Any) -> AnyGomoku:
@@ -67,33 +67,28 @@ def read_coordinates(text: str) -> tuple[int, int] | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
-def is_ok(answer: str) -> bool:
-    """Whether an answer is OK, with or without words of explanation."""
-    return answer.upper().split()[:1] == ["OK"]
-
-
 def first_word(line: str) -> str:
-    """The word that a line begins with, in capitals."""
+    """The first word of a line, in capitals."""
     return line.split()[0].upper()
 
 
-def coordinates(game: AnyGomoku, cell: int) -> str:
-    """A cell as the protocol writes it."""
-    return f"{cell % game.columns},{cell // game.columns}"
+def coordinates(columns: int, cell: int) -> str:
+    """A cell in the protocol's form."""
+    return f"{cell % columns},{cell // columns}"
 
 
 class GomocupEngine(EngineAgent):
     """An outside engine that speaks the Gomocup protocol, for `hexenv.gomoku_v0`.
 
-    It loses a game when it crashes, answers something else than a legal move, or is late. What it
-    did not take (ERROR, UNKNOWN) is asked once more, in the same time: some lose what comes right
-    after their own move.
+    It loses a game when it crashes, does not answer with a legal move, or is late. A command that
+    it refuses (ERROR, UNKNOWN) is sent once more, in the same time: some engines miss what comes
+    right after their own move.
 
     Args:
         command: Its command line.
-        seconds: Limit for a move, which the engine is told.
-        match_seconds: Limit for all its moves in a game, which it is told; None for none.
-        memory: Limit in MiB that it is told, which nothing enforces; 0 for none.
+        seconds: Limit for a move, which is sent to the engine.
+        match_seconds: Limit for all its moves in a game, which is sent too; None for none.
+        memory: Limit in MiB, which is sent but not enforced; 0 for none.
         tolerance: Seconds by which an answer may be late, for pipes and the system.
 
     Raises:
@@ -102,7 +97,7 @@ class GomocupEngine(EngineAgent):
 
     name = "gomocup"
     newline = "\r\n"
-    farewell = "END"
+    quit_command = "END"
 
     def __init__(
         self,
@@ -118,9 +113,9 @@ class GomocupEngine(EngineAgent):
         self.match_seconds = match_seconds
         self.memory = whole_number_within("memory", memory, 0, 2**20)
         self._left: float | None = match_seconds
-        self._plan: dict[tuple[int, ...], int] = {}  # what it plays after actions of an opening
-        self._told: dict[str, int] = {}  # by INFO
-        self._wants_fields = False  # for the stones of SWAP2BOARD
+        self._plan: dict[tuple[int, ...], int] = {}  # its moves after actions of an opening
+        self._sent_info: dict[str, int] = {}
+        self._wants_fields = False  # its dialect of SWAP2BOARD
 
     def reset(self, seed: int | None = None) -> None:
         """Begin another game with the next move; engines have no seeds."""
@@ -132,122 +127,127 @@ class GomocupEngine(EngineAgent):
         """Start the engine, or let it clear its board."""
         game = check_game(getattr(raw, "game", None))
         is_open = self.is_running() and self._game == game
-        if is_open and (self._known == () or self._is_continued(raw) or self._is_planned(raw)):
+        if is_open and (self._known == {} or self._is_continued(raw) or self._is_planned(raw)):
             return
-        if not (is_open and is_ok(self._answer_to("RESTART"))):
+        if not (is_open and self._accepts("RESTART")[0]):
             self.close()
             size = f"START {game.rows}"
             if game.rows != game.columns:
                 size = f"RECTSTART {game.columns},{game.rows}"
-            answer = self._answer_to(size)
-            if not is_ok(answer):
+            is_accepted, answer = self._accepts(size)
+            if not is_accepted:
                 raise ForfeitError(f"expected OK to {size}, got {answer!r:.200}")
-            self._told = {}
-        self._game, self._known = game, ()
-        news = self._news(
+            self._sent_info = {}
+        self._game, self._known = game, {}
+        info = self._new_info(
             timeout_turn=round(1000 * self.seconds),
             timeout_match=round(1000 * (self.match_seconds or 0)),
             max_memory=self.memory * MEBIBYTE,
             game_type=1,
             rule=RULE_BITS[rule_name(game.rule)],
         )
-        if news:
-            self.engine().send(*news)
+        if info:
+            self.engine().send(*info)
 
-    def _news(self, **values: int) -> list[str]:
-        """The INFO lines for what the engine does not know yet."""
-        news = {key: value for key, value in values.items() if self._told.get(key) != value}
-        self._told |= news
-        return [f"INFO {key} {value}" for key, value in news.items()]
+    def _new_info(self, **values: int) -> list[str]:
+        """The INFO lines for values that the engine does not know yet."""
+        new = {key: value for key, value in values.items() if self._sent_info.get(key) != value}
+        self._sent_info |= new
+        return [f"INFO {key} {value}" for key, value in new.items()]
 
-    def _answer_to(self, command: str) -> str:
+    def _accepts(self, command: str) -> tuple[bool, str]:
+        """Whether the engine answers OK, perhaps with more words, and its answer."""
         self.engine().send(command)
-        return self._answer(time.monotonic() + START_SECONDS)
+        answer = self._answer(time.monotonic() + START_SECONDS)
+        return first_word(answer) == "OK", answer
 
     def _is_continued(self, raw: Any) -> bool:
-        """Whether the position is what the engine knows and a move in answer."""
-        last, stones = raw.actions[-1:], stones_of(raw)
-        before = tuple(stone for stone in stones if [stone.cell] != last)
-        return len(before) == len(stones) - 1 and before == self._known
+        """Whether the position is the one that the engine knows and one more move."""
+        stones = stones_of(raw)
+        if not raw.actions or stones.pop(raw.actions[-1], None) is None:
+            return False
+        return stones == self._known
 
     def _is_planned(self, raw: Any) -> bool:
         return is_opening(raw.game, raw.state) and tuple(raw.actions) in self._plan
 
     def _answer(self, deadline: float) -> str:
-        """The next line that is no message and not empty."""
+        """The next line that is neither empty nor a remark."""
         while True:
             line = self.engine().read_line(deadline).strip()
             if line and first_word(line) not in REMARKS:
                 return line
 
     def choose(self, raw: Any) -> int:
-        """Tell the engine what has been played, and wait for its move as long as it has time."""
+        """Send the position, and wait for the engine's move while it has time."""
         game = check_game(raw.game)
         if self._is_planned(raw):
             action = self._plan[tuple(raw.actions)]
         elif is_opening(game, raw.state):
             action = self._choose_opening(raw)
         else:
-            action = self._asked(self._question(raw), lambda line, by: self._read(game, line, by))
+            action = self._ask(self._question(raw), lambda line, by: self._read(game, line, by))
         if not raw.is_legal(action):
-            raise ForfeitError(f"illegal move {coordinates(game, action)}")
+            raise ForfeitError(f"illegal move {coordinates(game.columns, action)}")
         if not is_opening(game, raw.state):
-            own = Stone(action, colour_to_play(raw))
-            self._known = tuple(sorted((*stones_of(raw), own)))
+            self._known = {**stones_of(raw), action: colour_to_play(raw)}
         return action
 
-    def _asked(
+    def _ask(
         self,
         question: Sequence[str],
         read: Callable[[str, float], T],
-        otherwise: Sequence[str] | None = None,
+        second_form: Sequence[str] | None = None,
     ) -> T:
         """What is read from the answer to commands, on the engine's clock.
 
-        A complaint (ERROR, UNKNOWN) is no answer. Where none follows soon, they are sent once more;
-        where the complaint may be of INFO alone, the engine has half of its time before that.
+        A complaint (ERROR, UNKNOWN) is no answer. If no answer follows it soon, the commands are
+        sent once more. If the complaint may refer to INFO alone, the engine first has half of its
+        time.
 
         Args:
             question: The commands.
-            read: Reads the first line of the answer, with the deadline for others.
-            otherwise: How to ask again if it was not taken; None for the same commands.
+            read: Reads the first line of the answer, with the deadline for more lines.
+            second_form: The commands of the second attempt, if they differ.
         """
         left = self._left
         limit = self.seconds if left is None else min(self.seconds, left)
-        news = self._news(time_left=UNLIMITED if left is None else round(1000 * left))
-        request = Request(question, otherwise or question, bool(news))
+        info = self._new_info(time_left=UNLIMITED if left is None else round(1000 * left))
+        request = Request(question, second_form or question, bool(info))
         started = time.monotonic()
-        self.engine().send(*news, *question)
+        self.engine().send(*info, *question)
         try:
-            found = self.within(limit, lambda deadline: self._answered(request, read, deadline))
+            found = self.within(limit, lambda deadline: self._first_answer(request, read, deadline))
         except ForfeitError as error:
             if request.complaint:
                 raise ForfeitError(f"{error}, after {request.complaint!r:.200}") from error
             raise
-        if request.is_repeated and request.otherwise != request.question:
+        if request.is_repeated and request.second_form != request.question:
             self._wants_fields = not self._wants_fields
         if left is not None:
             self._left = max(left - (time.monotonic() - started), 0.0)
         return found
 
-    def _answered(self, request: "Request", read: Callable[[str, float], T], deadline: float) -> T:
-        """What is read from the first answer that is no complaint; see `_asked`."""
+    def _first_answer(
+        self, request: "Request", read: Callable[[str, float], T], deadline: float
+    ) -> T:
+        """What is read from the first line that is no complaint."""
         until = deadline
         while True:
             try:
                 line = self._answer(until)
                 if first_word(line) not in COMPLAINTS:
                     return read(line, deadline)
-            except ForfeitError:  # nothing came, or what it makes of half a question
+            except ForfeitError:  # no line, or an answer to a part of the question
                 if not request.complaint or request.is_repeated or self.engine().has_ended():
                     raise
-                self.engine().send(*request.otherwise)
+                self.engine().send(*request.second_form)
                 request.is_repeated, until = True, deadline
                 continue
             request.complaint = line
             if not request.is_repeated:
                 half = (deadline - time.monotonic()) / 2
-                patience = half if request.may_be_heard(line) else min(PATIENCE, half)
+                patience = half if request.may_be_known(line) else min(PATIENCE, half)
                 until = min(until, time.monotonic() + patience)
 
     def _question(self, raw: Any) -> Sequence[str]:
@@ -256,28 +256,28 @@ class GomocupEngine(EngineAgent):
         if not stones:
             return ["BEGIN"]
         if self._is_continued(raw):
-            return [f"TURN {coordinates(raw.game, raw.actions[-1])}"]
+            return [f"TURN {coordinates(raw.game.columns, raw.actions[-1])}"]
         return ["BOARD", *_fields(raw), "DONE"]
 
     def _choose_opening(self, raw: Any) -> int:
-        """Ask for the stones of swap2, or for a colour, and plan what the answer takes."""
+        """Ask for stones or a colour of swap2; an answer may plan several actions."""
         game, phase = raw.game, phase_of(raw.game, raw.state)
         stones = stones_in_order(raw)
         if (phase, len(stones)) not in ((Phase.PLACING, 0), *SWAP2_CHOICES):
             raise ValueError(f"expected an opening with 0, 3 or 5 stones, got {len(stones)}")
-        plain = [coordinates(game, stone.cell) for stone in stones]
+        plain = [coordinates(game.columns, cell) for cell in stones]
         dialects = [["SWAP2BOARD", *lines, "DONE"] for lines in (plain, _fields(raw))]
         if self._wants_fields:
             dialects.reverse()
-        asked, otherwise = dialects
-        actions = self._asked(asked, lambda line, _: read_opening(game, phase, line), otherwise)
+        question, second_form = dialects
+        actions = self._ask(question, lambda line, _: read_opening(game, phase, line), second_form)
         self._known = None
         for n, action in enumerate(actions):
             self._plan[(*raw.actions, *actions[:n])] = action
         return actions[0]
 
     def _read(self, game: AnyGomoku, answer: str, deadline: float) -> int:
-        """The move that an answer is; a suggested one is accepted."""
+        """The move of an answer; a suggested move is accepted."""
         while first_word(answer) == "SUGGEST":
             self.engine().send(f"PLAY {answer.partition(' ')[2].strip()}")
             answer = self._answer(deadline)
@@ -300,13 +300,13 @@ def read_cell(game: AnyGomoku, text: str) -> int:
 
 
 def read_opening(game: AnyGomoku, phase: Phase, answer: str) -> list[int]:
-    """The actions that an answer to SWAP2BOARD is.
+    """The actions of an answer to SWAP2BOARD.
 
     Raises:
-        ForfeitError: If it is no answer to these stones.
+        ForfeitError: If it is no answer in this phase.
     """
     swap = game.rows * game.columns
-    if phase != Phase.PLACING and answer.upper().split()[:1] == ["SWAP"]:
+    if phase != Phase.PLACING and first_word(answer) == "SWAP":
         return [swap]
     cells = [read_cell(game, word) for word in re.sub(r"\s*,\s*", ",", answer).split()]
     if phase == Phase.PLACING and len(cells) == 3:
@@ -320,60 +320,51 @@ def read_opening(game: AnyGomoku, phase: Phase, answer: str) -> list[int]:
 
 @dataclass
 class Request:
-    """Commands that an engine has to answer, and what came of them."""
+    """Commands that an engine has to answer, and how far it has come."""
 
     question: Sequence[str]
-    otherwise: Sequence[str]
-    """The commands to ask with a second time."""
-    follows_news: bool
-    """Whether INFO was sent with them."""
+    second_form: Sequence[str]
+    """The commands of the second attempt."""
+    follows_info: bool
+    """Whether INFO was sent just before."""
     complaint: str = ""
-    """The last that the engine has said of not taking something."""
+    """The last complaint."""
     is_repeated: bool = False
 
-    def may_be_heard(self, complaint: str) -> bool:
-        """Whether the complaint may be of INFO alone: it names no word of the question."""
+    def may_be_known(self, complaint: str) -> bool:
+        """Whether a complaint may refer to INFO alone: it has no word of the question."""
         words = " ".join(self.question).upper().split()
-        return self.follows_news and not set(words) & set(complaint.upper().split())
+        return self.follows_info and not set(words) & set(complaint.upper().split())
 
 
-class Stone(NamedTuple):
-    """A stone on the board."""
-
-    cell: int
-    colour: int
-    """0 for black, which moves first, 1 for white."""
+def stones_of(raw: Any) -> dict[int, int]:
+    """The colour of each cell with a stone, in order of cells: 0 for black, 1 for white."""
+    owners = cell_owners(*inner(raw.game, raw.state)).ravel().tolist()
+    return {cell: owner for cell, owner in enumerate(owners) if owner >= 0}
 
 
-def stones_of(raw: Any) -> tuple[Stone, ...]:
-    """The stones of a position, cell by cell."""
-    owners = cell_owners(*inner(raw.game, raw.state)).ravel()
-    return tuple(Stone(cell, int(owners[cell])) for cell in range(owners.size) if owners[cell] >= 0)
+def stones_in_order(raw: Any) -> dict[int, int]:
+    """The colours by cell in the order of play; if it is unknown, black and white in turn.
 
-
-def stones_in_order(raw: Any) -> list[Stone]:
-    """The stones as they were played; where that is not known, black and white in turn.
-
-    So the engine at least sees the right player to move, if it counts on the order.
+    So an engine that counts the stones finds the right player to move.
     """
     stones = stones_of(raw)
-    colours = {stone.cell: stone for stone in stones}
-    played = [colours[action] for action in raw.actions if action in colours]
-    if len(played) == len(stones):
-        return played
-    by_colour = [[stone for stone in stones if stone.colour == colour] for colour in (0, 1)]
-    return [by_colour[n & 1].pop(0) for n in range(len(stones))]
-
-
-def _fields(raw: Any) -> list[str]:
-    """The stones as BOARD has them: 1 for those of whose turn it is, 2 for the other's."""
-    own = colour_to_play(raw)
-    return [
-        f"{coordinates(raw.game, stone.cell)},{1 if stone.colour == own else 2}"
-        for stone in stones_in_order(raw)
-    ]
+    played = [action for action in raw.actions if action in stones]
+    if len(played) < len(stones):
+        by_colour = [[cell for cell in stones if stones[cell] == colour] for colour in (0, 1)]
+        played = [by_colour[n & 1].pop(0) for n in range(len(stones))]
+    return {cell: stones[cell] for cell in played}
 
 
 def colour_to_play(raw: Any) -> int:
-    """Whose stone is next: 0 for black, 1 for white."""
+    """The colour of the next stone: 0 for black, 1 for white."""
     return len(stones_of(raw)) & 1
+
+
+def _fields(raw: Any) -> list[str]:
+    """The stones in the form of BOARD: 1 for the player to move, 2 for the other."""
+    own = colour_to_play(raw)
+    return [
+        f"{coordinates(raw.game.columns, cell)},{1 if colour == own else 2}"
+        for cell, colour in stones_in_order(raw).items()
+    ]

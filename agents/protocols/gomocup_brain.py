@@ -1,15 +1,15 @@
-"""Our side of the Gomocup (Piskvork) protocol: a brain that any manager can run.
+"""Our side of the Gomocup (Piskvork) protocol: a brain, as the protocol calls an engine.
 
-The protocol is https://plastovicka.github.io/protocl2en.htm. Like its own skeleton this takes
-commands in any case, and whatever a manager sends gets an answer: ``ERROR`` for what is wrong in a
-known command, ``UNKNOWN`` for all others.
+The protocol is https://plastovicka.github.io/protocl2en.htm. Commands may come in any case. The
+answer to a wrong argument is ``ERROR``, to an unknown command ``UNKNOWN``.
 """
 
 import copy
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -17,72 +17,105 @@ import hexenv
 from agents.core.agent import Agent
 from agents.knowledge.gomoku.opening_play import answer_to_stones, first_stones
 from agents.protocols.conversation import (
-    Stopwatch,
-    Thinker,
+    ProtocolServer,
     bring_to,
-    in_words,
+    error_text,
     set_up,
     whole_number,
 )
-from agents.protocols.gomocup import CONNECT, CONTINUOUS, RULE_BITS, read_coordinates
-from agents.protocols.time_limits import GomocupTime
+from agents.protocols.gomocup import (
+    CONNECT,
+    CONTINUOUS,
+    RULE_BITS,
+    UNLIMITED,
+    coordinates,
+    read_coordinates,
+)
 from hexenv import gomoku_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.gomoku import RULES
 
-MINE, THEIRS, NOBODYS = 1, 2, 3
-"""The fields of BOARD; the third is a part of a line won before, or a cell forbidden in renju."""
+MINE, THEIRS, NEITHER = 1, 2, 3
+"""The fields of BOARD; the third is a cell of an earlier five, or a forbidden cell in renju."""
 
 RESERVED_MEMORY: Final = 200 * 2**20
 """Bytes that the interpreter and the libraries take besides the search."""
 NODE_BYTES: Final = 64
-"""What a node of a search tree takes at most."""
+"""Upper bound of the bytes of a node in a search tree."""
 FEWEST_NODES: Final = 10_000
 
-
-class Stone(NamedTuple):
-    """A stone on the board."""
-
-    cell: int
-    owner: int
-    """`MINE` or `THEIRS`."""
+USUAL_MOVES: Final = 30
+"""Moves of a player in a usual game of Gomoku, which share the remaining time,"""
+FEWEST_MOVES: Final = 10
+"""but the time is always divided by at least this number of moves."""
 
 
-class GomocupBrain:
+class GomocupClock:
+    """The time limits that a manager has set, in seconds; None if not set.
+
+    Attributes:
+        turn: For a move; 0 for as fast as possible.
+        match: For all moves; 0 for no limit.
+        used: Time of our moves since the board was cleared.
+    """
+
+    def __init__(self) -> None:
+        self.turn: float | None = None
+        self.match: float | None = None
+        self.used = 0.0
+        self._left: float | None = None
+        self._used_before = 0.0  # `used` when `_left` was set
+
+    def set_left(self, seconds: float) -> None:
+        """Set the time that is left for all moves."""
+        self._left, self._used_before = seconds, self.used
+
+    def start_game(self) -> None:
+        """Begin a game; a remaining time from before the last move belongs to the last game."""
+        if self._used_before < self.used:
+            self._left = None
+        self.used = self._used_before = 0.0
+
+    def limit(self, moves: int) -> float | None:
+        """Seconds for our move after this number of our moves; None for no limit."""
+        limits = [] if self.turn is None else [self.turn]
+        left = None if self._left is None else self._left - (self.used - self._used_before)
+        if left is None and self.match:
+            left = self.match - self.used
+        if left is not None and (self._left or 0.0) < UNLIMITED / 1000:
+            limits.append(left / max(USUAL_MOVES - moves, FEWEST_MOVES))
+        return max(min(limits), 0.0) if limits else None
+
+
+class GomocupBrain(ProtocolServer):
     """Answers a manager's lines with an agent's moves.
 
     Args:
-        agent: What plays. Its budget `seconds` is what the manager says, if it says something.
-        label: What to call it.
+        agent: What plays.
+        label: The agent in words.
         seed: Of the choice among openings.
-
-    Attributes:
-        is_over: Whether the manager has said END.
     """
 
     def __init__(self, agent: Agent, label: str, seed: int | None = None) -> None:
-        self.is_over = False
-        self._label = re.sub(r"[^ -!#-~]", "", label)
-        self._thinker = Thinker(agent)
+        super().__init__(agent, re.sub(r"[^ -!#-~]", "", label))
         self._most_nodes = cast("int | None", getattr(agent, "max_nodes", None))
         self._rng = np.random.default_rng(seed)
-        self._time = GomocupTime()
-        self._watch = Stopwatch()
-        self._problems: list[str] = []  # told before the next answer, as INFO has none
-        self._rule = RULES[0]  # which may be one that is not played
+        self._clock = GomocupClock()
+        self._problems: list[str] = []  # sent before the next answer, as INFO has none
+        self._rule = RULES[0]  # perhaps a rule that is not played
         self._size: tuple[int, int] | None = None
         self._envs: dict[str, BoardEnv] = {}  # by rule, of the size
-        self._behind = 0.0  # seconds of work that no answer has told the manager of
-        self._stones: list[Stone] = []
+        self._unanswered = 0.0  # seconds of work since the last answer
+        self._stones: dict[int, int] = {}  # `MINE` or `THEIRS` by cell, in the order of play
         self._listed: list[str] | None = None  # the lines since BOARD or SWAP2BOARD
         self._on_done: Callable[[list[str]], str] = self._board
         self._commands: dict[str, Callable[[str], str]] = {
             "START": self._start,
             "RECTSTART": self._start_rectangle,
             "RESTART": self._restart,
-            "BEGIN": self._begin,
+            "BEGIN": lambda _: self._move(),
             "TURN": self._turn,
-            "PLAY": self._play,
+            "PLAY": lambda argument: self._text(self._put(argument, MINE)),
             "TAKEBACK": self._take_back,
             "BOARD": lambda _: self._list(self._board),
             "SWAP2BOARD": lambda _: self._list(self._swap2),
@@ -92,14 +125,14 @@ class GomocupBrain:
         }
 
     def answer(self, line: str) -> str:
-        """What to write for a line, with line ends; nothing for a line without an answer.
+        """The text to write for a line, with line ends; empty for a line without an answer.
 
-        What is done for a line without one is on the clock of the next that has one, as a manager
-        sends that without waiting.
+        The work for such a line counts as time of the next answer, as a manager does not wait
+        before it sends the next line.
         """
-        self._watch = Stopwatch(self._behind)
+        self._since = time.perf_counter() - self._unanswered
         text = self._take(line)
-        self._behind = 0.0 if text else self._watch.seconds()
+        self._unanswered = 0.0 if text else self._elapsed()
         return text
 
     def _take(self, line: str) -> str:
@@ -113,18 +146,18 @@ class GomocupBrain:
             listed, self._listed = self._listed, None
             return self._answer_with(self._on_done, listed)
         if word != "INFO":
-            self._listed = None  # a list that another command breaks off
+            self._listed = None  # another command cancels a list
         if word not in self._commands:
             return f"UNKNOWN command {word:.40}\n"
         return self._answer_with(self._commands[word], line.strip()[len(word) :].strip())
 
     def _answer_with(self, command: Callable[[Any], str], argument: Any) -> str:
-        stones = list(self._stones)
+        stones = dict(self._stones)
         try:
             text = command(argument)
-        except Exception as error:  # even of an agent: the manager has to hear something
-            text = f"ERROR {in_words(error)}"
-            self._stones = stones  # as if it had not been said
+        except Exception as error:  # any error of an agent, too: the manager needs an answer
+            text = f"ERROR {error_text(error)}"
+            self._stones = stones
         if not text:
             return ""
         problems, self._problems = self._problems, []
@@ -150,19 +183,19 @@ class GomocupBrain:
         gomoku_v0.raw_env((rows, columns), CONNECT)  # refuses a size before anything changes
         self._size = (rows, columns)
         self._envs = {}
-        for rule in RULES:  # any of which INFO may name, and then there is no time for it
+        for rule in RULES:  # a later INFO may name any of them, and leaves no time for this
             if rule != self._rule:
-                with suppress(Exception):  # it is raised where that rule is played
+                with suppress(Exception):  # it is raised when that rule is played
                     self._make_env(rule)
         if self._rule in RULES:
             self._make_env(self._rule)
         return self._clear()
 
     def _make_env(self, rule: str) -> None:
-        """Make the board that the size asks for, and have the agent ready for it."""
+        """Make the board for a rule, and get the agent ready for it."""
         env = gomoku_v0.raw_env(self._check_started(), CONNECT, rule)
         env.reset()
-        self._thinker.warm_up(env)
+        self._warm_up(env)
         env.reset()
         self._envs[rule] = env
 
@@ -172,8 +205,8 @@ class GomocupBrain:
 
     def _clear(self) -> str:
         self._stones.clear()
-        self._time.start_game()
-        self._thinker.agent.reset()
+        self._clock.start_game()
+        self.agent.reset()
         return "OK"
 
     def _check_started(self) -> tuple[int, int]:
@@ -185,7 +218,7 @@ class GomocupBrain:
         self._check_started()
         if self._rule not in RULES:
             raise ValueError(f"expected a rule of {', '.join(RULES)}, got {self._rule}")
-        if self._rule not in self._envs:  # the agent was not ready: perhaps now, else it says why
+        if self._rule not in self._envs:  # the agent has failed before; if again, it says why
             self._make_env(self._rule)
         return self._envs[self._rule]
 
@@ -201,22 +234,14 @@ class GomocupBrain:
 
     # ---- moves -----------------------------------------------------------------------------------
 
-    def _begin(self, argument: str) -> str:
-        return self._move()
-
     def _turn(self, argument: str) -> str:
         self._put(argument, THEIRS)
         return self._move()
 
-    def _play(self, argument: str) -> str:
-        return self._text(self._put(argument, MINE))
-
     def _take_back(self, argument: str) -> str:
         cell = self._cell(argument)
-        kept = [stone for stone in self._stones if stone.cell != cell]
-        if len(kept) == len(self._stones):
+        if self._stones.pop(cell, None) is None:
             raise ValueError(f"expected the place of a stone, got {argument!r:.60}")
-        self._stones = kept
         return "OK"
 
     def _cell(self, text: str) -> int:
@@ -230,56 +255,47 @@ class GomocupBrain:
         return y * columns + x
 
     def _text(self, cell: int) -> str:
-        columns = self._check_started()[1]
-        return f"{cell % columns},{cell // columns}"
+        return coordinates(self._check_started()[1], cell)
 
     def _put(self, text: str, owner: int) -> int:
         cell = self._cell(text)
-        if any(stone.cell == cell for stone in self._stones):
+        if cell in self._stones:
             raise ValueError(f"expected an empty cell, got {self._text(cell)}")
-        self._stones.append(Stone(cell, owner))
+        self._stones[cell] = owner
         return cell
 
     def _move(self) -> str:
-        """Think, play, and say what."""
         env = self._board_env()
         self._arrange(env)
-        cell, _ = self._think(env)
-        self._stones.append(Stone(cell, MINE))
+        cell, _ = self._search(env)
+        self._stones[cell] = MINE
         return self._text(cell)
 
-    def _think(self, env: BoardEnv, share: float = 1.0) -> tuple[int, float]:
-        """What the agent plays in a share of the time that is left for this answer."""
-        mine = sum(stone.owner == MINE for stone in self._stones)
-        limit = self._watch.left_of(self._time.of_move(mine))
-        thinking = Stopwatch()
+    def _search(self, env: BoardEnv, share: float = 1.0) -> tuple[int, float]:
+        """The agent's action and its value, in a share of the time that is left for this answer."""
+        limit = self._clock.limit(sum(owner == MINE for owner in self._stones.values()))
+        started = time.perf_counter()
         try:
-            return self._thinker.think(env, limit, share)
+            return self._think(env, limit, share)
         finally:
-            self._time.used += thinking.seconds()
+            self._clock.used += time.perf_counter() - started
 
     def _arrange(self, env: BoardEnv) -> None:
         """Bring the board to the stones, with us to move.
 
         Raises:
-            ValueError: If no game leads there, or it is over there.
+            ValueError: If no game leads to this position, or it is the end of a game.
         """
-        owners = [stone.owner for stone in self._stones]
-        cells = [stone.cell for stone in self._stones]
-        in_turn = all(owner == (THEIRS, MINE)[n & 1] for n, owner in enumerate(reversed(owners)))
-        if in_turn and bring_to(env, cells) and not any(env.terminations.values()):
-            return
-        mine, theirs = (
-            [cell for cell, owner in zip(cells, owners, strict=True) if owner == one]
-            for one in (MINE, THEIRS)
-        )
-        behind = len(theirs) - len(mine)
-        if behind not in (0, 1):
+        theirs = sum(owner == THEIRS for owner in self._stones.values())
+        mine = len(self._stones) - theirs
+        if theirs - mine not in (0, 1):
             raise ValueError(
                 "expected as many stones of the opponent's as of mine, or one more, got "
-                f"{len(theirs)} of the opponent's and {len(mine)} of mine"
+                f"{theirs} of the opponent's and {mine} of mine"
             )
-        set_up(env, (theirs, mine) if behind else (mine, theirs), behind)
+        first = MINE if theirs == mine else THEIRS
+        stones = {cell: int(owner != first) for cell, owner in self._stones.items()}
+        set_up(env, stones, theirs - mine)
 
     # ---- lists of stones -------------------------------------------------------------------------
 
@@ -289,21 +305,21 @@ class GomocupBrain:
 
     def _board(self, lines: list[str]) -> str:
         self._check_started()
-        stones: list[Stone] = []
+        stones: list[tuple[int, int]] = []
         for line in lines:
             place, _, field = line.strip().rpartition(",")
             owner = whole_number(field)
-            if read_coordinates(place) is None or owner not in (MINE, THEIRS, NOBODYS):
+            if read_coordinates(place) is None or owner not in (MINE, THEIRS, NEITHER):
                 raise ValueError(f"expected x,y,field with a field of 1, 2 or 3, got {line!r:.60}")
-            if owner == NOBODYS and self._rule == "renju":
-                continue  # a forbidden cell, which the rules tell as well
-            if owner == NOBODYS:
+            if owner == NEITHER and self._rule == "renju":
+                continue  # a forbidden cell, which our rules know
+            if owner == NEITHER:
                 raise ValueError(
                     f"expected a field of 1 or 2, got {line!r:.60}: continuous games are not played"
                 )
-            stones.append(Stone(self._cell(place), owner))
-        self._check_different([stone.cell for stone in stones])
-        self._stones = stones
+            stones.append((self._cell(place), owner))
+        self._check_different([cell for cell, _ in stones])
+        self._stones = dict(stones)
         return self._move()
 
     def _check_different(self, cells: list[int]) -> None:
@@ -317,13 +333,13 @@ class GomocupBrain:
         self._check_different(cells)
         if len(cells) not in (0, 3, 5):
             raise ValueError(f"expected no, three or five stones, got {len(cells)}")
-        self._stones = []
+        self._stones = {}
         if not cells:
             return " ".join(map(self._text, self._opening()))
         if not bring_to(env, cells) or any(env.terminations.values()):
             raise ValueError("expected stones that leave the game in play, got a five among them")
         share = 1 / 3 if len(cells) == 3 else 1.0
-        cell, value = self._think(env, share)
+        cell, value = self._search(env, share)
         answer = answer_to_stones(value, can_add=len(cells) == 3)
         if answer == "swap":
             self._stones = in_colours(cells, mine=0)
@@ -334,7 +350,7 @@ class GomocupBrain:
         return self._text(cell)
 
     def _opening(self) -> list[int]:
-        """Three stones about the centre, or far from each other on a board too small for that."""
+        """Three stones about the centre; far apart on a board with fewer than 7 rows or columns."""
         rows, columns = self._check_started()
         if min(rows, columns) < 7:
             return [0, columns // 2, rows * columns - 1]
@@ -342,16 +358,16 @@ class GomocupBrain:
         return known[int(self._rng.random() * len(known))]
 
     def _balancing(self, env: BoardEnv, fourth: int) -> int:
-        """The fifth stone, black's, with which the agent sees neither side ahead."""
+        """The fifth stone, black's, for which the agent's value is nearest to 0."""
         env.step(fourth)
-        fifth, _ = self._think(env, 0.5)
-        statistics = self._thinker.agent.statistics
+        fifth, _ = self._search(env, 0.5)
+        statistics = self.agent.statistics
         if statistics is None:
             return fifth
-        looked_at = statistics.visits >= max(statistics.visits.max() // 10, 1)
-        return int(np.argmin(np.where(looked_at, np.abs(statistics.values), np.inf)))
+        is_searched = statistics.visits >= max(statistics.visits.max() // 10, 1)
+        return int(np.argmin(np.where(is_searched, np.abs(statistics.values), np.inf)))
 
-    # ---- what a manager tells --------------------------------------------------------------------
+    # ---- INFO ------------------------------------------------------------------------------------
 
     def _info(self, argument: str) -> str:
         key, *rest = [*argument.split(None, 1), ""]
@@ -360,17 +376,17 @@ class GomocupBrain:
             return ""
         match key.lower():
             case "timeout_turn":
-                self._time.turn = number / 1000
+                self._clock.turn = number / 1000
             case "timeout_match":
-                self._time.match = number / 1000
+                self._clock.match = number / 1000
             case "time_left":
-                self._time.tell_left(number / 1000)
+                self._clock.set_left(number / 1000)
             case "max_memory":
                 self._limit_memory(number)
             case "rule":
                 self._set_rule(number)
             case _:
-                pass  # unknown ones are to be ignored
+                pass  # the protocol ignores unknown keys
         return ""
 
     def _set_rule(self, bits: int) -> None:
@@ -382,10 +398,10 @@ class GomocupBrain:
         self._rule = wanted
 
     def _limit_memory(self, size: int) -> None:
-        """Have the agent search with no more nodes than fit into so many bytes; 0 for no limit."""
+        """Bound the agent's search tree by a number of bytes; 0 for no limit."""
         if self._most_nodes is None:
             return
-        agent: Any = self._thinker.agent
+        agent: Any = self.agent
         nodes = self._most_nodes
         if size > 0:
             room = (size - RESERVED_MEMORY) // NODE_BYTES // getattr(agent, "workers", 1)
@@ -394,12 +410,12 @@ class GomocupBrain:
                 self._problems.append(f"{size} bytes of memory are too few to hold to")
         if nodes != agent.max_nodes:
             agent.reset()
-            self._thinker.agent = agent = copy.deepcopy(agent)  # without the memory of its trees
+            self.agent = agent = copy.deepcopy(agent)  # a copy has no trees yet
             agent.max_nodes = nodes
             if self._size is not None and self._rule in RULES:
                 self._make_env(self._rule)
 
 
-def in_colours(cells: Sequence[int], mine: int) -> list[Stone]:
+def in_colours(cells: Sequence[int], mine: int) -> dict[int, int]:
     """Stones that were played in turn, of which those of one player, 0 or 1, are ours."""
-    return [Stone(cell, MINE if n & 1 == mine else THEIRS) for n, cell in enumerate(cells)]
+    return {cell: MINE if n & 1 == mine else THEIRS for n, cell in enumerate(cells)}

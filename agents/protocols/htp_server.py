@@ -1,64 +1,95 @@
 """Our side of the Hex Text Protocol: an engine for HexGui and other controllers.
 
-See `agents.protocols.htp` for the protocol. A colour may play twice in a row, and a move is
-generated for either colour, whoever has played before. So a swap changes neither the board nor
-what is generated: the controller then asks the other side for white's next move.
+A colour may play twice in a row, and `genmove` may ask for either colour at any time. So a swap
+changes neither the board nor the moves that we generate: the controller then asks the other side
+for white's next move.
 """
 
 import re
+import time
 from collections.abc import Callable
 from inspect import signature
-from typing import NamedTuple
+from typing import Final
 
 import hexenv
 from agents.core.agent import Agent
 from agents.protocols.conversation import (
-    Stopwatch,
-    Thinker,
-    bring_to,
-    in_words,
+    ProtocolServer,
+    error_text,
     set_up,
     whole_number,
 )
 from agents.protocols.exchange import COLOURS, SWAP, mirrored
-from agents.protocols.time_limits import HTPTime
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import hex as rules
 from hexenv.games.base import Game, State, new_state
 
-
-class Stone(NamedTuple):
-    """A stone on the board."""
-
-    cell: int
-    colour: int
-    """0 for black, 1 for white."""
+FEWEST_MOVES: Final = 6
+"""Least number of moves of Hex that share the main time."""
 
 
-class HTPServer:
+class HTPClock:
+    """The time limits that a controller has set, in seconds."""
+
+    def __init__(self) -> None:
+        self.main, self.period, self.stones = 0.0, 0.0, 0
+        self.start_game()
+
+    def start_game(self) -> None:
+        """Give both colours their full time."""
+        self.used = [0.0, 0.0]
+        self.left: list[tuple[float, int] | None] = [None, None]  # of `time_left`, with its stones
+
+    def limit(self, colour: int, moves: int) -> float | None:
+        """Seconds for a move; None for no limit.
+
+        Args:
+            colour: The player to move.
+            moves: Remaining moves of this colour.
+        """
+        left, stones = self.left[colour] or (self.main - self.used[colour], 0)
+        if self.left[colour] is None:
+            is_unlimited = self.stones == 0 and self.period > 0  # as the protocol says it
+            if is_unlimited or (self.main <= 0 and (self.stones == 0 or self.period <= 0)):
+                return None
+        if stones > 0:
+            return max(left, 0.0) / stones
+        by_period = self.period / self.stones if self.stones > 0 else 0.0
+        return max(left / max(moves, FEWEST_MOVES), by_period, 0.0)
+
+    def exchange(self) -> None:
+        """Exchange the players' colours: each player keeps its own time."""
+        self.used.reverse()
+        self.left.reverse()
+
+    def spend(self, colour: int, seconds: float) -> None:
+        """Count the time of a move."""
+        self.used[colour] += seconds
+        known = self.left[colour]
+        if known is not None:
+            left, stones = known
+            self.left[colour] = (left - seconds, max(stones - 1, 0)) if stones != 1 else None
+
+
+class HTPServer(ProtocolServer):
     """Answers a controller's lines with an agent's moves.
 
     Args:
-        agent: What plays. Its budget `seconds` is what the controller says, if it says something.
-        label: What to call it.
-        swap: Whether it may take over the first stone, until ``param_game allow_swap`` says else.
-            The other side may in any case.
-
-    Attributes:
-        is_over: Whether the controller has said quit.
+        agent: What plays.
+        label: The agent in words.
+        swap: Whether the agent may take over the first stone, until ``param_game allow_swap``
+            changes it. The other side may in any case.
     """
 
     def __init__(self, agent: Agent, label: str, swap: bool = False) -> None:
-        self.is_over = False
-        self._label = label
-        self._thinker = Thinker(agent)
+        super().__init__(agent, label)
         self._allow_swap = swap
-        self._time = HTPTime()
-        self._watch = Stopwatch()
+        self._clock = HTPClock()
         self._size = (11, 11)
-        self._ready_for: tuple[int, int] | None = None  # the size of board
-        self._moves: list[Stone | None] = []  # None is the swap, which places none
+        self._ready_for: tuple[int, int] | None = None  # a size of board
+        self._stones: dict[int, int] = {}  # colours by cell in the order of play; 0 for black
+        self._is_swapped = False  # the swap follows the first stone
         self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
         self._commands: dict[str, Callable[..., str]] = {
             "all_legal_moves": self._all_legal_moves,
@@ -83,8 +114,8 @@ class HTPServer:
         }
 
     def answer(self, line: str) -> str:
-        """What to write for a line, with line ends; nothing for a line without a command."""
-        self._watch = Stopwatch()
+        """The text to write for a line, with line ends; empty for a line without a command."""
+        self._since = time.perf_counter()
         text = re.sub(r"[\x00-\x1f\x7f]", "", line.replace("\t", " ")).partition("#")[0]
         words = text.split()
         number = ""
@@ -94,9 +125,9 @@ class HTPServer:
             return ""
         try:
             mark, answer = "=", self._do(*words)
-        except Exception as error:  # even of an agent: the controller has to hear something
-            mark, answer = "?", in_words(error)
-        answer = re.sub(r"\n(?=\n)", "\n ", answer.rstrip())  # an empty line would end it
+        except Exception as error:  # any error of an agent, too: the controller needs an answer
+            mark, answer = "?", error_text(error)
+        answer = re.sub(r"\n(?=\n)", "\n ", answer.rstrip())  # an empty line ends an answer
         return f"{mark}{number} {answer}\n\n"
 
     def _do(self, name: str, *arguments: str) -> str:
@@ -121,10 +152,10 @@ class HTPServer:
         return self._clear_board()
 
     def _get_ready(self) -> None:
-        """Have the agent ready for the board, so that no move waits for that."""
+        """Get the agent ready for the board, so that this takes no time of a move."""
         rows, columns = self._size
         if self._ready_for != self._size:
-            self._thinker.warm_up(self._env(self._size, self._allow_swap and rows == columns))
+            self._warm_up(self._env(self._size, self._allow_swap and rows == columns))
             self._ready_for = self._size
 
     def _env(self, size: tuple[int, int], swap: bool) -> BoardEnv:
@@ -135,14 +166,11 @@ class HTPServer:
 
     def _clear_board(self) -> str:
         self._get_ready()
-        self._moves.clear()
-        self._time.start_game()
-        self._thinker.agent.reset()
+        self._stones.clear()
+        self._is_swapped = False
+        self._clock.start_game()
+        self.agent.reset()
         return ""
-
-    def _stones(self) -> list[Stone]:
-        """The stones on the board, as they were played."""
-        return [move for move in self._moves if move is not None]
 
     def _play(self, colour: str, vertex: str) -> str:
         number, text = colour_number(colour), vertex.lower()
@@ -155,31 +183,36 @@ class HTPServer:
             cell = rules.new(self._size).parse_action(text)
         except ValueError:
             raise ValueError(f"illegal move: {vertex:.40} is no cell") from None
-        if any(stone.cell == cell for stone in self._stones()):
+        if cell in self._stones:
             raise ValueError(f"illegal move: {text} is taken")
-        self._moves.append(Stone(cell, number))
+        self._stones[cell] = number
         return ""
 
     def _swap(self, colour: int) -> None:
         rows, columns = self._size
-        is_answer = [stone.colour for stone in self._stones()] == [1 - colour]
-        if rows != columns or not is_answer or None in self._moves:
+        is_answer = list(self._stones.values()) == [1 - colour]
+        if rows != columns or not is_answer or self._is_swapped:
             raise ValueError(f"illegal move: {SWAP} is the answer to the first move")
-        self._moves.append(None)
-        self._time.exchange()
+        self._exchange()
+
+    def _exchange(self) -> None:
+        self._is_swapped = not self._is_swapped
+        self._clock.exchange()
 
     def _undo(self) -> str:
-        if not self._moves:
+        if self._is_swapped and len(self._stones) == 1:
+            self._exchange()
+        elif self._stones:
+            self._stones.popitem()
+        else:
             raise ValueError("cannot undo")
-        if self._moves.pop() is None:
-            self._time.exchange()
         return ""
 
     def _board(self, game: Game) -> State:
-        """The stones on an empty board, in whatever order they came."""
+        """The stones on an empty board; whose move it is is not set."""
         state = new_state(game)
-        for stone in self._stones():
-            game.place(state, stone.cell, stone.colour)
+        for cell, colour in self._stones.items():
+            game.place(state, cell, colour)
         return state
 
     def _winner(self) -> int | None:
@@ -193,17 +226,17 @@ class HTPServer:
 
     def _all_legal_moves(self) -> str:
         game = rules.new(self._size)
-        taken = {stone.cell for stone in self._stones()}
-        return " ".join(game.action_text(n) for n in range(game.num_actions()) if n not in taken)
+        free = (cell for cell in range(game.num_actions()) if cell not in self._stones)
+        return " ".join(map(game.action_text, free))
 
     def _showboard(self) -> str:
-        """The board as Benzene draws it."""
+        """The board in Benzene's form."""
         rows, columns = self._size
-        colours = {stone.cell: "BW"[stone.colour] for stone in self._stones()}
+        letters_at = {cell: "BW"[colour] for cell, colour in self._stones.items()}
         letters = "  ".join(chr(97 + column) for column in range(columns))
         lines = ["", f"  {letters}"]
         for row in range(rows):
-            cells = "  ".join(colours.get(row * columns + n, ".") for n in range(columns))
+            cells = "  ".join(letters_at.get(row * columns + n, ".") for n in range(columns))
             lines.append(f"{' ' * row}{row + 1:2}\\{cells}\\{row + 1}")
         return "\n".join([*lines, f"{' ' * rows}   {letters}"])
 
@@ -212,8 +245,8 @@ class HTPServer:
     def _genmove(self, colour: str) -> str:
         number = colour_number(colour)
         text = self._reg_genmove(colour)
-        self._time.spend(number, self._watch.seconds())
-        self._play(COLOURS[number], text)  # after a swap that time is of the other colour
+        self._clock.spend(number, self._elapsed())
+        self._play(COLOURS[number], text)  # a swap moves that time to the other colour
         return text
 
     def _reg_genmove(self, colour: str) -> str:
@@ -222,9 +255,8 @@ class HTPServer:
             return "resign"
         env, is_mirrored = self._position(number)
         rows, columns = self._size
-        to_come = (rows * columns - len(self._stones())) // 4
-        limit = self._watch.left_of(self._time.limit(number, to_come))
-        action, _ = self._thinker.think(env, limit)
+        moves = (rows * columns - len(self._stones)) // 4
+        action, _ = self._think(env, self._clock.limit(number, moves))
         if action == rows * columns:
             return SWAP
         cell = mirrored(action, (columns, rows)) if is_mirrored else action
@@ -234,35 +266,28 @@ class HTPServer:
         """The position with a colour to move, and whether it is mirrored.
 
         In an environment black begins. Where white has begun, the board is mirrored and the colours
-        are changed, which is the same game.
+        are exchanged, which is the same game.
         """
-        stones = self._stones()
-        behind = sum(1 if stone.colour != to_play else -1 for stone in stones)
+        behind = sum(1 if colour != to_play else -1 for colour in self._stones.values())
         if behind not in (0, 1):
             return self._out_of_turn(to_play), False
         first = to_play if behind == 0 else 1 - to_play
         rows, columns = size = self._size
-        cells = [stone.cell for stone in stones]
+        stones = {cell: colour ^ first for cell, colour in self._stones.items()}
         if first == 1:
-            cells, size = [mirrored(cell, size) for cell in cells], (columns, rows)
-        swap = self._allow_swap and first == 0 and rows == columns and None not in self._moves
+            stones = {mirrored(cell, size): player for cell, player in stones.items()}
+            size = (columns, rows)
+        swap = self._allow_swap and first == 0 and rows == columns and not self._is_swapped
         env = self._env(size, swap)
-        in_turn = all(stone.colour == first ^ n & 1 for n, stone in enumerate(stones))
-        if not (in_turn and bring_to(env, cells)):
-            colours = [stone.colour for stone in stones]
-            of_first, of_second = (
-                [cell for cell, colour in zip(cells, colours, strict=True) if colour == one]
-                for one in (first, 1 - first)
-            )
-            set_up(env, (of_first, of_second), behind)
+        set_up(env, stones, behind)
         return env, first == 1
 
     def _out_of_turn(self, to_play: int) -> BoardEnv:
         """A position that no game leads to, as one colour has moved too often."""
         env = self._env(self._size, False)
         state = self._board(env.game)
-        stones = len(self._stones())
-        state.ply = stones + (stones + to_play) % 2  # of which the parity tells who moves
+        stones = len(self._stones)
+        state.ply = stones + (stones + to_play) % 2  # its parity says who moves
         env.begin_at(state, [])
         return env
 
@@ -270,14 +295,14 @@ class HTPServer:
 
     def _time_settings(self, main: str, period: str, stones: str) -> str:
         self._get_ready()
-        self._time.main, self._time.period = seconds_of(main), seconds_of(period)
-        self._time.stones = max(number_of(stones), 0)
-        self._time.start_game()
+        self._clock.main, self._clock.period = seconds_of(main), seconds_of(period)
+        self._clock.stones = max(number_of(stones), 0)
+        self._clock.start_game()
         return ""
 
     def _time_left(self, colour: str, left: str, stones: str = "0") -> str:
-        told = (seconds_of(left), max(number_of(stones), 0))
-        self._time.told[colour_number(colour)] = told
+        known = (seconds_of(left), max(number_of(stones), 0))
+        self._clock.left[colour_number(colour)] = known
         return ""
 
     def _param_game(self, name: str | None = None, value: str | None = None) -> str:
@@ -294,11 +319,7 @@ class HTPServer:
 
 
 def colour_number(text: str) -> int:
-    """0 for black, 1 for white.
-
-    Raises:
-        ValueError: If it is neither.
-    """
+    """0 for black, 1 for white, else ValueError."""
     found = {"b": 0, "black": 0, "w": 1, "white": 1}.get(text.lower())
     if found is None:
         raise ValueError(f"syntax error: expected black or white, got {text:.40}")
@@ -306,11 +327,7 @@ def colour_number(text: str) -> int:
 
 
 def number_of(text: str) -> int:
-    """The number that a text is.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """The whole number in a text, or ValueError."""
     found = whole_number(text)
     if found is None:
         raise ValueError(f"syntax error: expected a whole number, got {text:.40}")
@@ -318,11 +335,7 @@ def number_of(text: str) -> int:
 
 
 def seconds_of(text: str) -> float:
-    """The seconds that a text says.
-
-    Raises:
-        ValueError: If it is no number.
-    """
+    """The number of seconds in a text, or ValueError."""
     if not re.fullmatch(r"[+-]?\d{1,9}(\.\d*)?", text, re.ASCII):
         raise ValueError(f"syntax error: expected a number of seconds, got {text:.40}")
     return float(text)

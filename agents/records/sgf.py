@@ -33,7 +33,7 @@ from typing import Any, Final, NamedTuple
 
 import hexenv
 from agents.core.messages import error_at
-from agents.protocols.exchange import SWAP, View
+from agents.protocols.exchange import SWAP, SwapView
 from agents.records.record import GameRecord, Search, options_text, rules_of
 from hexenv.games import base, notation
 from hexenv.games.base import Game
@@ -347,7 +347,7 @@ def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
     for ply, action in enumerate(record.actions):
         search = record.searches[ply] if record.searches else None
         if rules.name == "hex":
-            view = View.after(rules, record.actions[:ply])
+            view = SwapView.after(rules, record.actions[:ply])
             node = {view.colour(ply % 2)[0].upper(): view.text(action)}
         else:
             node = {"BW"[ply % 2]: _letters(rules, action)}
@@ -400,6 +400,6 @@ def _comment(rules: Game, search: Search, before: Sequence[int]) -> str:
 def _variation(rules: Game, before: Sequence[int], actions: Sequence[int]) -> Iterator[str]:
     for ply, action in enumerate(actions, len(before)):
         if isinstance(rules, Hex):
-            yield View.after(rules, [*before, *actions][:ply]).text(action)
+            yield SwapView.after(rules, [*before, *actions][:ply]).text(action)
         else:
             yield rules.action_text(action)

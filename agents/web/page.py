@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from agents.pictures.films import positions_of
-from agents.protocols.cells import cell_of, is_by_column
+from agents.play.cells import cell_of, is_by_column
 from agents.records import GameRecord, Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
