@@ -2,6 +2,7 @@
 
 import functools
 import json
+import operator
 from importlib import resources
 
 import numpy as np
@@ -112,6 +113,12 @@ def test_the_number_of_workers_makes_no_difference():
     )
     np.testing.assert_array_equal(one.kept, two.kept)
     np.testing.assert_array_equal(one.loss, two.loss)
+
+
+def test_a_process_that_does_not_start_is_a_mistake_of_the_user(monkeypatch):
+    monkeypatch.setattr("agents.core.workers._serve", operator.is_)  # ends at once
+    with pytest.raises(ValueError, match="random: expected a worker to start"):
+        measure("random", few("tictactoe")["tictactoe"], workers=1)
 
 
 def test_seeds_and_positions_have_streams_of_their_own():
