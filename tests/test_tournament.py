@@ -651,13 +651,14 @@ def test_a_torn_last_line_is_passed_over(played, lost):
     ("after", "lines"),
     [
         ("", [7]),
+        ("\n", [7]),
         ("\n{", [7, 8]),
         ('\n{"torn": 7', [7, 8]),
         ('\n{"torn": 7}', []),
         ('\n{"game": 5, "pa', [7, 8]),
         ('\n{"game": 5, "pa\n{"game": 5, "pair": 2, "a', [7, 8, 9]),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_a_file_torn_twice_is_mended_like_one_torn_once(played, after, lines):
     path, tournament = played
