@@ -556,6 +556,31 @@ def test_two_agents_think_at_the_same_time_and_the_loop_goes_on(monkeypatch):
     asyncio.run(asyncio.wait_for(run(), 120))
 
 
+def test_a_search_that_cannot_be_shown_is_an_error_of_the_agent(monkeypatch):
+    def fail(*position_and_search):
+        raise KeyError("no such cell")
+
+    async def run():
+        games = Games()
+        room = games.room(await games.create(setup_of(agent="uct:simulations=20", side=1)))
+        with monkeypatch.context() as patch:
+            patch.setattr("agents.web.page.search_view", fail)
+            page = room.join()
+            while room.game.session.status in ("preparing", "thinking"):
+                await asyncio.sleep(0.01)
+        assert (room.game.session.status, room.game.ply) == ("failed", 0)
+        while (message := await page.waiting.get()).get("status") != "failed":
+            pass
+        assert message["error"] == "KeyError: 'no such cell'"
+        room.receive(Message("retry", 0))
+        while room.game.session.status != "yours":
+            await asyncio.sleep(0.01)
+        assert len(state_of(room.game)["frames"]) == 2
+        games.close()
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+
+
 def _with(agent, setup):
     return start(setup)[0], agent
 
