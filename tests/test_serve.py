@@ -13,12 +13,13 @@ import threading
 import time
 
 import pytest
+from persons import Lowest
 from web_games import ready, send, served, serving, settle, state_of
 
 from agents.core.agent import ForfeitError
 from agents.play import session as session_module
 from agents.play.session import AbandonedError, Answer
-from agents.records import load_record
+from agents.records import Search, load_record
 from agents.registry import agent_classes
 from agents.web.choices import allowed_agents, bounded, choices, start
 from agents.web.games import FullError, Games, PageQueue, UnknownGameError
@@ -240,6 +241,15 @@ def test_an_agent_that_fails_may_try_again():
     assert (game.session.status, game.ply) == ("yours", 2)
 
 
+def test_undo_clears_an_error_of_the_agent():
+    game = ready(player=Scripted(RuntimeError("no memory")))
+    before = state_of(game)
+    send(game, "play", action=4)
+    settle(game)
+    send(game, "undo")
+    assert state_of(game) == before
+
+
 @pytest.mark.parametrize(
     ("make", "message", "why"),
     [
@@ -309,7 +319,31 @@ def test_a_search_is_shown_while_it_runs(monkeypatch):
     assert final["actions"][0]["visits"] >= final["actions"][1]["visits"]
 
 
-def test_a_search_that_nobody_waits_for_ends():
+def test_the_search_of_a_move_is_shown_where_it_was_made():
+    game = ready(game="connect4", player=Lowest())  # it reports nothing while it searches
+    send(game, "play", action=0)
+    settle(game)
+    before, shown, after = [frame["search"] for frame in state_of(game)["frames"]]
+    assert before is after is None
+    assert [action["cell"] for action in shown["actions"]] == [4 * 7]  # on top of a stone
+
+
+def test_a_report_that_comes_late_is_not_shown():
+    game = thinking()
+    task, search = game.session.next_task(), Search(0.1, 5)
+    assert game.show_search(task, search)
+    send(game, "undo")
+    assert game.show_search(task, search) == []
+    game.finish(task, Answer(1))
+    send(game, "play", action=0)
+    task = game.session.next_task()
+    game.finish(task, Answer(3))
+    before = state_of(game)
+    assert game.show_search(task, search) == []
+    assert state_of(game) == before
+
+
+def test_a_search_that_is_not_needed_any_more_ends():
     game = ready(game="hex", options=["board_size=5"], agent="uct:simulations=200000")
     send(game, "play", action=0)
     task = game.session.next_task()
