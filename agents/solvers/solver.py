@@ -21,7 +21,7 @@ import operator
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -31,8 +31,8 @@ import numpy as np
 from agents.core.agent import SeededAgent, Statistics, marked
 from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
-from agents.knowledge.connect4.book import Book, build_book, load_book  # there are no others
 from agents.mcts.uct import UCT
+from agents.registry import BOOKS
 from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
 from agents.solvers.exhaustive import (
     ExhaustiveSolver,
@@ -46,6 +46,7 @@ from agents.solvers.questions import (
     ScoreSolver,
 )
 from hexenv.compiled import uses_machine_code
+from hexenv.importing import attribute_at, import_on_demand
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -60,6 +61,10 @@ SOLVING_SHARE: Final = 0.9
 SHORTEST_GUESS: Final = 0.001
 KEPT_SOLVERS: Final = 4
 """How many games' tables are kept for the next call."""
+
+build_book: Callable[..., Any]
+"""Builds an opening book of Connect4: `agents.knowledge.connect4.book.build_book`."""
+__getattr__ = import_on_demand(__name__, {"build_book": f"{BOOKS}:build_book"})
 
 _solvers: Final[OrderedDict[Any, ExactSolver]] = OrderedDict()
 _lock: Final = threading.RLock()
@@ -122,7 +127,7 @@ class Question:
         self,
         env: Any,
         seconds: float | None = None,
-        book: "str | os.PathLike[str] | Book | None" = None,
+        book: Any = None,
         route: str = "auto",
         entries: int = TABLE_ENTRIES,
         assume: str | None = None,
@@ -167,7 +172,7 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
         refuse_book(book, "an environment that is not one of ours")
         solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
         return ScoreSolver(solver), TreeState(view.root.env)
-    opened = None if book is None else _opened(book)
+    opened = book if book is None or hasattr(book, "score") else _opened(book)
     compiles = view.compiles and uses_machine_code()
     key: Any = (type(view.game), view.game, compiles, entries, id(opened))
     with _lock:
@@ -179,7 +184,7 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
         return _solvers[key], view.root
 
 
-def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> ExactSolver:
+def _new_solver(game: Any, compiles: bool, book: Any, entries: int) -> ExactSolver:
     """The game's own solver, or the exhaustive one."""
     known = knowledge_of(game)
     solver = known.exact_solver(game, compiles, book, entries)
@@ -197,18 +202,20 @@ def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> E
     return ScoreSolver(ExhaustiveSolver(game, tactics, size, compiles))
 
 
-def _opened(book: str | os.PathLike[str] | Book) -> Book:
-    """A book, or the one at a path; a file is read again only after it was changed."""
-    if isinstance(book, Book):
-        return book
-    path = os.path.abspath(book)
+def _opened(path: str | os.PathLike[str]) -> Any:
+    """The book at a path, which is read again only after the file was changed."""
+    path = os.path.abspath(path)
     status = os.stat(path)
-    return _load_book(path, status.st_mtime_ns, status.st_size)
+    return _load_again(path, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(KEPT_SOLVERS)
-def _load_book(path: str, _changed: int, _size: int) -> Book:
-    return load_book(path)
+def _load_again(path: str, _changed: int, _size: int) -> Any:
+    return _load_book(path)
+
+
+def _load_book(path: str) -> Any:
+    return attribute_at(f"{BOOKS}:load_book")(path)
 
 
 def refuse_book(book: Any, game: str) -> None:
@@ -281,7 +288,7 @@ class Solver(SeededAgent):
         super().__init__(seed)
         self.choice = choice
         self.seconds = seconds
-        self.book = None if book is None else load_book(book)
+        self.book = None if book is None else _load_book(book)
         self.table_entries = table_entries
         self.route = route
         self.assume = assume

@@ -16,8 +16,8 @@ MODULES = {
     ],
     "Agents": ["agents", "agents.mcts.playouts", "agents.registry"],
     "Matches, solvers, plots": [
-        "agents.arena", "agents.solvers.solver", "agents.knowledge.gomoku.threats",
-        "agents.pictures.plots",
+        "agents.arena", "agents.solvers.solver", "agents.knowledge.connect4.book.build_book",
+        "agents.knowledge.gomoku.threats", "agents.pictures.plots",
     ],
     "Records and films": [
         "agents.records", "agents.pictures.films", "hexenv.render.look", "hexenv.render.overlay",
