@@ -35,7 +35,7 @@ MAX_WHOLE: Final = 1 << 53
 """The greatest whole number that every reader of JSON represents exactly."""
 Text: TypeAlias = Annotated[str, Meta(pattern=r"\A[^\ud800-\udfff]*\Z")]
 """A text that a file can hold: without half of a surrogate pair."""
-WHOLE_KEY: Final = Annotated[str, Meta(pattern=r"\A(0|[1-9]\d*)\Z", title="whole numbers")]
+WholeKey: TypeAlias = Annotated[str, Meta(pattern=r"\A(0|[1-9]\d*)\Z", title="whole numbers")]
 """A key of a JSON object that stands for a whole number."""
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
 
@@ -164,7 +164,7 @@ def _parts(value: Any, kind: Any, where: str) -> Iterator[tuple[str, Any, Any]]:
             )
         elif arguments and isinstance(origin, type) and issubclass(origin, Mapping):
             for key, item in items:
-                yield f"keys of {where}", key, WHOLE_KEY if arguments[0] is not str else str
+                yield f"keys of {where}", key, WholeKey if arguments[0] is not str else str
                 yield f"{where}[{shortened(key)}]", item, arguments[1]
     elif isinstance(value, list | tuple) and isinstance(origin, type):
         sequence = cast("Sequence[Any]", value)
