@@ -438,6 +438,8 @@ GOOD_SETUP = {"game": "hex", "options": ["board_size=3"], "agent": "random", "si
         '{"type": "play", "action": 1.0, "ply": 0}', '{"type": "play", "action": true, "ply": 0}',
         '{"type": "play", "action": "1", "ply": 0}', '{"type": "play", "action": -1, "ply": 0}',
         '{"type": "play", "action": NaN, "ply": 0}', '{"type": "play", "action": 1e400, "ply": 0}',
+        '{"type": "undo", "action": null, "ply": 0}', '{"type": "undo", "action": 1, "ply": 0}',
+        '{"type": "play", "action": null, "ply": 0}',
         '{"type": "play", "action": 1, "ply": 0, "more": 1}', '{"type": ["play"], "ply": 0}',
         '{"type": "__class__", "ply": 0}', '{"type": "undo"}', '{"type": "undo", "ply": null}',
         '{"type": "undo", "ply": 99999999999999999999}', b"\xff\xfe\x00", "x" * 100_000,
@@ -460,6 +462,13 @@ def test_bad_setups_are_refused(change):
     assert parse_setup(json.dumps(GOOD_SETUP)).options == ("board_size=3",)
     with pytest.raises(MessageError):
         parse_setup(json.dumps({**GOOD_SETUP, **change}))
+
+
+@pytest.mark.parametrize("key", GOOD_SETUP)
+def test_a_setup_says_everything(key):
+    setup = {name: value for name, value in GOOD_SETUP.items() if name != key}
+    with pytest.raises(MessageError, match=f"expected {key}, got none"):
+        parse_setup(json.dumps(setup))
 
 
 def test_fuzzed_messages_do_what_they_say_or_nothing():

@@ -182,7 +182,8 @@ def _bare(kind: Any) -> Any:
 
 def _options(kind: Any) -> tuple[Any, ...]:
     """The types of a union, or the one type."""
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    options = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    return tuple(option for option in options if option is not msgspec.UnsetType)
 
 
 def _present(kind: Any) -> Any:
@@ -193,8 +194,9 @@ def _present(kind: Any) -> Any:
 
 
 def _in_words(kind: Any) -> str:
-    if len(_options(kind)) > 1:
-        return " or ".join(map(_in_words, _options(kind)))
+    kind, *others = _options(kind)
+    if others:
+        return " or ".join(map(_in_words, (kind, *others)))
     bare, meta = _bare(kind), meta_of(kind)
     origin, arguments = get_origin(bare), get_args(bare)
     if meta.title is not None:

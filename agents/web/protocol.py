@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from agents.core.structured import to_structure
 
@@ -28,11 +28,11 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
 
     type: Literal["play", "undo", "hint", "resign", "retry"]
     ply: Whole
-    action: Whole | None = None
+    action: Whole | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if (self.type == "play") != (self.action is not None):
-            raise ValueError(f"expected an action to play, and none else, got {self.action}")
+        if (self.type == "play") != (self.action is not UNSET):
+            raise ValueError(f"expected an action to play, and only then, got {self.type}")
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +56,7 @@ class Setup(Struct, frozen=True, forbid_unknown_fields=True):
 T = TypeVar("T")
 
 
-def _parse(text: str | bytes, kind: type[T]) -> T:
+def _parse(text: str | bytes, kind: type[T], complete: bool) -> T:
     if len(text) > MOST_CHARACTERS:
         raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
     try:
@@ -64,7 +64,7 @@ def _parse(text: str | bytes, kind: type[T]) -> T:
     except (ValueError, RecursionError):
         raise MessageError("expected JSON, got something else") from None
     try:
-        return to_structure(found, kind)
+        return to_structure(found, kind, complete=complete)
     except ValueError as error:
         raise MessageError(str(error)) from None
 
@@ -75,7 +75,7 @@ def parse_message(text: str | bytes) -> Message:
     Raises:
         MessageError: If the text is not one.
     """
-    return _parse(text, Message)
+    return _parse(text, Message, complete=False)
 
 
 def parse_setup(text: str | bytes) -> Setup:
@@ -84,4 +84,4 @@ def parse_setup(text: str | bytes) -> Setup:
     Raises:
         MessageError: If the text does not say it.
     """
-    return _parse(text, Setup)
+    return _parse(text, Setup, complete=True)
