@@ -591,10 +591,15 @@ def test_a_finished_tournament_is_not_played_again(played):
         (3, '"game": 1', '"game": 0', "expected each game once, got game 0 again"),
         (3, '"first": 1', '"first": 0', "expected first 1 in game 1, got 0"),
         (3, '"opening": [', '"opening": [8, ', "expected opening"),
-        (3, '"outcome": ', '"outcome": 7, "x": ', "expected outcome as -1, 0 or 1"),
+        (
+            3,
+            '"outcome": ',
+            '"outcome": 7, "x": ',
+            "expected outcome as a whole number from -1 to 1",
+        ),
         (3, '"outcome"', '"result"', "expected outcome, got none"),
         (3, '"plies": ', '"plies": 1', "expected plies"),
-        (3, '"seconds": [', '"seconds": [-', "expected seconds as two numbers from 0"),
+        (3, '"seconds": [', '"seconds": [-', "expected seconds[0] as a number from 0"),
         (3, "}", ', "x": 1}', "expected no 'x'"),
     ],
 )
