@@ -48,6 +48,12 @@ MOVED: Final = {
     "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
     "hexenv.wrappers.single": "hexenv.wrappers",
     "hexenv.wrappers.vector": "hexenv.wrappers",
+    "hexenv.observation": "hexenv.envs.observation",
+    "hexenv.position": "hexenv.envs.position",
+    "hexenv.starts": "hexenv.envs.position",
+    "hexenv.games.openings": "hexenv.games.gomoku.openings",
+    "hexenv.games.renju": "hexenv.games.gomoku.renju",
+    "hexenv.games.patterns": "hexenv.games.gomoku.patterns",
 }
 """New names of modules by old ones, which users may still import."""
 

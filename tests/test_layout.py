@@ -153,7 +153,7 @@ AT_THE_TOP = {
 }  # fmt: skip
 ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
 DATA = (
-    r"hexenv/py\.typed|agents/py\.typed|agents/positions/.*|"
+    r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
     r"agents/learning/nets/\w+\.safetensors|agents/web/static/\w+\.(html|js|css)"
 )
 """The files of the packages that are not Python."""

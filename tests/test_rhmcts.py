@@ -82,13 +82,15 @@ def clustered(rules, rng, plies, spread=2):
 @pytest.mark.parametrize(
     ("spec", "board"),
     [
-        ("rhmcts", "gomoku-7x9"),
-        ("rhmcts", "renju-7"),
-        ("rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9"),
+        pytest.param("rhmcts", "gomoku-7x9", marks=pytest.mark.slow),
+        pytest.param("rhmcts", "renju-7", marks=pytest.mark.slow),
+        pytest.param(
+            "rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9", marks=pytest.mark.slow
+        ),
         pytest.param("rhmcts:faithful=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
         pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
-        ("uct:threats=on", "gomoku-7x9"),
+        pytest.param("uct:threats=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9", marks=pytest.mark.slow),
         pytest.param("uct:threats=on,transpositions=on", "gomoku-7x9", marks=pytest.mark.slow),
     ],
@@ -157,7 +159,6 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_it_proves_is_what_the_solver_says(size, connect, n):
@@ -179,6 +180,7 @@ def test_what_it_proves_is_what_the_solver_says(size, connect, n):
     assert sum(proven.values()) > (8 if JIT else 0)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_what_its_tree_proves_is_what_the_solver_says():
     # Every proven node of the trees, not only their roots: few candidates, so that most losses

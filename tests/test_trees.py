@@ -73,7 +73,13 @@ def assert_same_trees(one, other):
 
 # ---- proofs --------------------------------------------------------------------------------------
 
-PROVABLE = [("tictactoe", 2), ("connect4-4x5", 6), ("hex-3", 3), ("hex-3-swap", 3), ("gomoku-4", 6)]
+PROVABLE = [
+    ("tictactoe", 2),
+    ("connect4-4x5", 6),
+    ("hex-3", 3),
+    ("hex-3-swap", 3),
+    pytest.param("gomoku-4", 6, marks=pytest.mark.slow),
+]
 
 
 def positions_of(game, root, tree):
@@ -751,7 +757,7 @@ def test_flat_search_shares_its_simulations_evenly():
         "uct:simulations=2000",
         "transposition:simulations=2000",
         "uct:simulations=2000,workers=2",
-        "nrpa:simulations=2000",
+        pytest.param("nrpa:simulations=2000", marks=pytest.mark.slow),
     ],
 )
 def test_watching_a_search_changes_nothing(spec):
@@ -795,6 +801,7 @@ def test_watching_a_search_by_a_policy_changes_nothing(make):
     assert len(seen) > 6  # in several slices each
 
 
+@pytest.mark.compiled
 def test_a_watcher_may_end_the_search():
     class EnoughError(Exception):
         pass

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
+from hexenv.compiled import interpreted
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.render.ansi import render_text
@@ -135,6 +136,25 @@ def test_it_is_as_single_environments(board, mode, opponent):
     assert ended > 5
     assert len(rewards) > 1
     envs.close()
+
+
+def steps_of(envs, steps):
+    """All that a vector environment shows in some steps with illegal actions among them."""
+    rng = np.random.default_rng(3)
+    yield seen(envs.reset(seed=3))
+    for _ in range(steps):
+        yield seen(envs.step(some_actions(envs.action_masks(), rng, 0.03)))
+
+
+@pytest.mark.compiled(only=True)
+@pytest.mark.parametrize(
+    "board",
+    ["hex-3-swap", "connect4-4x5", "tictactoe", pytest.param("gomoku-4", marks=pytest.mark.slow)],
+)
+def test_machine_code_and_plain_python_step_alike(board):
+    with interpreted():
+        expected = list(steps_of(vector(board, 5, ["greedy", "random"], threads=2), 30))
+    assert list(steps_of(vector(board, 5, ["greedy", "random"], threads=2), 30)) == expected
 
 
 @pytest.mark.parametrize("illegal", ["terminate", "penalise"])

@@ -140,7 +140,7 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
     Raises:
         ValueError: If there is none.
     """
-    folder = resources.files("agents") / "positions"
+    folder = resources.files("agents.arena") / "positions"
     sets: dict[str, list[SolvedPosition]] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         stem, _, kind = file.name.partition(".")
