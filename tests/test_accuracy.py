@@ -80,7 +80,7 @@ def test_the_sets_have_the_counts_they_are_known_by():
 
 
 def test_connect4_knows_where_a_mistake_is_possible():
-    text = (resources.files("agents") / "positions" / "connect4.jsonl").read_text()
+    text = (resources.files("agents.arena") / "positions" / "connect4.jsonl").read_text()
     said = [json.loads(line)["mistake_possible"] for line in text.splitlines()]
     assert [position.mistake_possible for position in read_positions(text, "x.jsonl")] == said
 

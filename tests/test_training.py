@@ -1119,7 +1119,7 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
     refused = []
 
     def meanwhile(figures):
-        with pytest.raises(ValueError, match="another process does") as error:
+        with pytest.raises(ValueError, match="no other process") as error:
             second.run()
         refused.append(error)
 

@@ -38,7 +38,7 @@ from hexenv.cpus import usable_cpus
 )
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
-@click.option("--limit", type=click.IntRange(1), help="So many of a set, evenly spread.")
+@click.option("--limit", type=click.IntRange(1), help="Most positions of a set, evenly chosen.")
 @click.option(
     "--workers", type=click.IntRange(0), help="Processes; by default one a processor, 0: none."
 )

@@ -67,9 +67,7 @@ from hexenv.extras import library
 )
 @click.option("--records", type=click.Path(file_okay=False), help="Directory for their records.")
 @plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
-@click.option(
-    "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
-)
+@click.option("--gifs", default=0, type=click.IntRange(0), help="Games as GIFs, in RUN/gifs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def topp(
     run: str,

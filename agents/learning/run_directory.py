@@ -114,7 +114,7 @@ class RunDirectory:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise ValueError(
-                        f"expected a run that nobody trains, got {self.path}: another process does"
+                        f"expected a run that no other process trains, got {self.path}"
                     ) from None
             newest = int(self.checkpoints()[-1].stem)
             if newest > iteration:

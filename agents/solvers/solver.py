@@ -59,8 +59,8 @@ TABLE_ENTRIES: Final = 1 << 23
 SOLVING_SHARE: Final = 0.9
 """Of the time for a move, for solving; the rest is for a guess."""
 SHORTEST_GUESS: Final = 0.001
-KEPT_SOLVERS: Final = 4
-"""How many games' tables are kept for the next call."""
+MAX_SOLVERS: Final = 4
+"""The number of solvers, and of books, that stay in memory for the next call."""
 
 build_book: Callable[..., Any]
 """Builds an opening book of Connect4: `agents.knowledge.connect4.book.build_book`."""
@@ -178,7 +178,7 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
     with _lock:
         if key not in _solvers:
             _solvers[key] = _new_solver(view.game, compiles, opened, entries)
-            while len(_solvers) > KEPT_SOLVERS:
+            while len(_solvers) > MAX_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)
         return _solvers[key], view.root
@@ -209,7 +209,7 @@ def _opened(path: str | os.PathLike[str]) -> Any:
     return _load_again(path, status.st_mtime_ns, status.st_size)
 
 
-@functools.lru_cache(KEPT_SOLVERS)
+@functools.lru_cache(MAX_SOLVERS)
 def _load_again(path: str, _changed: int, _size: int) -> Any:
     return _load_book(path)
 

@@ -267,7 +267,8 @@ def list_defences(
 
     Args:
         game: A `PatternGame`.
-        state: The defender is to move; nobody makes five now, and the attacker has such threats.
+        state: The defender is to move. Neither player can make five now, and the attacker has such
+            threats.
         attacker: Whose threats.
         least: The kinds of threats to stop: `TWO_FOURS` or `OPENS_FOUR`,
         most: and up to this one.
