@@ -913,7 +913,7 @@ def test_a_forfeit_is_a_lost_game_and_is_told(tmp_path):
     line = path.read_text(encoding="utf-8").replace('"forfeit": "no answer in 1 s"', '"forfeit": 3')
     path.write_text(line, encoding="utf-8")
     output = run(*arguments, "--pairs", 1, status=2).output
-    assert "games.jsonl:2: expected forfeit as the reason of a loss, got 3" in output
+    assert "games.jsonl:2: expected forfeit as a text or null, got 3" in output
 
 
 def test_a_file_describes_it_as_flags_do(tmp_path):
