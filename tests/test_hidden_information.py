@@ -746,7 +746,7 @@ def test_records_without_a_mark_are_as_before(tmp_path):
     assert "assumed" not in text
     assert load_record(tmp_path / "game.json") == record
     (tmp_path / "game.json").write_text(text.replace("{\n", '{\n"assumed": 3,\n', 1))
-    with pytest.raises(ValueError, match="expected assumed .*got 3"):
+    with pytest.raises(ValueError, match=r"expected assumed .*got 3"):
         load_record(tmp_path / "game.json")
 
 
@@ -768,7 +768,7 @@ def test_tournaments_are_marked(tmp_path):
     assert again.results == run.results
     text = file.read_text().replace(f'["{PERFECT_INFORMATION}", null]', "[1]")
     file.write_text(text)
-    with pytest.raises(ValueError, match="expected assumed as two texts or nulls"):
+    with pytest.raises(ValueError, match="expected assumed"):
         TournamentRun(tournament, file, workers=0)
 
 
