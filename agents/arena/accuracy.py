@@ -275,7 +275,8 @@ def measure(
         positions: The set.
         name: The set's name, for the result.
         seeds: How many times each position is played.
-        seed: Of all chance; the agent's seed is made of it, the run and the position's number.
+        seed: Of all random numbers; the agent's seed is made of it, the run and the position's
+            number.
         workers: Processes; the result is the same for any number. 0: none but this one.
         on_chunk: Called when a chunk of positions is done.
 
@@ -358,7 +359,7 @@ class Examinee(Worker):
 
     Args:
         text: The agent's text.
-        seed: Of all chance.
+        seed: Of all random numbers.
     """
 
     def __init__(self, text: str, seed: int) -> None:

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.core.agent import SeededAgent, Statistics, marked
+from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
 from agents.knowledge.connect4.book import Book, build_book, load_book  # there are no others
@@ -246,8 +246,8 @@ class Solver(SeededAgent):
         table_entries: Of the table in which positions are kept, 8 or 16 bytes each. The table is
             shared by all solvers of the game in this process.
         route: How it plans; see `agents.search.environment.planner_view`.
-        seed: Of the random stream; None for an unforeseeable one.
-        assume: What to take as given where it is not so; see `route`.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`.
 
     Attributes:
         statistics: Of the last move: `values` has the exact value of each legal action (`visits` is
@@ -293,7 +293,7 @@ class Solver(SeededAgent):
         self._guesser.reset(seed)
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
+        """Compile now, so that the first `act` in such an environment does not have to."""
         self._question(env)
         if self.seconds is not None:
             self._guesser.prepare(env)
@@ -319,7 +319,9 @@ class Solver(SeededAgent):
             with suppress(TimeoutError):  # then any of them
                 actions = question.quickest(actions)
         action = actions[int(self._rng.random() * len(actions))]
-        self.statistics = marked(_statistics(question, values, action), question.view.assumed)
+        self.statistics = with_assumption(
+            _statistics(question, values, action), question.view.assumed
+        )
         return action
 
     def _guess(self, env: Any, question: Question) -> int:
@@ -331,7 +333,7 @@ class Solver(SeededAgent):
         actions = [int(action) for action in legal_actions(env)]
         action, statistics = guess(question.found, actions, favourite, searched)
         timed = replace(statistics, seconds=question.clock.elapsed())
-        self.statistics = marked(timed, question.view.assumed)
+        self.statistics = with_assumption(timed, question.view.assumed)
         return action
 
 
