@@ -462,7 +462,7 @@ def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
             codes[number, row] = state.codes[row, cell]
         for side in range(2):
             kinds[number, side] = game.kind(state, side, cell)
-            points[number, side] = game.points(state, side, cell)
+            points[number, side] = game.point(state, side, cell)
         for place in range(game.num_actions()):
             owners[number, place] = game.owner(state, place)
     return wrong, unlike_rules
@@ -717,8 +717,8 @@ def test_other_worths_change_points_and_balance_alone():
     assert usual.balance(states[0], 0) == 2 * (100 + 3 * 10) - (1 + 1)
     assert other.balance(states[1], 0) == 2 * (3 + 3 * 2) - 0
     cell = rules.parse_action("g5")
-    assert usual.points(states[0], 0, cell) == 1_000 + 3 * 10
-    assert other.points(states[1], 0, cell) == 0 + 3 * 2
+    assert usual.point(states[0], 0, cell) == 1_000 + 3 * 10
+    assert other.point(states[1], 0, cell) == 0 + 3 * 2
 
 
 def test_worths_from_a_file(tmp_path):

@@ -110,8 +110,9 @@ class Schedule:
 class Openings:
     """The openings of a pairing: random legal actions.
 
-    If possible, each leads to a different position. After an opening the game is not over, and the player to move cannot win at once. When no new
-    one is found, the known ones are used again in turn.
+    If possible, each leads to a different position. After an opening the game is not over,
+    and the player to move cannot win at once. When no new one is found, the known ones are used
+    again in turn.
 
     Args:
         view: The game, at its start; only needed for openings that are not empty.

@@ -249,7 +249,7 @@ class PatternGame(NamedTuple):
         """What it would make in all directions together; `QUIET` where there is a stone."""
         return int(self.kinds[side, state.codes[side, cell]])
 
-    def points(self, state: State, side: int, cell: int) -> int:
+    def point(self, state: State, side: int, cell: int) -> int:
         """The point evaluation: the points of the four patterns together."""
         return self.sum_scores(int(state.codes[side, cell]))
 

@@ -170,7 +170,7 @@ def cell_points(game: Any, state: State, cell: int, defend: float, heuristics: i
 @kernel
 def side_points(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
     """The points of a stone of one side there."""
-    points = float(game.points(state, side, cell))
+    points = float(game.point(state, side, cell))
     kind = game.kind(state, side, cell)
     if kind == FOUR_THREE and is_enabled(heuristics, 6):
         return points + FORK_POINTS

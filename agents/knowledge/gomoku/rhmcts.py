@@ -277,9 +277,9 @@ class RHMCTS(TreeSearchAgent):
     r"""Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
 
     A node is expanded with the urgent moves or, if there are none, with the best cells near the
-    stones by the points of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy is
-    an upper confidence bound with these points as prior. A simulation goes on from a leaf for some
-    plies, guided by the same evaluation, and is cut and evaluated by the board evaluation.
+    stones by the points of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy
+    is an upper confidence bound with these points as prior. A simulation goes on from a leaf for
+    some plies, guided by the same evaluation, and is cut and evaluated by the board evaluation.
 
     The default is the sound form: what is urgent restricts the candidates to those that do not lose
     at once, and wins by threats are looked for before the search and at its leaves. With
