@@ -152,7 +152,7 @@ def test_what_is_missing_is_named():
         ({"agents": ["random", "nobody"]}, "expected an agent of .*got 'nobody'"),
         ({"agents": ["random", "competitors.nobody"]}, "expected a name to import"),
         ({"agents": ["random", competitors.three]}, "which takes 3 arguments"),
-        ({"opening_plies": 9}, "expected openings of 9 plies after which the game goes on"),
+        ({"opening_plies": 9}, "expected an opening of 9 plies after which"),
     ],
 )
 def test_what_cannot_be_played_is_named(changed, message):
