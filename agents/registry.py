@@ -95,6 +95,20 @@ MOVED: Final = {
     "agents.alphahex.networks": "agents.learning.networks",
     "agents.alphahex.replay": "agents.learning.replay",
     "agents.alphahex.training": "agents.learning.training",
+    "agents.reading": "agents.core.reading",
+    "agents.files": "agents.core.files",
+    "agents.network": "agents.policies.network",
+    "agents.intervals": "agents.arena.intervals",
+    "agents.tournament": "agents.arena",
+    "agents.tournament.specification": "agents.arena.specification",
+    "agents.tournament.standings": "agents.arena.standings",
+    "agents.tournament.ratings": "agents.arena.ratings",
+    "agents.tournament.results": "agents.arena.results",
+    "agents.accuracy": "agents.arena.accuracy",
+    "agents.htp": "agents.protocols.htp",
+    "agents.gomocup": "agents.protocols.gomocup",
+    "agents.alphabeta": "agents.solvers.alphabeta",
+    "agents.rhmcts": "agents.knowledge.gomoku.rhmcts",
 }
 """New names of modules by their old ones, which users may still import."""
 

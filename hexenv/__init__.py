@@ -46,6 +46,12 @@ MOVED: Final = {
     "hexenv.render.canvas": "hexenv.render.rgb",
     "hexenv.render.picture": "hexenv.render.display",
     "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
+    "hexenv.observation": "hexenv.envs.observation",
+    "hexenv.position": "hexenv.envs.position",
+    "hexenv.starts": "hexenv.envs.position",
+    "hexenv.games.openings": "hexenv.games.gomoku.openings",
+    "hexenv.games.renju": "hexenv.games.gomoku.renju",
+    "hexenv.games.patterns": "hexenv.games.gomoku.patterns",
 }
 """New names of modules by old ones, which users may still import."""
 

@@ -68,7 +68,7 @@ NEEDS = {
     "hexenv network": ("onnx", "train"),
     "alphazero:net": ("torch", "train"),
     "AlphaZero(": ("torch", "train"),
-    "alphahex": ("torch", "train"),
+    "agents.learning": ("torch", "train"),
     "--plot": ("matplotlib", "plot"),
     "search_any_environment.py": ("pygame", "human"),
 }

@@ -483,9 +483,10 @@ def test_the_evaluation_is_antisymmetric_and_sees_who_wins():
 
 
 def test_one_scale_for_all_that_judges():
-    agent = RHMCTS(scale=500, implicit_minimax=0.3)
-    selection = agent.variant.selection
-    scales = (selection.scale, selection.selection.scale, agent.variant.playout.scale)
+    agent = RHMCTS(simulations=2, scale=500, implicit_minimax=0.3, threats=False)
+    agent.act(played("h8 i9 g8 a1"))
+    variant = agent._workers[0].variant
+    scales = (variant.selection.scale, variant.selection.selection.scale, variant.playout.scale)
     assert scales == (500, 500, 500)
 
 
