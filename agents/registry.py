@@ -67,6 +67,9 @@ KNOWLEDGE: Final = {
 }
 """What is known of games, by a game's `name`; see `agents.core.knowledge`."""
 
+BOOKS: Final = "agents.knowledge.connect4.book"
+"""The module that builds and loads opening books: there are books of Connect4 alone."""
+
 MOVED: Final = {
     "agents.agent": "agents.core.agent",
     "agents.films": "agents.pictures.films",

@@ -46,6 +46,8 @@ MOVED: Final = {
     "hexenv.render.canvas": "hexenv.render.rgb",
     "hexenv.render.picture": "hexenv.render.display",
     "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
+    "hexenv.wrappers.single": "hexenv.wrappers",
+    "hexenv.wrappers.vector": "hexenv.wrappers",
     "hexenv.observation": "hexenv.envs.observation",
     "hexenv.position": "hexenv.envs.position",
     "hexenv.starts": "hexenv.envs.position",

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import operator
 from importlib import resources
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_the_sets_have_the_counts_they_are_known_by():
 
 
 def test_connect4_knows_where_a_mistake_is_possible():
-    text = (resources.files("agents") / "positions" / "connect4.jsonl").read_text()
+    text = (resources.files("agents.arena") / "positions" / "connect4.jsonl").read_text()
     said = [json.loads(line)["mistake_possible"] for line in text.splitlines()]
     assert [position.mistake_possible for position in read_positions(text, "x.jsonl")] == said
 
@@ -112,6 +113,12 @@ def test_the_number_of_workers_makes_no_difference():
     )
     np.testing.assert_array_equal(one.kept, two.kept)
     np.testing.assert_array_equal(one.loss, two.loss)
+
+
+def test_a_process_that_does_not_start_is_a_mistake_of_the_user(monkeypatch):
+    monkeypatch.setattr("agents.core.workers._serve", operator.is_)  # ends at once
+    with pytest.raises(ValueError, match="random: expected a worker to start"):
+        measure("random", few("tictactoe")["tictactoe"], workers=1)
 
 
 def test_seeds_and_positions_have_streams_of_their_own():

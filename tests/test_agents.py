@@ -20,7 +20,7 @@ from agents.core.options import DEFAULT_SIMULATIONS
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
-DATA = Path(__file__).parents[1] / "agents" / "positions"
+DATA = Path(__file__).parents[1] / "agents" / "arena" / "positions"
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 over_small_boards = pytest.mark.parametrize("board", SMALL)

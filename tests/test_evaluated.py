@@ -13,7 +13,7 @@ from pettingzoo.utils import BaseWrapper
 
 from agents import ANETRolloutMCTS, GumbelAgent, PolicyAgent, PUCTAgent
 from agents.mcts.anet import EvaluatedUCB1
-from agents.mcts.gumbel import Gumbel, considered_visits
+from agents.mcts.gumbel import Gumbel, halving_schedule
 from agents.mcts.puct import PUCT, draw_action
 from agents.registry import make_agent
 from agents.search.environment import planner_view
@@ -337,12 +337,12 @@ def test_gumbel_is_that_of_the_paper(board, plies, c_visit, c_scale, considered,
     ],
 )
 def test_sequential_halving_by_hand(considered, simulations, turns):
-    assert considered_visits(considered, simulations)[considered].tolist() == turns
+    assert halving_schedule(considered, simulations)[considered].tolist() == turns
 
 
 def test_sequential_halving_is_the_same_for_every_number_of_actions():
     for simulations in (1, 2, 7, 16, 50, 200):
-        table = considered_visits(24, simulations)
+        table = halving_schedule(24, simulations)
         for considered in range(1, 25):
             assert table[considered].tolist() == halving(considered, simulations)
 

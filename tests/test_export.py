@@ -147,7 +147,7 @@ def test_what_was_there_stays_when_a_file_cannot_be_written(connect4, tmp_path):
 
 def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
     saved = load_network(connect4)
-    found = export.judged(saved, "444444 5")
+    found = export.evaluate_position(saved, "444444 5")
     evaluator = NetworkEvaluator(saved.network, saved.game, ())
     states = base.new_states(saved.game, 1)
     saved.game.copy(found.state, states[0])
@@ -163,7 +163,7 @@ def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
 
 def test_there_is_nothing_to_say_after_the_end(connect4):
     with pytest.raises(ValueError, match="expected moves after which the game goes on, got '41"):
-        export.judged(load_network(connect4), "4142434")  # four in column 4
+        export.evaluate_position(load_network(connect4), "4142434")  # four in column 4
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_the_command_speaks_json(connect4):
 def test_the_command_draws_what_the_network_thinks(connect4, tmp_path):
     path = tmp_path / "heat.png"
     found = json.loads(run(connect4, "--moves", "4453", "--heat", path, "--json").output)
-    position = export.judged(load_network(connect4), "4453")
+    position = export.evaluate_position(load_network(connect4), "4453")
     assert found["to_play"] == "X"
     assert found["value"] == pytest.approx(position.value)
     assert list(found["policy"]) == [str(1 + a) for a in np.argsort(-position.policy)]

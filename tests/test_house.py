@@ -14,7 +14,7 @@ SOURCES = {
     for package in ("hexenv", "agents")
     for path in (ROOT / package).rglob("*.py")
 }
-GENERAL = ("agents.arena", "agents.core", "agents.mcts", "agents.search")
+GENERAL = ("agents.arena", "agents.core", "agents.mcts", "agents.search", "agents.solvers")
 """Packages that name no game."""
 
 

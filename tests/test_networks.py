@@ -151,7 +151,7 @@ def test_a_canonical_network_plays_both_sides_of_hex_alike(kind, swap, extra):
     evaluator = NetworkEvaluator(network, game, extra)
     states = random_states(env, rng, 20)
     names = plane_names(game, extra)
-    planes = torch.from_numpy(evaluator.seen(game, states)).float()
+    planes = torch.from_numpy(evaluator.planes_of(game, states)).float()
     assert set(planes[:, 0, 0, names.index("side")].tolist()) == {0.0, 1.0}
     logits, values = judged(network, planes)
     others, other_values = judged(network, mirrored(planes, names))
@@ -226,7 +226,7 @@ def test_an_evaluator_keeps_its_weights_until_it_is_given_others():
     assert all_close(evaluator.evaluate(game, states), before, 0)
     evaluator.update(second)
     found = evaluator.evaluate(game, states)
-    logits, values = judged(second, torch.from_numpy(evaluator.seen(game, states)).float())
+    logits, values = judged(second, torch.from_numpy(evaluator.planes_of(game, states)).float())
     assert all_close(found, (torch.softmax(logits, 1), values))
     assert not all_close(found, before, 1e-3)
 
@@ -293,7 +293,7 @@ def test_an_evaluator_sees_what_the_environment_shows(board, extra):
         env.step(random_action(env, rng))
         if any(env.terminations.values()):
             env.reset()
-    assert np.array_equal(evaluator.seen(game, states), np.stack(shown))
+    assert np.array_equal(evaluator.planes_of(game, states), np.stack(shown))
     assert len({seen.tobytes() for seen in shown}) > 20
 
 
@@ -463,7 +463,7 @@ def test_a_network_that_is_not_there_is_told_those_that_are(tmp_path, monkeypatc
         ({"type": "dense", "units": 3, "activation": "swish"}, "activation", "swish"),
         ({"type": "dense", "units": 3, "activation": []}, "activation", ""),
         ({"type": "dense", "units": 0}, "units", "0"),
-        ({"type": "dense"}, "units", "None"),
+        ({"type": "dense"}, "units", "none"),
         ({"type": "convolution", "filters": 2, "kernel": 2.5}, "kernel", "2.5"),
         ({"type": "convolution", "filters": True, "kernel": 3}, "filters", "True"),
         ({"type": "dense", "units": 3, "kernel": 3}, "kernel", ""),

@@ -376,7 +376,7 @@ def test_the_default_beats_random_and_the_text_does_not():
 
 
 POSITIONS = json.loads(
-    (Path(__file__).parents[1] / "agents" / "positions" / "tictactoe.json").read_text()
+    (Path(__file__).parents[1] / "agents" / "arena" / "positions" / "tictactoe.json").read_text()
 )
 
 

@@ -134,6 +134,7 @@ def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
         ({"simulations": 1.5}, "simulations as a whole number from 0, got 1.5"),
         ({"visits": [1]}, r"visits as an object, got \[1\]"),
         ({"visits": {"4": 1, "04": 1}}, "visits as whole numbers, got '04'"),
+        ({"visits": {"0": 1, "-0": 1}}, r"visits\[1\] as whole numbers, got '-0'"),
         ({"visits": {"x": 1}}, "visits as whole numbers, got 'x'"),
         (
             {"visits": {"4": 1, "9007199254740993": 1}},

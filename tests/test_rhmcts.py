@@ -16,9 +16,9 @@ from agents.knowledge.gomoku.candidates import ALL_BITS as ALL
 from agents.knowledge.gomoku.candidates import (
     Candidates,
     PatternEvaluation,
+    cell_points,
     evaluate_board,
     list_urgent,
-    merit,
     urgency,
 )
 from agents.knowledge.gomoku.opening_play import first_stones, opening_action
@@ -306,7 +306,7 @@ def test_the_text_plays_one_move_and_draws_against_an_open_four(moves, blocks):
     rng, out = np.random.default_rng(5), np.empty(225, np.int32)
     candidates = FaithfulCandidates().with_memory(game)
     points = {
-        text: merit(game, position, env.unwrapped.game.parse_action(text), 1.0, 0)
+        text: cell_points(game, position, env.unwrapped.game.parse_action(text), 1.0, 0)
         for text in blocks
     }
     drawn = []
@@ -356,8 +356,10 @@ def test_candidates_are_the_best_cells_near_the_stones():
                     for row, column in stones
                 )
             ]
-            merits = sorted((merit(game, position, cell, 0.5, ALL) for cell in near), reverse=True)
-            found = [merit(game, position, int(cell), 0.5, ALL) for cell in out[:count]]
+            merits = sorted(
+                (cell_points(game, position, cell, 0.5, ALL) for cell in near), reverse=True
+            )
+            found = [cell_points(game, position, int(cell), 0.5, ALL) for cell in out[:count]]
             assert found == sorted(found)  # the best last
             assert found[::-1] == merits[:n]
             assert set(out[:count].tolist()) <= set(near)
@@ -378,7 +380,7 @@ def test_selection_follows_its_formula():
     tree = agent._workers[0].tree
     game, position = studied(env.unwrapped.game, env.unwrapped.state)
     below = children(tree, ROOT)
-    points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
+    points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
     priors = np.sqrt(points + 1) / np.sqrt(points + 1).sum()
     np.testing.assert_allclose(tree.extras.prior[below], priors)
     assert sorted(tree.extras.rank[below]) == list(range(len(points)))
@@ -498,7 +500,7 @@ def test_patterns_are_read_from_a_file(tmp_path):
     game = pattern_board.new(env.unwrapped.game, agent._given_knowledge.scores)
     position = pattern_board.state_of(game, env.unwrapped.state, JIT)
     below = children(tree, ROOT)
-    points = np.array([merit(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
+    points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
     np.testing.assert_allclose(
         tree.extras.prior[below], np.sqrt(points + 1) / np.sqrt(points + 1).sum()
     )

@@ -13,12 +13,13 @@ import threading
 import time
 
 import pytest
+from persons import Lowest
 from web_games import ready, send, served, serving, settle, state_of
 
 from agents.core.agent import ForfeitError
 from agents.play import session as session_module
 from agents.play.session import AbandonedError, Answer
-from agents.records import load_record
+from agents.records import Search, load_record
 from agents.registry import agent_classes
 from agents.web.choices import allowed_agents, bounded, choices, start
 from agents.web.games import FullError, Games, PageQueue, UnknownGameError
@@ -240,6 +241,15 @@ def test_an_agent_that_fails_may_try_again():
     assert (game.session.status, game.ply) == ("yours", 2)
 
 
+def test_undo_clears_an_error_of_the_agent():
+    game = ready(player=Scripted(RuntimeError("no memory")))
+    before = state_of(game)
+    send(game, "play", action=4)
+    settle(game)
+    send(game, "undo")
+    assert state_of(game) == before
+
+
 @pytest.mark.parametrize(
     ("make", "message", "why"),
     [
@@ -309,7 +319,31 @@ def test_a_search_is_shown_while_it_runs(monkeypatch):
     assert final["actions"][0]["visits"] >= final["actions"][1]["visits"]
 
 
-def test_a_search_that_nobody_waits_for_ends():
+def test_the_search_of_a_move_is_shown_where_it_was_made():
+    game = ready(game="connect4", player=Lowest())  # it reports nothing while it searches
+    send(game, "play", action=0)
+    settle(game)
+    before, shown, after = [frame["search"] for frame in state_of(game)["frames"]]
+    assert before is after is None
+    assert [action["cell"] for action in shown["actions"]] == [4 * 7]  # on top of a stone
+
+
+def test_a_report_that_comes_late_is_not_shown():
+    game = thinking()
+    task, search = game.session.next_task(), Search(0.1, 5)
+    assert game.show_search(task, search)
+    send(game, "undo")
+    assert game.show_search(task, search) == []
+    game.finish(task, Answer(1))
+    send(game, "play", action=0)
+    task = game.session.next_task()
+    game.finish(task, Answer(3))
+    before = state_of(game)
+    assert game.show_search(task, search) == []
+    assert state_of(game) == before
+
+
+def test_a_search_that_is_not_needed_any_more_ends():
     game = ready(game="hex", options=["board_size=5"], agent="uct:simulations=200000")
     send(game, "play", action=0)
     task = game.session.next_task()
@@ -404,6 +438,8 @@ GOOD_SETUP = {"game": "hex", "options": ["board_size=3"], "agent": "random", "si
         '{"type": "play", "action": 1.0, "ply": 0}', '{"type": "play", "action": true, "ply": 0}',
         '{"type": "play", "action": "1", "ply": 0}', '{"type": "play", "action": -1, "ply": 0}',
         '{"type": "play", "action": NaN, "ply": 0}', '{"type": "play", "action": 1e400, "ply": 0}',
+        '{"type": "undo", "action": null, "ply": 0}', '{"type": "undo", "action": 1, "ply": 0}',
+        '{"type": "play", "action": null, "ply": 0}',
         '{"type": "play", "action": 1, "ply": 0, "more": 1}', '{"type": ["play"], "ply": 0}',
         '{"type": "__class__", "ply": 0}', '{"type": "undo"}', '{"type": "undo", "ply": null}',
         '{"type": "undo", "ply": 99999999999999999999}', b"\xff\xfe\x00", "x" * 100_000,
@@ -445,6 +481,13 @@ def test_hostile_json_is_a_refused_message(text, message):
     for parse in (parse_message, parse_setup) if "action" not in message else (parse_message,):
         with pytest.raises(MessageError, match=message):
             parse(text)
+
+
+@pytest.mark.parametrize("key", GOOD_SETUP)
+def test_a_setup_says_everything(key):
+    setup = {name: value for name, value in GOOD_SETUP.items() if name != key}
+    with pytest.raises(MessageError, match=f"expected {key}, got none"):
+        parse_setup(json.dumps(setup))
 
 
 def test_fuzzed_messages_do_what_they_say_or_nothing():
@@ -570,6 +613,31 @@ def test_two_agents_think_at_the_same_time_and_the_loop_goes_on(monkeypatch):
         while any(table.game.session.status != "yours" for table in tables):
             await asyncio.sleep(0.01)
         assert [table.game.ply for table in tables] == [1, 1]
+        games.close()
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def test_a_search_that_cannot_be_shown_is_an_error_of_the_agent(monkeypatch):
+    def fail(*position_and_search):
+        raise KeyError("no such cell")
+
+    async def run():
+        games = Games()
+        room = games.room(await games.create(setup_of(agent="uct:simulations=20", side=1)))
+        with monkeypatch.context() as patch:
+            patch.setattr("agents.web.page.search_view", fail)
+            page = room.join()
+            while room.game.session.status in ("preparing", "thinking"):
+                await asyncio.sleep(0.01)
+        assert (room.game.session.status, room.game.ply) == ("failed", 0)
+        while (message := await page.waiting.get()).get("status") != "failed":
+            pass
+        assert message["error"] == "KeyError: 'no such cell'"
+        room.receive(Message("retry", 0))
+        while room.game.session.status != "yours":
+            await asyncio.sleep(0.01)
+        assert len(state_of(room.game)["frames"]) == 2
         games.close()
 
     asyncio.run(asyncio.wait_for(run(), 120))

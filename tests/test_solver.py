@@ -32,7 +32,7 @@ from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import compiled
 from hexenv.games import base, connect4, gomoku, tictactoe
 
-DATA = Path(__file__).parents[1] / "agents" / "positions"
+DATA = Path(__file__).parents[1] / "agents" / "arena" / "positions"
 needs_compiler = pytest.mark.compiled(only=True)
 
 

@@ -13,7 +13,7 @@ from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 
 needs_compiler = pytest.mark.compiled(only=True)
-DATA = Path(__file__).parents[1] / "agents" / "positions"
+DATA = Path(__file__).parents[1] / "agents" / "arena" / "positions"
 OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
 
 

@@ -16,7 +16,7 @@ from agents.knowledge.gomoku.threat_search import (
     new_scratch,
     search_fours,
 )
-from agents.knowledge.gomoku.threats import ThreatSolver, line_holds, vcf, vct
+from agents.knowledge.gomoku.threats import ThreatSolver, is_winning_line, vcf, vct
 from agents.solvers.solver import value
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction, kernel
@@ -988,7 +988,7 @@ def test_a_line_that_is_no_forced_win_does_not_pass():
 
     def holds(line, only_fours=True):
         legal = np.empty(81, np.int32)
-        return line_holds(rules, base.clone(rules, state), np.array(line), only_fours, legal)
+        return is_winning_line(rules, base.clone(rules, state), np.array(line), only_fours, legal)
 
     assert holds(good)
     assert holds(good, only_fours=False)

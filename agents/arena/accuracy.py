@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from agents.arena.intervals import difference_interval, score_interval
 from agents.core.reading import as_object, parse_json, read_text
-from agents.core.workers import LocalPool, Lost, ProcessPool, Worker
+from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import make_agent, make_environment
 from hexenv.games.hex import MAX_SIZE
 from hexenv.games.tictactoe import HAS_LINE
@@ -275,13 +275,14 @@ def measure(
         positions: The set.
         name: The set's name, for the result.
         seeds: How many times each position is played.
-        seed: Of all chance; the agent's seed is made of it, the run and the position's number.
+        seed: Of all random numbers; the agent's seed is made of it, the run and the position's
+            number.
         workers: Processes; the result is the same for any number. 0: none but this one.
         on_chunk: Called when a chunk of positions is done.
 
     Raises:
         ValueError: If no position is left, or the agent or the environment cannot be made, or the
-            agent fails; naming it.
+            agent fails, or no process can be started; naming it.
     """
     played = [position for position in positions if position.mistake_possible]
     if not played:
@@ -294,12 +295,15 @@ def measure(
     ]
     found: dict[tuple[int, int], list[tuple[int, float]]] = {}
     make = functools.partial(Examinee, agent, seed)
-    with closing(ProcessPool(make, workers) if workers else LocalPool(make)) as pool:
-        for chunk, outcome in pool.each(chunks):
-            if isinstance(outcome, Lost):
-                raise ValueError(f"{agent}: a process in which it played has ended")
-            found[chunk.run, chunk.start] = outcome
-            on_chunk()
+    try:
+        with closing(ProcessPool(make, workers) if workers else LocalPool(make)) as pool:
+            for chunk, outcome in pool.each(chunks):
+                if isinstance(outcome, Lost):
+                    raise ValueError(f"{agent}: a process in which it played has ended")
+                found[chunk.run, chunk.start] = outcome
+                on_chunk()
+    except StartError as error:
+        raise ValueError(f"{agent}: {error}") from error
     moves = [move for _, chunk in sorted(found.items()) for move in chunk]
     chosen = np.array([action for action, _ in moves]).reshape(seeds, -1)
     seconds = float(np.mean([seconds for _, seconds in moves]))
@@ -358,7 +362,7 @@ class Examinee(Worker):
 
     Args:
         text: The agent's text.
-        seed: Of all chance.
+        seed: Of all random numbers.
     """
 
     def __init__(self, text: str, seed: int) -> None:

@@ -27,8 +27,8 @@ def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
     """The interval of Agresti and Coull (1998) for a mean score.
 
     It contains Wilson's, and covers as well where scores are near 0 and 1. The number of games is
-    the one that the units are worth: draws vary less than games that are won or lost, and so do
-    pairs in which the same side wins both games. See `dispersion`.
+    the effective one: draws vary less than games that are won or lost, and so do pairs in which the
+    same side wins both games. See `dispersion`.
 
     Args:
         points: ``(units,)``: what was scored in each unit, from 0 to its number of games.
@@ -45,9 +45,9 @@ def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
     mean = scored.sum() / count
     inner = (scored.sum() + 0.5) / (count + 1)  # never 0 or 1
     squares = ((scored - mean * played) ** 2).sum() * units / max(units - 1, 1)
-    worth = count / dispersion(squares, *binomial_moments(inner, played), PRIOR_FREEDOM)
-    total = worth + QUANTILE**2
-    middle = (mean * worth + QUANTILE**2 / 2) / total
+    effective = count / dispersion(squares, *binomial_moments(inner, played), PRIOR_FREEDOM)
+    total = effective + QUANTILE**2
+    middle = (mean * effective + QUANTILE**2 / 2) / total
     margin = QUANTILE * math.sqrt(middle * (1 - middle) / total)
     return max(0.0, float(middle - margin)), min(1.0, float(middle + margin))
 

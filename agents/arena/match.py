@@ -187,7 +187,7 @@ def play_match(
         env: A two-agent AEC environment.
         agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
         games: How many.
-        seed: Of all chance.
+        seed: Of all random numbers.
         on_move: Called after each move.
     """
     env.reset(seed=seed)

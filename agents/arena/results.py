@@ -14,16 +14,19 @@ import importlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
+
+from msgspec import Meta, Struct
 
 import hexenv
 from agents.arena.schedule import Schedule, ScheduledGame
 from agents.arena.specification import Tournament, digest
 from agents.core.reading import MOST_BYTES, as_object, parse_json
+from agents.core.structured import Count, fields_of, to_structure
 from agents.records.record import GameRecord
 
 FORMAT: Final = "hexenv tournament"
@@ -111,35 +114,20 @@ def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
     return line
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value >= 0
+class PlayedLine(Struct):
+    """The fields of a played game's line besides those that describe the game."""
 
-
-def _are(kind: Callable[[Any], bool], size: int | None = None) -> Callable[[Any], bool]:
-    def check(values: Any) -> bool:
-        items = cast("list[Any]", values) if isinstance(values, list) else [None]
-        return all(map(kind, items)) and size in (None, len(items))
-
-    return check
-
-
-def _is_in(*values: Any) -> Callable[[Any], bool]:
-    return lambda value: value in values and not isinstance(value, (bool, float))
-
-
-EXPECTED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "outcome": ("-1, 0 or 1", _is_in(-1, 0, 1)),
-    "illegal": ("null, 0 or 1", _is_in(None, 0, 1)),
-    "plies": ("a whole number from 0", _is_count),
-    "actions": ("a list of whole numbers from 0", _are(_is_count)),
-    "moves": ("two whole numbers from 0", _are(_is_count, 2)),
-    "seconds": ("two numbers from 0", _are(_is_time, 2)),
-}
-"""The fields of a line besides those that describe the game."""
+    outcome: Annotated[int, Meta(ge=-1, le=1)]
+    illegal: Annotated[int, Meta(ge=0, le=1)] | None
+    plies: Count
+    actions: tuple[Count, ...]
+    moves: tuple[Count, Count]
+    seconds: tuple[Seconds, Seconds]
+    forfeit: str | None = None
+    assumed: tuple[str | None, str | None] = (None, None)
 
 
 def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, ...]) -> Result:
@@ -156,26 +144,19 @@ def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, .
     if isinstance(line.get("failed"), str):
         result: Result = FailedGame(game, line["failed"])
     else:
-        for key, (words, check) in EXPECTED.items():
-            if key not in line:
-                raise ValueError(f"expected {key}, got none")
-            if not check(line[key]):
-                raise ValueError(f"expected {key} as {words}, got {line[key]!r}")
-        forfeit = line.get("forfeit")
-        if forfeit is not None and (not isinstance(forfeit, str) or line["outcome"] == 0):
-            raise ValueError(f"expected forfeit as the reason of a loss, got {forfeit!r}")
-        assumed: Any = line.get("assumed", [None, None])
-        if not _are(lambda value: value is None or isinstance(value, str), 2)(assumed):
-            raise ValueError(f"expected assumed as two texts or nulls, got {assumed!r}")
+        fields = {key: line[key] for key in fields_of(PlayedLine) if key in line}
+        found = to_structure(fields, PlayedLine)
+        if found.forfeit is not None and found.outcome == 0:
+            raise ValueError(f"expected forfeit as the reason of a loss, got {found.forfeit!r}")
         result = PlayedGame(
             game,
-            line["outcome"],
-            tuple(line["actions"]),
-            line["illegal"],
-            tuple(line["seconds"]),
-            tuple(line["moves"]),
-            forfeit,
-            tuple(assumed),
+            found.outcome,
+            found.actions,
+            found.illegal,
+            found.seconds,
+            found.moves,
+            found.forfeit,
+            found.assumed,
         )
     expected = as_line(result, labels)
     for key, value in expected.items():

@@ -280,8 +280,8 @@ class TournamentRun:
         results: File to which every game is appended as it ends. One that exists must be of this
             tournament: then only the games that it lacks, or that have failed, are played.
         engine: ``"processes"``, or ``"ray"`` for more than one machine.
-        workers: Games at a time; None for one on each processor. With 0 all are played in this
-            process, which a crash of an agent ends and a hanging agent stops.
+        workers: Games played in parallel; None for one on each processor. With 0 all are played in
+            this process, which a crash of an agent ends and a hanging agent stops.
         game_seconds: How long a game may take, without compilation; None for no limit.
         records: Directory for the record of every game (see `agents.records`). Records of earlier
             games belong to the lines of `results`; one more may be there, of a game that was

@@ -1,4 +1,7 @@
-"""The games of a tournament in their order, and their openings: a game follows from its number."""
+"""The games of a tournament in their order, and their openings: its number determines a game.
+
+A pairing is two agents who meet; a pair is two of their games with sides exchanged.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +15,10 @@ from agents.registry import make_environment
 from agents.search.environment import UnfitEnvironmentError, View, planner_view
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
-"""Uses of chance in a tournament: the second number of their seeds."""
+"""Uses of random numbers in a tournament: the second number of their seeds."""
 
 DRAWS_FOR_NEW: Final = 50
-"""Usable openings drawn, without a new one among them, before the known ones are used again."""
+"""After so many usable draws without a new opening, the known ones are used again."""
 DRAWS_FOR_ANY: Final = 1000
 """Openings drawn to find one that can be used."""
 
@@ -25,11 +28,11 @@ class ScheduledGame:
     """A game of a tournament.
 
     Attributes:
-        number: From 0, by pair, then by pairing, then by who moves first.
+        number: From 0, in the order of pair, pairing, first mover.
         pairing: Which of the tournament's pairings it belongs to.
         pair: Which of the pairing's pairs.
         agents: The two agents' numbers.
-        first: Which of the two, 0 or 1, plays the environment's first agent.
+        first: Which of the two, 0 or 1, plays as the environment's first agent.
         opening: The actions it starts with.
     """
 
@@ -61,7 +64,7 @@ class Schedule:
     """All games of a tournament.
 
     Raises:
-        ValueError: If the game cannot be played, or has no openings of that length.
+        ValueError: If the game cannot be played, or has no openings of `opening_plies` plies.
     """
 
     def __init__(self, tournament: Tournament) -> None:
@@ -76,7 +79,8 @@ class Schedule:
                     view = planner_view(env)
                 except UnfitEnvironmentError as error:
                     raise UnfitEnvironmentError(
-                        f"random openings are planned as well (opening_plies 0 has none): {error}"
+                        "random openings need planning too (opening_plies 0 plays without them): "
+                        f"{error}"
                     ) from None
             self._openings = [
                 Openings(view, tournament.opening_plies, tournament.seed, pairing)
@@ -104,10 +108,11 @@ class Schedule:
 
 
 class Openings:
-    """The openings of a pairing: random legal actions, each to another position if possible.
+    """The openings of a pairing: random legal actions.
 
-    After an opening the game is not over, and the player to move cannot win at once. When no new
-    one is found, the known ones are used again in turn.
+    If possible, each leads to a different position. After an opening the game is not over,
+    and the player to move cannot win at once. When no new one is found, the known ones are used
+    again in turn.
 
     Args:
         view: The game, at its start; only needed for openings that are not empty.
@@ -124,14 +129,14 @@ class Openings:
 
     def __getitem__(self, pair: int) -> tuple[int, ...]:
         while len(self._found) <= pair and not self._all_found:
-            opening = self._new_one(len(self._found))
+            opening = self._new_opening(len(self._found))
             if opening is None:
                 self._all_found = True
             else:
                 self._found.append(opening)
         return self._found[pair % len(self._found)]
 
-    def _new_one(self, pair: int) -> tuple[int, ...] | None:
+    def _new_opening(self, pair: int) -> tuple[int, ...] | None:
         """A new opening; None if none is found."""
         rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
         assert self._view is not None
@@ -140,19 +145,19 @@ class Openings:
         for _ in range(draws):
             opening = random_opening(self._view, self._plies, rng)
             usable += opening is not None
-            if opening is not None and self._is_new(opening):
+            if opening is not None and self._add_if_new(opening):
                 return opening
             if usable >= DRAWS_FOR_NEW:
                 break
         if not self._found:
             raise ValueError(
-                f"expected openings of {self._plies} plies after which the game goes on and is not "
-                "won at once, found none"
+                f"expected an opening of {self._plies} plies after which the game goes on and the "
+                "next player cannot win at once, found none"
             )
         return None
 
-    def _is_new(self, opening: tuple[int, ...]) -> bool:
-        """Whether no opening before led to the same position."""
+    def _add_if_new(self, opening: tuple[int, ...]) -> bool:
+        """Note the position after an opening; returns whether it is a new one."""
         assert self._view is not None
         game, state = self._view.game, self._view.new_state()
         game.copy(self._view.root, state)
@@ -165,7 +170,7 @@ class Openings:
 
 
 def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
-    """Random legal actions; None if they end the game or leave a win with the next action.
+    """Random legal actions; None if they end the game or let the next player win at once.
 
     Args:
         view: The game, at its start.

@@ -117,7 +117,7 @@ class Tournament:
             others; ``"pair"``: there are two agents.
         pairs: Pairs of games in each pairing; with `sprt` the most there can be.
         opening_plies: Length of the openings; 0 for none.
-        seed: Of all chance: openings, environments and agents.
+        seed: Of all random numbers: openings, environments and agents.
         options: ``key=value`` texts for the game.
         sprt: When a match of two may stop early; only for ``"pair"``.
 

@@ -37,8 +37,16 @@ from hexenv.cpus import usable_cpus
     help="Measure each agent with these numbers of simulations a move, such as 100,300,1000.",
 )
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
-@click.option("--limit", type=click.IntRange(1), help="So many of a set, evenly spread.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seed of all random numbers.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), help="Use only so many positions of a set, evenly spread."
+)
 @click.option(
     "--workers", type=click.IntRange(0), help="Processes; by default one a processor, 0: none."
 )

@@ -9,7 +9,7 @@ from agents.registry import make_agent
 
 @click.command()
 @click.option("--agent", default="rhmcts:seconds=5", show_default=True, help="What plays.")
-@click.option("--seed", type=click.IntRange(0), help="Of all chance.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.")
 def gomocup(agent: str, seed: int | None) -> None:
     """Play Gomoku for a manager that speaks the Gomocup (Piskvork) protocol.
 

@@ -56,8 +56,8 @@ def network(
         )
         position = None
         if heat is not None or moves is not None:
-            position = export.judged(saved, moves or "")
-            found |= judgement(saved.game, position)
+            position = export.evaluate_position(saved, moves or "")
+            found |= evaluation_of(saved.game, position)
         written: list[str] = []
         for path, write in writers:
             if path is not None:
@@ -76,12 +76,12 @@ def network(
 
         show(about, parameter_table(saved.network))
     if found:
-        show_judgement(found)
+        show_evaluation(found)
     for path in written:
         click.echo(f"written: {path}", err=True)
 
 
-def judgement(game: Any, position: Any) -> dict[str, Any]:
+def evaluation_of(game: Any, position: Any) -> dict[str, Any]:
     """What the network says of a position, as what JSON knows: all moves, the likeliest first."""
     order = np.argsort(-position.policy, kind="stable").tolist()
     policy = {game.action_text(a): float(position.policy[a]) for a in order if position.policy[a]}
@@ -89,7 +89,7 @@ def judgement(game: Any, position: Any) -> dict[str, Any]:
     return {"to_play": to_play, "value": position.value, "policy": policy}
 
 
-def show_judgement(found: dict[str, Any]) -> None:
+def show_evaluation(found: dict[str, Any]) -> None:
     """Print the value and the likeliest moves."""
     click.echo(f"value {found['value']:+.3f} for {found['to_play']}, who is to move")
     likely = list(found["policy"].items())[:LISTED]

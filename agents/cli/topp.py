@@ -32,43 +32,65 @@ from hexenv.extras import library
 @click.command()
 @click.argument("run")
 @click.option(
-    "--most", default=8, show_default=True, type=click.IntRange(2), help="Networks, evenly spread."
+    "--most",
+    default=8,
+    show_default=True,
+    type=click.IntRange(2),
+    help="Most networks that take part, evenly spread over the run.",
 )
 @click.option(
-    "--pairs", default=20, show_default=True, type=click.IntRange(1), help="Of games, a pairing."
+    "--pairs",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Pairs of games per pairing.",
 )
 @click.option(
     "--simulations",
     default=0,
     show_default=True,
     type=click.IntRange(0),
-    help="Of a search with each network, which takes part as well; 0: none.",
+    help="Let each network also play with a search of this many simulations; 0: no search.",
 )
 @click.option(
     "--search",
     type=click.Choice(["gumbel", "alphazero"]),
-    help="Which search.  [default: the run's]",
+    help="Kind of search.  [default: as in the run]",
 )
 @click.option(
     "--opening-plies",
     type=click.IntRange(0),
-    help="Random plies to start with.  [default: the run's, 2 at least]",
+    help="Random plies to start with.  [default: as in the run, at least 2]",
 )
 @click.option(
-    "--temperature", default=0.0, show_default=True, type=click.FloatRange(0), help="Of policies."
+    "--temperature",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Temperature of networks that play without search.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all chance.")
-@click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seed of all random numbers.",
+)
+@click.option(
+    "--workers", type=click.IntRange(0), help="Games played in parallel.  [default: processors]"
+)
 @click.option(
     "--results",
     type=click.Path(dir_okay=False),
     help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
     "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
-@click.option("--records", type=click.Path(file_okay=False), help="Directory for their records.")
+@click.option(
+    "--records", type=click.Path(file_okay=False), help="Directory for the records of the games."
+)
 @plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
 @click.option(
-    "--gifs", default=0, type=click.IntRange(0), help="So many games as GIFs, in RUN/gifs."
+    "--gifs", default=0, type=click.IntRange(0), help="How many games to save as GIFs, in RUN/gifs."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def topp(
@@ -85,16 +107,16 @@ def topp(
 
     Example: hexenv topp runs/hex --simulations 32 --gifs 3
 
-    RUN is a directory of hexenv train. The rating of its first policy is 0; "better": likelihood
-    that a network is better than the one before it. The file of results makes a tournament that was
-    stopped go on where it stopped.
+    RUN is a directory written by hexenv train. The rating of its first policy is 0; "better":
+    likelihood that a network is better than the one before it. The file of results lets a stopped
+    tournament continue.
     """
     with clear_errors():
         library("torch", "train")
         library("safetensors", "train")
         found = new_topp(run, **chosen)
-        searched = f"-{chosen['simulations']}" if chosen.get("simulations") else ""
-        results = results or str(Path(run) / f"topp{searched}.jsonl")
+        suffix = f"-{chosen['simulations']}" if chosen.get("simulations") else ""
+        results = results or str(Path(run) / f"topp{suffix}.jsonl")
         check_results(results, found.tournament)
         if plot is not None:
             check_plot(plot)
@@ -161,7 +183,7 @@ def show(
 
 
 def ratings_table(rows: list[Rating]) -> Table:
-    """A line for each network and way of playing."""
+    """A line for each network, with or without search."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     figures = ("iteration", "plays", "Elo", "95 %", "better", "points", "won/drawn/lost", "ms/move")
     for name in figures:

@@ -30,7 +30,7 @@ class Settings:
 
     Attributes:
         engine: Of `TournamentRun`.
-        workers: Games at a time.
+        workers: Games played in parallel.
         timeout: The `game_seconds` of `TournamentRun`; 0 for no limit.
         results: The JSON-lines file.
         records: Directory for the records of the games.
@@ -110,11 +110,13 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 @click.option(
     "--opening-plies", type=click.IntRange(0), help="Random plies to start with.  [default: 2]"
 )
-@click.option("--seed", type=click.IntRange(0), help="Of all chance.  [default: 0]")
+@click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.  [default: 0]")
 @click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
 @option_of_game
 @click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
-@click.option("--workers", type=click.IntRange(0), help="Games at a time.  [default: processors]")
+@click.option(
+    "--workers", type=click.IntRange(0), help="Games played in parallel.  [default: processors]"
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(0),

@@ -26,15 +26,15 @@ class Statistics:
     Attributes:
         visits: ``(num_actions,) int64``: simulations that began with each action.
         values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
-            to move; 0 where `visits` is 0. The outcome of an action, where it is proven.
+            to move; 0 where `visits` is 0. For a proven action, its outcome.
         principal_variation: The line of the most visited actions, from the root.
         simulations: Simulations run in this search.
         seconds: Time it took, without compilation.
         proven: The outcome of the position with perfect play for the player to move, -1, 0 or 1,
-            where the search has proven it; then it has ended early. Else None.
+            where the search has proven it; (the search then stopped early); otherwise None.
         priors: ``(num_actions,) float64``: the evaluator's probability of each action, where the
             search has one, with the root noise; they add up to 1. Else None.
-        assumed: What the search took as given although it is not so in this environment (see
+        assumed: What the search assumed although it is false in this environment (see
             `agents.search.environment.planner_view`); then nothing is proven. Else None.
     """
 
@@ -48,7 +48,7 @@ class Statistics:
     assumed: str | None = None
 
 
-def marked(statistics: Statistics, assumed: str | None) -> Statistics:
+def with_assumption(statistics: Statistics, assumed: str | None) -> Statistics:
     """The statistics of a search that has assumed something; then nothing is proven."""
     return statistics if assumed is None else replace(statistics, proven=None, assumed=assumed)
 
@@ -64,7 +64,7 @@ class ForfeitError(Exception):
     """Raised by an agent's `act` when it loses the game at once: its engine crashed, or was late.
 
     `agents.arena.match.play_game` counts the game as lost. An agent raises any other exception for
-    what is not its loss.
+    errors that do not count as a loss.
 
     Args:
         reason: What happened.
@@ -80,7 +80,7 @@ class Agent(Protocol):
 
     @property
     def statistics(self) -> Statistics | None:
-        """Of the last search; None before the first, and for agents that do not search."""
+        """Statistics of the last search; None before the first and for agents without a search."""
         ...
 
     def act(self, env: Any) -> int:
@@ -88,7 +88,7 @@ class Agent(Protocol):
 
         Raises:
             ValueError: If the game is over, or the agent cannot play in this environment.
-            ForfeitError: If the agent gives the game up, or its engine breaks the rules of playing.
+            ForfeitError: If the agent gives the game up, or its engine breaks the protocol.
         """
         ...
 
@@ -101,10 +101,10 @@ class SeededAgent:
     """An agent with one stream of random numbers.
 
     Args:
-        seed: Of the random stream; None for an unforeseeable one.
+        seed: Of the random stream; None: a different one each time.
 
     Attributes:
-        statistics: Of the last move; None for agents that do not search.
+        statistics: Statistics of the last move; None for agents that do not search.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -127,7 +127,7 @@ class RandomAgent(SeededAgent):
         $m$ is the number of legal actions.
 
     Args:
-        seed: Of the random stream; None for an unforeseeable one.
+        seed: Of the random stream; None: a different one each time.
     """
 
     name = "random"
@@ -143,15 +143,15 @@ compiled_greedy_action: Final = CompiledFunction(greedy_action)
 
 
 class GreedyAgent(SeededAgent):
-    """Wins at once where it can, else lets the opponent not win at once, else plays at random.
+    """Wins at once if it can, otherwise avoids moves after which the opponent can win at once.
 
     Args:
         route: How it plans; see `agents.search.environment.planner_view`.
-        seed: Of the random stream; None for an unforeseeable one.
-        assume: What to take as given where it is not so; see `route`.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`.
 
     Attributes:
-        statistics: None, but where something is assumed that is not so: then the choice, marked.
+        statistics: None; if something false was assumed, the chosen action and the assumption.
     """
 
     name = "greedy"
@@ -165,7 +165,7 @@ class GreedyAgent(SeededAgent):
         self.assume = assume
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
+        """Compile now, so that the first `act` in such an environment does not have to."""
         self._chooser(planner_view(env, self.route, self.assume))
 
     def act(self, env: Any) -> int:

@@ -36,6 +36,8 @@ MAX_WHOLE: Final = 1 << 53
 """The greatest whole number that every reader of JSON represents exactly."""
 Text: TypeAlias = Annotated[str, Meta(pattern=r"\A[^\ud800-\udfff]*\Z")]
 """A text that a file can hold: without half of a surrogate pair."""
+WholeKey: TypeAlias = Annotated[str, Meta(pattern=r"\A(0|[1-9]\d*)\Z", title="whole numbers")]
+"""A key of a JSON object that stands for a whole number."""
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
 
 _NAMES: Final[dict[Any, str]] = {
@@ -265,7 +267,8 @@ def _bare(kind: Any) -> Any:
 
 def _options(kind: Any) -> tuple[Any, ...]:
     """The types of a union, or the one type."""
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    options = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    return tuple(option for option in options if option is not msgspec.UnsetType)
 
 
 def _present(kind: Any) -> Any:
@@ -276,8 +279,9 @@ def _present(kind: Any) -> Any:
 
 
 def _in_words(kind: Any) -> str:
-    if len(_options(kind)) > 1:
-        return " or ".join(map(_in_words, _options(kind)))
+    kind, *others = _options(kind)
+    if others:
+        return " or ".join(map(_in_words, (kind, *others)))
     bare, meta = _bare(kind), meta_of(kind)
     origin, arguments = get_origin(bare), get_args(bare)
     if meta.title is not None:

@@ -26,7 +26,7 @@ class NetworkEvaluator:
     Args:
         network: The network; later training has no effect here until `update`.
         game: The game.
-        planes: The planes that it sees besides the game's own.
+        planes: Names of extra input planes besides the game's own.
         device: Where it runs.
     """
 
@@ -37,27 +37,29 @@ class NetworkEvaluator:
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self._names = plane_names(game, planes)
         self._extra = extra_codes(game, self._names)
-        self._show: Any = compiled_show_to_play if is_compiled(game) else show_to_play
-        self._network = traced(self._placed(network), len(self._names), (game.rows, game.columns))
+        self._write_planes: Any = compiled_show_to_play if is_compiled(game) else show_to_play
+        self._network = traced(
+            self._on_device(network), len(self._names), (game.rows, game.columns)
+        )
 
-    def _placed(self, network: nn.Module) -> nn.Module:
+    def _on_device(self, network: nn.Module) -> nn.Module:
         return folded(network).to(self.device, self._dtype)
 
     def update(self, network: nn.Module) -> None:
         """Take the weights of a network of the same kind."""
-        # (Another trace would leak some megabytes.)
-        self._network.load_state_dict(self._placed(network).state_dict())
+        # Keep the old trace: tracing again would leak some megabytes.
+        self._network.load_state_dict(self._on_device(network).state_dict())
 
     def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Priors (softmax of the logits) and values for the player to move."""
-        logits, values = self.logits_and_values(self.seen(game, states))
+        logits, values = self.logits_and_values(self.planes_of(game, states))
         return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()
 
-    def seen(self, game: Game, states: Any) -> NDArray[np.int8]:
+    def planes_of(self, game: Game, states: Any) -> NDArray[np.int8]:
         """The planes of positions, ``(n, rows, columns, K)``, as the players to move see them."""
         shape = (len(states), game.rows * game.columns, len(self._names))
         planes = np.zeros(shape, np.int8)
-        self._show(game, states, self._extra, planes)
+        self._write_planes(game, states, self._extra, planes)
         return planes.reshape(len(states), game.rows, game.columns, -1)
 
     def logits_and_values(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -81,7 +83,7 @@ def device_of(device: str, key: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"expected {key} as auto or cpu: there is no CUDA device here")
+        raise ValueError(f"expected auto or cpu for {key}, got cuda: there is no CUDA device")
     return device
 
 
@@ -91,7 +93,7 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
         return network
     example = torch.zeros(2, *shape, planes)
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # PyTorch means to replace TorchScript some day
+        warnings.simplefilter("ignore")  # PyTorch warns that TorchScript will be replaced
         return cast("Any", torch.jit.trace(network, example, check_trace=False))
 
 
@@ -111,15 +113,15 @@ def one_thread() -> Generator[None]:
 def network_policy(network: nn.Module) -> Policy:
     """The policy of a network, for boards of any size."""
     network = folded(network)
-    ready: dict[tuple[int, ...], Any] = {}  # by the shape of the board
+    traced_by_shape: dict[tuple[int, ...], Any] = {}
 
     def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         rows, columns, count = planes.shape[1:]
-        if planes.shape[1:] not in ready:
-            ready[planes.shape[1:]] = traced(network, count, (rows, columns))
+        if planes.shape[1:] not in traced_by_shape:
+            traced_by_shape[planes.shape[1:]] = traced(network, count, (rows, columns))
         seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
         with torch.inference_mode(), one_thread():
-            logits, values = ready[planes.shape[1:]](seen)
+            logits, values = traced_by_shape[planes.shape[1:]](seen)
         return cast("PolicyOutput", (logits.numpy(), values.numpy()))
 
     return policy

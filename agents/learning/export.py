@@ -35,7 +35,7 @@ DESCRIPTION: Final = "hexenv"
 """The name of the description in a file's metadata."""
 
 
-class Judged(NamedTuple):
+class EvaluatedPosition(NamedTuple):
     """What a network says of a position."""
 
     state: State
@@ -61,7 +61,7 @@ def description(saved: SavedNetwork) -> dict[str, Any]:
     }
 
 
-def judged(saved: SavedNetwork, moves: str = "") -> Judged:
+def evaluate_position(saved: SavedNetwork, moves: str = "") -> EvaluatedPosition:
     """What a network says of the position after these moves.
 
     Args:
@@ -76,7 +76,7 @@ def judged(saved: SavedNetwork, moves: str = "") -> Judged:
     if game.is_terminal(state):
         raise ValueError(f"expected moves after which the game goes on, got {moves!r}")
     policy, values = NetworkAgent.from_saved(saved).evaluate(game, [state])
-    return Judged(state, policy[0], float(values[0]))
+    return EvaluatedPosition(state, policy[0], float(values[0]))
 
 
 def example(saved: SavedNetwork) -> Tensor:

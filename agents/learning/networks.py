@@ -9,17 +9,20 @@ both for the player to move.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import copy
-from typing import Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 import torch
+from msgspec import Meta, Struct
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions
 from hexenv.envs.observation import plane_names
 from hexenv.games.base import Game
 
-ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {
+Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "linear"]
+ACTIVATIONS: Final[dict[Activation, type[nn.Module]]] = {
     "relu": nn.ReLU,
     "tanh": nn.Tanh,
     "sigmoid": nn.Sigmoid,
@@ -176,6 +179,26 @@ def turned_field(field: Tensor, turned: Tensor) -> Tensor:
     return torch.where(turned, field.transpose(1, 2), field)
 
 
+Size: TypeAlias = Annotated[int, Meta(ge=1, le=65536)]
+
+
+class Convolution(Struct):
+    """A convolution in `NetworkOptions.layers`."""
+
+    type: str
+    filters: Size
+    kernel: Size
+    activation: Activation = "relu"
+
+
+class Dense(Struct):
+    """A dense layer in `NetworkOptions.layers`."""
+
+    type: str
+    units: Size
+    activation: Activation = "relu"
+
+
 class Anet(nn.Module):
     """An actor network of the layers in its options, with or without a value.
 
@@ -196,27 +219,23 @@ class Anet(nn.Module):
         for number, layer in enumerate(options.layers):
             where = f"network.layers[{number}]"
             kind = layer.get("type")
-            activation = ACTIVATIONS.get(str(layer.get("activation", "relu")))
-            if activation is None:
-                names = ", ".join(ACTIVATIONS)
-                raise ValueError(f"expected {where}.activation of {names}, got {layer}")
             if kind == "convolution" and units is None:
-                expect_keys(layer, ("type", "filters", "kernel", "activation"), where)
-                filters = size_of(layer, "filters", where)
-                kernel = size_of(layer, "kernel", where)
-                layers.append(nn.Conv2d(planes, filters, kernel, padding="same"))
-                planes = filters
+                described = to_structure(layer, Convolution, where)
+                layers.append(
+                    nn.Conv2d(planes, described.filters, described.kernel, padding="same")
+                )
+                planes = described.filters
             elif kind == "dense":
-                expect_keys(layer, ("type", "units", "activation"), where)
+                described = to_structure(layer, Dense, where)
                 if units is None:
                     layers.append(nn.Flatten())
                     units = planes * rows * columns
-                layers.append(nn.Linear(units, size_of(layer, "units", where)))
-                units = size_of(layer, "units", where)
+                layers.append(nn.Linear(units, described.units))
+                units = described.units
             else:
                 expected = "convolution or dense" if units is None else "dense (after dense ones)"
                 raise ValueError(f"expected {where}.type as {expected}, got {kind!r}")
-            layers.append(activation())
+            layers.append(ACTIVATIONS[described.activation]())
         if units is None:
             layers.append(nn.Flatten())
             units = planes * rows * columns
@@ -236,29 +255,6 @@ class Anet(nn.Module):
         if self.value_out is None:
             return logits, torch.zeros_like(logits[:, 0])
         return logits, torch.tanh(self.value_out(x))[:, 0]
-
-
-def expect_keys(layer: dict[str, Any], known: tuple[str, ...], where: str) -> None:
-    """Check the keys of a layer.
-
-    Raises:
-        ValueError: If one is not known.
-    """
-    for key in layer:
-        if key not in known:
-            raise ValueError(f"expected a key of {', '.join(known)}, got {where}.{key}")
-
-
-def size_of(layer: dict[str, Any], key: str, where: str) -> int:
-    """A size in a layer.
-
-    Raises:
-        ValueError: If it is not a positive whole number.
-    """
-    size = layer.get(key)
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= 65536:
-        raise ValueError(f"expected {where}.{key} as a whole number from 1 to 65536, got {size!r}")
-    return size
 
 
 def new_network(game: Game, options: NetworkOptions, seed: int | None = None) -> nn.Module:

@@ -114,8 +114,7 @@ class RunDirectory:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise ValueError(
-                        f"expected a run without a trainer, got {self.path}: another process "
-                        "trains it"
+                        f"expected a run that no other process trains, got {self.path}"
                     ) from None
             newest = int(self.checkpoints()[-1].stem)
             if newest > iteration:

@@ -119,7 +119,7 @@ def new_topp(
             run's, without noise.
         opening_plies: Length of the random openings; None for the run's own, at least 2.
         temperature: Of the policies; 0: each plays its most likely action.
-        seed: Of all chance.
+        seed: Of all random numbers.
 
     Raises:
         ValueError: If there is no run with two networks, or a value is wrong.

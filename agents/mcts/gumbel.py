@@ -39,7 +39,7 @@ FAR: float = 1e12
 """Subtracted from the scores of actions that are not considered now."""
 
 
-def considered_visits(most: int, simulations: int) -> NDArray[np.int32]:
+def halving_schedule(most: int, simulations: int) -> NDArray[np.int32]:
     """Sequential halving as a table: how many visits an action needs to be considered now.
 
     Args:
@@ -96,7 +96,7 @@ class Gumbel(NamedTuple):
     considered: int = 16
     simulations: int = 16
     table: NDArray[np.int32] = np.zeros((1, 1), np.int32)
-    """See `considered_visits`."""
+    """See `halving_schedule`."""
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
@@ -107,7 +107,7 @@ class Gumbel(NamedTuple):
     initialise = take_evaluation
 
     def with_memory(self, game: Any) -> "Gumbel":
-        table = considered_visits(self.considered, self.simulations)
+        table = halving_schedule(self.considered, self.simulations)
         return self._replace(table=table, evaluation=np.zeros(game.num_actions() + 1))
 
     def prepare(self, tree: Tree, node: int) -> Improvement:

@@ -343,7 +343,7 @@ def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, scor
 def begin_anew(nest: Nest, form: Form) -> None:
     """Forget all weights, for another nest after one that is finished.
 
-    The weights of a finished nest hardly change any more; a new one may learn something else. The
+    The weights of a finished nest change very little; a new one may learn something else. The
     tree keeps its counts, and the choice depends on these.
     """
     nest.weights[:] = 0.0 if form.is_softmax else 1.0

@@ -91,7 +91,7 @@ def update_amaf(self: Any, tree: Tree, simulation: Simulation) -> None:
 
 @kernel
 def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: float) -> float:
-    """The weight of AMAF, 0 to 1, for a child with `visits` of its own.
+    """The weight of AMAF (beta), 0 to 1, for a child with `visits` of its own.
 
     * mse: a / (n + a + n a / k), which minimises the squared error if the square of the bias of
       AMAF is 1 / (4 k) (Silver 2009; Gelly and Silver 2011);

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, Statistics, marked
+from agents.core.agent import OnSlice, Statistics, with_assumption
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
@@ -99,8 +99,9 @@ class TreeSearchAgent:
             0 to 1, that is replaced by the minimax value of the evaluation; see
             `agents.knowledge.gomoku.minimax`.
         route: How it plans; see `agents.search.environment.planner_view`.
-        seed: Of the random stream; None for an unforeseeable one.
-        assume: What to take as given where it is not so; see `route`. Then nothing is proven.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`. Then nothing
+            is proven.
         knowledge: What is known of the game, for a variant that needs it; None: what is registered
             for the game, where `threats` or `implicit_minimax` ask for it.
 
@@ -203,13 +204,13 @@ class TreeSearchAgent:
         if self._uses_knowledge:
             known = self._knowledge_of(plain.game)
             if known.is_opening(plain):
-                chosen = known.play_opening(plain, self._think_apart, self._workers[0].rng)
-                self.statistics = None  # the last one is of another position
+                chosen = known.play_opening(plain, self._think_elsewhere, self._workers[0].rng)
+                self.statistics = None  # they describe another position
                 return chosen
         return self._think(plain)
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
+        """Compile now, so that the first `act` in such an environment does not have to."""
         plain = planner_view(env, self.route, self.assume)
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
@@ -220,7 +221,7 @@ class TreeSearchAgent:
         self._prepare_trees(plain, view)
         self._new_run(view, self._workers[0])
 
-    def _think_apart(self, view: View) -> tuple[int, float]:
+    def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play in a position outside of the game played, and its value."""
         self._root = None
         chosen = self._think(view)
@@ -686,7 +687,7 @@ def root_statistics(
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
     found = Statistics(visits, values, line, simulations, seconds, proven)
-    return marked(found, view.assumed)
+    return with_assumption(found, view.assumed)
 
 
 def line_statistics(line: list[int], num_actions: int, seconds: float) -> Statistics:

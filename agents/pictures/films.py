@@ -121,7 +121,7 @@ def film_of(
     game, states = positions_of(record, env)
     searches = [*(record.searches or [None] * len(record.actions)), None]
     overlays = [
-        _overlay(game, state, search, overlay)
+        overlay_of_search(game, state, search, overlay)
         for state, search in zip(states, searches, strict=True)
     ]
     if overlay != "none" and not any(overlays):
@@ -146,7 +146,7 @@ def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]
     return game, [base.clone(game, played.unwrapped.state) for played in record.replay(env)]
 
 
-def _overlay(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
+def overlay_of_search(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
     """The numbers of a search as an overlay of its position, or None if it has none."""
     found: Any = getattr(search, name) if search is not None and name != "none" else None
     if not found:

@@ -49,7 +49,7 @@ class PolicyAgent(SeededAgent):
         policy: The policy; see `Policy`. The class methods make one of models.
         temperature: 0: the action with the highest logit; else actions are drawn with probabilities
             in proportion to ``exp(logit / temperature)``.
-        seed: Of the random stream; None for an unforeseeable one.
+        seed: Of the random stream; None: a different one each time.
         planes: Names of the planes that the policy was trained with besides the game's own (see
             `hexenv.envs.aec.ViewOptions`); None: it sees what the environment shows.
         title: What to call it in messages.

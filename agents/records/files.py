@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.core.files import write_text
 from agents.core.messages import error_in, shortened
 from agents.core.reading import read_object
-from agents.core.structured import convert, to_structure
+from agents.core.structured import WholeKey, convert, to_structure
 from agents.records.record import GameRecord, Search
 from agents.records.recorder import Recorder
 
@@ -102,7 +102,7 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
     given.setdefault("assumed", [None, None])
     searches: list[Any] = convert(given.get("searches", []), list[Any], "searches")
     found = [
-        None if search is None else to_structure(search, Search, f"searches[{ply}]", complete=True)
+        None if search is None else _search(search, f"searches[{ply}]")
         for ply, search in enumerate(searches)
     ]
     if "searches" in given:
@@ -111,6 +111,13 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
     if record.seed is not None and record.seed > MOST_SEED:  # too wide for a bound of `msgspec`
         raise ValueError(f"expected seed as a whole number to {MOST_SEED}, got {record.seed}")
     return record
+
+
+def _search(given: Any, where: str) -> Search:
+    search = to_structure(given, Search, where, complete=True)
+    for name in ("visits", "values", "priors"):  # "-0" would be taken for 0
+        convert(list(given[name]), list[WholeKey], f"keys of {where}.{name}")
+    return search
 
 
 # ---- directories ---------------------------------------------------------------------------------

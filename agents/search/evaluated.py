@@ -547,7 +547,7 @@ class EvaluatedSearch:
         return *places, self.variant, self._pending, self.cache, priors, values, self.rng
 
     def compile(self, roots: Any) -> None:
-        """Compile what `run` needs, so that its first call does not."""
+        """Compile now, so that the first `run` does not have to."""
         priors = np.zeros((1, self.game.num_actions()), np.float32)
         self._prepared(compiled_descend_trees, *self._descend_arguments(roots))
         self._prepared(compiled_back_up_trees, *self._back_up_arguments(priors, priors[0]))

@@ -19,7 +19,7 @@ import numpy as np
 
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.playout import Playout
-from agents.search.proofs import NoSolver, Solver, back_up_proof, proof_by_children
+from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
 from agents.search.reward import Reward
 from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
@@ -35,7 +35,7 @@ class Variant(NamedTuple):
     selection: Selection
     playout: Playout
     reward: Reward
-    solver: Solver = NoSolver()
+    solver: ProofRule = NoSolver()
     """How proven outcomes are used: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
     """The depth of the tree, at most."""

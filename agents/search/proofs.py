@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agents.search.mcts import Variant
 
 
-class Solver(Protocol):
+class ProofRule(Protocol):
     """What is done with proven outcomes."""
 
     def proves(self) -> bool:
@@ -27,13 +27,13 @@ class Solver(Protocol):
 
 @kernel
 def all_proofs(self: Any) -> bool:
-    """`Solver.proves` of a solver."""
+    """`ProofRule.proves` of a solver."""
     return True
 
 
 @kernel
 def no_child(self: Any, tree: Tree, child: int) -> bool:
-    """`Solver.skips` of one that lets simulations go to all children."""
+    """`ProofRule.skips` of one that lets simulations go to all children."""
     return False
 
 
@@ -71,7 +71,7 @@ class HardSolver(NamedTuple):
         return tree.proof[child] == -1
 
 
-SOLVERS: Final[dict[str, Solver]] = {
+SOLVERS: Final[dict[str, ProofRule]] = {
     "off": NoSolver(),
     "soft": SoftSolver(),
     "hard": HardSolver(),

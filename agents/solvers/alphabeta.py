@@ -1,4 +1,4 @@
-"""Alpha-beta with an evaluation of the positions at its depth: the classic baseline."""
+"""Alpha-beta, the classic baseline: search to a fixed depth, and an evaluation there."""
 
 import math
 import operator
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import SeededAgent, Statistics, marked
+from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
@@ -19,16 +19,16 @@ from hexenv.compiled import compiled, is_compiled
 from hexenv.learners.policies import Stream
 
 WIN: Final = 2.0
-"""The value of a win; less the cost of its plies it stays above every evaluation."""
+"""The value of a win; even minus the cost of its plies, it is above every evaluation."""
 PLY_COST: Final = 2.0**-20
 """What each ply costs a win, so that an earlier win is better."""
 MARGIN: Final = 2.0**-30
-"""How far below the best action of the root the values of others are still exact."""
+"""Root actions at most this much below the best one still get an exact value."""
 LARGEST: Final = 2.0**19
 """Evaluations are cut off here: no score may be `UNKNOWN`."""
 MOST_DEPTH: Final = 1_000
-MOST_DEEPENED: Final = 40
-"""How deep it looks where only the time is given."""
+MAX_TIMED_DEPTH: Final = 40
+"""Greatest depth if only `seconds` is given."""
 
 
 class Evaluation(Protocol):
@@ -66,7 +66,7 @@ class FunctionEvaluation:
 
 @compiled
 class AlphaBetaNodes(NamedTuple):
-    """The nodes from the root to where the search is; see `agents.solvers.depth_first.OpenNodes`.
+    """The nodes from the root to the current node; see `agents.solvers.depth_first.OpenNodes`.
 
     Arrays have a row for each depth.
     """
@@ -74,7 +74,7 @@ class AlphaBetaNodes(NamedTuple):
     game: Any
     evaluation: Any
     knowledge: Any
-    """Lists the actions of a position, the one to try first last."""
+    """Lists the actions of a position in reverse order: the last one is tried first."""
     states: Any
     """The positions, the root's first."""
     rng: Stream
@@ -83,23 +83,25 @@ class AlphaBetaNodes(NamedTuple):
     alpha: NDArray[np.float64]
     """A lower bound on the value for the player to move."""
     beta: NDArray[np.float64]
-    """What the other player would not let happen."""
+    """An upper bound: the other player would avoid a higher value."""
     best: NDArray[np.float64]
     left: NDArray[np.int64]
     """The number of actions that are not tried yet."""
     actions: NDArray[np.int32]
-    """``(depths, num_actions)``: the actions, the one to try next last."""
+    """``(depths, num_actions)``: the actions in reverse order: the last one is tried first."""
     scores: NDArray[np.float64]
-    """``(num_actions,)``: the value of each action of the root; if less than the best, a bound."""
+    """``(num_actions,)``: the value of each root action; an action worse than the best one
+    has only an upper bound."""
     control: NDArray[np.int64]
-    most: int = 1
+    """The current depth and the number of opened nodes."""
+    max_depth: int = 1
     """How many plies to look ahead."""
 
     def open_node(self, depth: int) -> float:
         self.control[NODES] += 1
         game, state = self.game, self.states[depth]
         at_the_end = game.is_terminal(state)
-        if not at_the_end and depth < self.most:
+        if not at_the_end and depth < self.max_depth:
             actions = self.actions[depth]
             self.left[depth] = self.knowledge.list_actions(game, state, self.rng, actions)
             self.best[depth] = -np.inf
@@ -119,7 +121,7 @@ class AlphaBetaNodes(NamedTuple):
         beta = self.beta[depth]
         best = self.best[depth]
         if depth == 0:
-            best -= MARGIN  # so that actions as good as the best one are seen to be so
+            best -= MARGIN  # actions as good as the best one get an exact value, not a bound
         alpha = max(self.alpha[depth], best)
         if game.to_play(states[depth + 1]) == game.to_play(states[depth]):
             self.alpha[depth + 1], self.beta[depth + 1] = alpha, beta
@@ -138,7 +140,7 @@ class AlphaBetaNodes(NamedTuple):
 
 
 def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaBetaNodes:
-    """Room for a search; `states` has one position more than the search can look ahead."""
+    """The arrays of a search; `states` has one position more than the search can look ahead."""
     rows, num_actions = len(states), game.num_actions()
     nodes = AlphaBetaNodes(
         game,
@@ -157,10 +159,10 @@ def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaB
 
 
 class AlphaBeta(SeededAgent):
-    r"""Looks some plies ahead and plays the best action it sees, of equal ones one at random.
+    r"""Looks some plies ahead, plays the best action, and chooses at random among equal ones.
 
-    Alpha-beta (Knuth and Moore 1975) without a table. A win is better the sooner it comes, and a
-    loss the later.
+    Alpha-beta (Knuth and Moore 1975) without a table. An early win is better than a late one; a
+    late loss is better than an early one.
 
     Formula:
         $$v_d(s) = \max_a\, -v_{d-1}(s_a) \qquad v_0(s) = \mathit{evaluation}(s)$$
@@ -177,14 +179,14 @@ class AlphaBeta(SeededAgent):
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
             -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
             is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
-        seconds: Seconds a move: it looks a ply ahead, then two, and so on, and plays by the last
-            depth that it could finish.
+        seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, and plays the best
+            action of the last finished search.
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
             them, if no evaluation is given, and to look only at the candidates of RHMCTS
             (`agents.knowledge.gomoku.candidates`), best first.
         route: How it plans; see `agents.search.environment.planner_view`.
-        seed: Of the random stream; None for an unforeseeable one.
-        assume: What to take as given where it is not so; see `route`.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`.
 
     Attributes:
         statistics: Of the last move: `values` has what the search saw of each legal action
@@ -209,7 +211,7 @@ class AlphaBeta(SeededAgent):
         assume: str | None = None,
     ) -> None:
         if depth is None:
-            depth = 4 if seconds is None else MOST_DEEPENED
+            depth = 4 if seconds is None else MAX_TIMED_DEPTH
         try:
             self.depth = operator.index(depth)
         except TypeError:
@@ -226,19 +228,19 @@ class AlphaBeta(SeededAgent):
         self.assume = assume
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
+        """Compile now, so that the first `act` in such an environment does not have to."""
         plain = planner_view(env, self.route, self.assume)
         if self.patterns:
             plain = knowledge_of(plain.game).after_opening(plain)
         view = self._search_view(plain)
-        self._search(view, self._nodes(view))
+        self._search_function(view, self._nodes(view))
 
     def _search_view(self, view: View) -> View:
         """The position as the search sees it."""
         return knowledge_of(view.game).search_view(view) if self.patterns else view
 
     def _nodes(self, view: View) -> AlphaBetaNodes:
-        """Room for the search."""
+        """The arrays of the search."""
         states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
         evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
@@ -250,7 +252,9 @@ class AlphaBeta(SeededAgent):
         candidates = candidates.with_memory(view.game)
         return new_nodes(view.game, evaluation, candidates, states)
 
-    def _search(self, view: View, nodes: AlphaBetaNodes) -> Callable[[AlphaBetaNodes, int], float]:
+    def _search_function(
+        self, view: View, nodes: AlphaBetaNodes
+    ) -> Callable[[AlphaBetaNodes, int], float]:
         if view.compiles and is_compiled(nodes.evaluation):
             return specialise(nodes)
         if self.route == "compiled":
@@ -264,12 +268,12 @@ class AlphaBeta(SeededAgent):
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
         if self.patterns and (known := knowledge_of(plain.game)).is_opening(plain):
-            chosen = known.play_opening(plain, self._think_apart, self._rng)
-            self.statistics = None  # the last one is of another position
+            chosen = known.play_opening(plain, self._think_elsewhere, self._rng)
+            self.statistics = None  # they describe another position
             return chosen
         return self._think(plain)
 
-    def _think_apart(self, view: View) -> tuple[int, float]:
+    def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play, and its value."""
         action = self._think(view)
         return action, float(cast("Statistics", self.statistics).values[action])
@@ -277,7 +281,7 @@ class AlphaBeta(SeededAgent):
     def _think(self, plain: View) -> int:
         view = self._search_view(plain)
         nodes = self._nodes(view)
-        run = self._search(view, nodes)
+        run = self._search_function(view, nodes)
         started = time.perf_counter()
         scores, total = self._deepen(run, nodes, started)
         seconds = time.perf_counter() - started
@@ -285,21 +289,21 @@ class AlphaBeta(SeededAgent):
         best = tried[scores[tried] == scores[tried].max()]
         action = int(best[int(self._rng.random() * len(best))])
         found = _statistics(scores, tried, action, total, seconds, not self.patterns)
-        self.statistics = marked(found, view.assumed)
+        self.statistics = with_assumption(found, view.assumed)
         return action
 
     def _deepen(
         self, run: Callable[[AlphaBetaNodes, int], float], nodes: AlphaBetaNodes, started: float
     ) -> tuple[NDArray[np.float64], int]:
-        """Search to the depth, or ever deeper while there is time.
+        """Search to the depth; with a time limit, one ply deeper each time.
 
         Returns:
             ``(num_actions,)``: the value of each action, -inf of those that were not tried; and
             how many positions were looked at.
         """
-        most = len(nodes.best) - 1
+        max_depth = len(nodes.best) - 1
         scores, total = nodes.scores, 0
-        for depth in range(1 if self.seconds is not None else most, most + 1):
+        for depth in range(1 if self.seconds is not None else max_depth, max_depth + 1):
             budget = 2**62
             if self.seconds is not None and total > 0:
                 elapsed = time.perf_counter() - started
@@ -308,7 +312,7 @@ class AlphaBeta(SeededAgent):
                 break
             nodes.scores[:] = -np.inf
             nodes.control[:] = 0
-            found = run(nodes._replace(most=depth), budget)
+            found = run(nodes._replace(max_depth=depth), budget)
             total += int(nodes.control[NODES])
             if found == UNKNOWN:
                 break
@@ -319,10 +323,10 @@ class AlphaBeta(SeededAgent):
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
-    """The evaluation that was given, or the function as one.
+    """The evaluation that was given, or the function wrapped as an evaluation.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If it is neither.
     """
     if callable(getattr(evaluation, "evaluate", None)):
         return evaluation
@@ -339,7 +343,7 @@ def _statistics(
     seconds: float,
     tries_all: bool,
 ) -> Statistics:
-    """What the search found, in the form of any search; nothing is proven by some of the moves."""
+    """What the search found as `Statistics`; if moves were left out, nothing counts as proven."""
     visits = np.zeros(len(scores), np.int64)
     visits[tried] = 1
     values = np.zeros(len(scores))

@@ -166,7 +166,7 @@ class ExhaustiveNodes(NamedTuple):
 
 
 def new_nodes(game: Any, tactics: Tactics, entries: int) -> ExhaustiveNodes:
-    """Room for a search with an empty table, but for the positions."""
+    """The arrays of a search with an empty table, but for the positions."""
     depths, num_actions = game.max_plies() + 2, game.num_actions()
     return ExhaustiveNodes(
         game,

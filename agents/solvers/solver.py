@@ -21,18 +21,18 @@ import operator
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from agents.core.agent import SeededAgent, Statistics, marked
+from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
-from agents.knowledge.connect4.book import Book, build_book, load_book  # there are no others
 from agents.mcts.uct import UCT
+from agents.registry import BOOKS
 from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
 from agents.solvers.exhaustive import (
     ExhaustiveSolver,
@@ -46,6 +46,7 @@ from agents.solvers.questions import (
     ScoreSolver,
 )
 from hexenv.compiled import uses_machine_code
+from hexenv.importing import attribute_at, import_on_demand
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -58,8 +59,12 @@ TABLE_ENTRIES: Final = 1 << 23
 SOLVING_SHARE: Final = 0.9
 """Of the time for a move, for solving; the rest is for a guess."""
 SHORTEST_GUESS: Final = 0.001
-KEPT_SOLVERS: Final = 4
-"""How many games' tables are kept for the next call."""
+MAX_SOLVERS: Final = 4
+"""The number of solvers, and of books, that stay in memory for the next call."""
+
+build_book: Callable[..., Any]
+"""Builds an opening book of Connect4: `agents.knowledge.connect4.book.build_book`."""
+__getattr__ = import_on_demand(__name__, {"build_book": f"{BOOKS}:build_book"})
 
 _solvers: Final[OrderedDict[Any, tuple[ExactSolver, threading.RLock]]] = OrderedDict()
 _lock: Final = threading.RLock()
@@ -122,7 +127,7 @@ class Question:
         self,
         env: Any,
         seconds: float | None = None,
-        book: "str | os.PathLike[str] | Book | None" = None,
+        book: Any = None,
         route: str = "auto",
         entries: int = TABLE_ENTRIES,
         assume: str | None = None,
@@ -167,20 +172,20 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any, t
         refuse_book(book, "an environment that is not one of ours")
         solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
         return ScoreSolver(solver), TreeState(view.root.env), threading.RLock()
-    opened = None if book is None else _opened(book)
+    opened = book if book is None or hasattr(book, "score") else _opened(book)
     compiles = view.compiles and uses_machine_code()
     key: Any = (type(view.game), view.game, compiles, entries, id(opened))
     with _lock:
         if key not in _solvers:
             solver = _new_solver(view.game, compiles, opened, entries)
             _solvers[key] = solver, threading.RLock()
-            while len(_solvers) > KEPT_SOLVERS:
+            while len(_solvers) > MAX_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)
         return _solvers[key][0], view.root, _solvers[key][1]
 
 
-def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> ExactSolver:
+def _new_solver(game: Any, compiles: bool, book: Any, entries: int) -> ExactSolver:
     """The game's own solver, or the exhaustive one."""
     known = knowledge_of(game)
     solver = known.exact_solver(game, compiles, book, entries)
@@ -198,18 +203,20 @@ def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> E
     return ScoreSolver(ExhaustiveSolver(game, tactics, size, compiles))
 
 
-def _opened(book: str | os.PathLike[str] | Book) -> Book:
-    """A book, or the one at a path; a file is read again only after it was changed."""
-    if isinstance(book, Book):
-        return book
-    path = os.path.abspath(book)
+def _opened(path: str | os.PathLike[str]) -> Any:
+    """The book at a path, which is read again only after the file was changed."""
+    path = os.path.abspath(path)
     status = os.stat(path)
-    return _load_book(path, status.st_mtime_ns, status.st_size)
+    return _load_again(path, status.st_mtime_ns, status.st_size)
 
 
-@functools.lru_cache(KEPT_SOLVERS)
-def _load_book(path: str, _changed: int, _size: int) -> Book:
-    return load_book(path)
+@functools.lru_cache(MAX_SOLVERS)
+def _load_again(path: str, _changed: int, _size: int) -> Any:
+    return _load_book(path)
+
+
+def _load_book(path: str) -> Any:
+    return attribute_at(f"{BOOKS}:load_book")(path)
 
 
 def refuse_book(book: Any, game: str) -> None:
@@ -247,8 +254,8 @@ class Solver(SeededAgent):
         table_entries: Of the table in which positions are kept, 8 or 16 bytes each. The table is
             shared by all solvers of the game in this process.
         route: How it plans; see `agents.search.environment.planner_view`.
-        seed: Of the random stream; None for an unforeseeable one.
-        assume: What to take as given where it is not so; see `route`.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`.
 
     Attributes:
         statistics: Of the last move: `values` has the exact value of each legal action (`visits` is
@@ -282,7 +289,7 @@ class Solver(SeededAgent):
         super().__init__(seed)
         self.choice = choice
         self.seconds = seconds
-        self.book = None if book is None else load_book(book)
+        self.book = None if book is None else _load_book(book)
         self.table_entries = table_entries
         self.route = route
         self.assume = assume
@@ -294,7 +301,7 @@ class Solver(SeededAgent):
         self._guesser.reset(seed)
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, so that its first call does not."""
+        """Compile now, so that the first `act` in such an environment does not have to."""
         self._question(env)
         if self.seconds is not None:
             self._guesser.prepare(env)
@@ -320,7 +327,9 @@ class Solver(SeededAgent):
             with suppress(TimeoutError):  # then any of them
                 actions = question.quickest(actions)
         action = actions[int(self._rng.random() * len(actions))]
-        self.statistics = marked(_statistics(question, values, action), question.view.assumed)
+        self.statistics = with_assumption(
+            _statistics(question, values, action), question.view.assumed
+        )
         return action
 
     def _guess(self, env: Any, question: Question) -> int:
@@ -332,7 +341,7 @@ class Solver(SeededAgent):
         actions = [int(action) for action in legal_actions(env)]
         action, statistics = guess(question.found, actions, favourite, searched)
         timed = replace(statistics, seconds=question.clock.elapsed())
-        self.statistics = marked(timed, question.view.assumed)
+        self.statistics = with_assumption(timed, question.view.assumed)
         return action
 
 

@@ -150,6 +150,11 @@ class ServedGame:
         return [{"type": "search", "ply": self.ply, "search": found}]
 
     def finish(self, task: Task, result: Answer | Exception) -> Messages:
-        """Go on with what `Task.run` returned or raised."""
+        """Go on with what `Task.run` returned or raised.
+
+        A search that cannot be shown raises before the game has changed.
+        """
+        if isinstance(result, Answer) and result.search is not None:
+            page.search_view(self.session.game, task.env.unwrapped.state, result.search)
         ply = self.ply
         return self._changed(ply) if self.session.finish(task, result) else []

@@ -117,9 +117,10 @@ class GameRoom:
         try:
             async with self._threads:
                 result = await wrap_future(in_background(lambda: task.run(report)))
-        except Exception as error:  # whatever an agent may raise
-            result = error
-        self._send(self.game.finish(task, result))
+            messages = self.game.finish(task, result)
+        except Exception as error:  # whatever an agent may raise, or find
+            messages = self.game.finish(task, error)
+        self._send(messages)
         if self._is_closed:
             close([self._agent])
         self._go_on()

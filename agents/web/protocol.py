@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Final, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from agents.core.reading import parse_json
 from agents.core.structured import to_structure
@@ -29,12 +29,13 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
 
     type: Literal["play", "undo", "hint", "resign", "retry"]
     ply: Whole
-    action: Whole | None = None
+    action: Whole | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if (self.type == "play") != (self.action is not None):
+        if (self.type == "play") != (self.action is not UNSET):
+            got = "none" if self.action is UNSET else self.action
             raise ValueError(
-                f"expected an action for play, and no action for other types, got {self.action}"
+                f"expected an action for play, and no action for other types, got {got}"
             )
 
 
@@ -59,11 +60,11 @@ class Setup(Struct, frozen=True, forbid_unknown_fields=True):
 T = TypeVar("T")
 
 
-def _parse(text: str | bytes, kind: type[T]) -> T:
+def _parse(text: str | bytes, kind: type[T], complete: bool) -> T:
     if len(text) > MOST_CHARACTERS:
         raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
     try:
-        return to_structure(parse_json(text), kind)
+        return to_structure(parse_json(text), kind, complete=complete)
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise MessageError("expected JSON, got something else") from None
     except ValueError as error:
@@ -76,7 +77,7 @@ def parse_message(text: str | bytes) -> Message:
     Raises:
         MessageError: If the text is not one.
     """
-    return _parse(text, Message)
+    return _parse(text, Message, complete=False)
 
 
 def parse_setup(text: str | bytes) -> Setup:
@@ -85,4 +86,4 @@ def parse_setup(text: str | bytes) -> Setup:
     Raises:
         MessageError: If the text does not say it.
     """
-    return _parse(text, Setup)
+    return _parse(text, Setup, complete=True)

@@ -16,8 +16,8 @@ MODULES = {
     ],
     "Agents": ["agents", "agents.mcts.playouts", "agents.registry"],
     "Matches, solvers, plots": [
-        "agents.arena", "agents.solvers.solver", "agents.knowledge.gomoku.threats",
-        "agents.pictures.plots",
+        "agents.arena", "agents.solvers.solver", "agents.knowledge.connect4.book.build_book",
+        "agents.knowledge.gomoku.threats", "agents.pictures.plots",
     ],
     "Records and films": [
         "agents.records", "agents.pictures.films", "hexenv.render.look", "hexenv.render.overlay",
@@ -26,12 +26,14 @@ MODULES = {
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.simulation", "agents.search.tree",
-        "agents.search.proofs", "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
+        "agents.search.proofs", "agents.search.evaluated.Evaluator",
+        "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
         "agents.mcts.grave.Grave", "agents.mcts.history.ProgressiveHistory",
         "agents.mcts.ucb1_tuned.UCB1Tuned", "agents.mcts.flat.Evenly", "agents.mcts.mast.Mast",
         "agents.mcts.mast.NST", "agents.mcts.lgr.LastGoodReply", "agents.mcts.ppa.PolicyAdaptation",
         "agents.mcts.quality.RelativeBonus", "agents.mcts.quality.Discounted",
         "agents.mcts.distance.DistanceScore", "agents.mcts.distance.DistanceUCB",
+        "agents.mcts.nrpa.select", "agents.mcts.nrpa.adapt_policies",
         "agents.knowledge.hex.bridges", "agents.mcts.puct", "agents.mcts.gumbel",
     ],
     "Learning": [

@@ -23,7 +23,7 @@ Words used everywhere, each for one idea:
 * *outcome*: 1, 0 or -1, always from the view of a named player.
 
 The methods above the line in `Game` compile, so they use only numbers, arrays and records; they do
-not check legality. The boundary does: an environment's `step`, an agent's result, `play`.
+not check legality. The entry points do: an environment's `step`, an agent's result, `play`.
 """
 
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -259,7 +259,7 @@ class Game(Protocol):
         ...
 
     def winning_cells(self, state: State) -> list[int]:
-        """The cells that won, in order along the line or path; empty where nobody has won."""
+        """The cells that won, in order along the line or path; empty where no player has won."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Move counts: how many ways of so many plies there are, the usual test of rules."""
+"""Move counts: how many sequences of a number of plies there are, the usual test of rules."""
 
 from typing import Any
 

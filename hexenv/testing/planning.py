@@ -12,7 +12,7 @@ from hexenv.testing.failures import expect_everywhere, fail_after
 from hexenv.testing.log import UNTOUCHED, GameLog, used_state
 
 FEW: Final = 3
-"""Up to so many legal actions the end of the game is searched for all its possible results."""
+"""With at most this number of legal actions, all results within as many plies are searched."""
 
 
 # ---- playouts ------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def winners_of_playouts(game: Game, states: Any, seed: int, run: Any) -> NDArray
 
 
 def _possible_winners(game: Game, state: State, plies: int) -> set[int]:
-    """The results within so many plies; `IN_PLAY` among them where the game can go on."""
+    """The results within `plies` plies; `IN_PLAY` among them where the game can go on."""
     if plies == 0 or game.is_terminal(state):
         return {int(state.winner)}
     found: set[int] = set()

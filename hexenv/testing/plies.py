@@ -158,7 +158,7 @@ def check_illegal_actions(game: Game, actions: list[int], log: GameLog) -> None:
 
 
 def _spread_plies(actions: list[int], most: int) -> list[int]:
-    """All plies of a short game; at most so many, from the first to the last, of a long one."""
+    """At most `most` + 1 plies of a game, at even distances from the first to the last."""
     plies = len(actions)
     return sorted({plies * number // most for number in range(most + 1)})
 

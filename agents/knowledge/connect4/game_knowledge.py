@@ -1,4 +1,4 @@
-"""What is known of Connect4, for the agents that ask: `agents.core.knowledge`."""
+"""What agents may use of Connect4 besides its rules; see `agents.core.knowledge`."""
 
 from typing import Any
 
@@ -26,9 +26,9 @@ class Connect4Knowledge(GameKnowledge):
             return None
         if book is not None:
             check_book(book, game)
-        known = no_book if book is None else book.score
-        return ScoreSolver(Connect4Solver(game, entries, compiles, known))
+        book_score = no_book if book is None else book.score
+        return ScoreSolver(Connect4Solver(game, entries, compiles, book_score))
 
     def tactics(self, game: Any) -> LineTactics | None:
-        """A stone on the winning cell stops a win."""
+        """Finds wins in one move; only a stone on the winning cell stops them."""
         return LineTactics() if type(game) is Connect4 else None

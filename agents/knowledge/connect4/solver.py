@@ -207,7 +207,7 @@ class Connect4Nodes(NamedTuple):
 
 
 def new_nodes(grid: Grid, entries: int) -> Connect4Nodes:
-    """Room for a search with an empty table."""
+    """The arrays of a search with an empty table."""
     depths = grid.cells + 2
     by_distance = sorted(range(grid.width), key=lambda c: (-abs(2 * c - grid.width + 1), c))
     column = (1 << grid.height - 1) - 1

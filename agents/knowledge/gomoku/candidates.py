@@ -12,9 +12,9 @@ by which it can be switched off:
 7. two threes at once.
 
 Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives a move
-that wins (1, 3, 5), or all that may not lose (2, 4, 5). Otherwise the best cells near the stones
-are candidates (`list_best`), and the last two heuristics make cells better.
-`agents.knowledge.gomoku.rhmcts_faithful` has the heuristics as the text has them.
+that wins (1, 3, 5), or all moves that do not lose at once (2, 4, 5). Otherwise the best
+cells near the stones are candidates (`list_best`), and the last two heuristics make cells better.
+`agents.knowledge.gomoku.rhmcts_faithful` has the heuristics as the published text describes them.
 """
 
 import math
@@ -47,32 +47,32 @@ from hexenv.games.base import Actions, State
 
 ALL_HEURISTICS: Final = "1234567"
 ALL_BITS: Final = 0b11111110
-"""The same, as a bit each."""
+"""The same as bits: bit i is heuristic i."""
 
 
 @kernel
-def applies(heuristics: int, number: int) -> bool:
+def is_enabled(heuristics: int, number: int) -> bool:
     """Whether a heuristic is switched on: bit `number` says so."""
     return (heuristics >> number) & 1 == 1
 
 
 @kernel
 def doubles(heuristics: int, open_four: int) -> tuple[int, int]:
-    """The least and the greatest kind of two fives at once that the heuristics look at.
+    """The least and the greatest kind that threatens two fives at once, among the heuristics.
 
     Args:
         heuristics: Which are switched on.
-        open_four: The number of the one about open fours: 3 for one's own, 4 for the other's.
+        open_four: The heuristic about open fours: 3 for one's own, 4 for the other's.
     """
-    least = TWO_FOURS if applies(heuristics, 5) else WINS
-    if applies(heuristics, open_four):
+    least = TWO_FOURS if is_enabled(heuristics, 5) else WINS
+    if is_enabled(heuristics, open_four):
         return min(least, OPENS_FOUR), OPENS_FOUR
     return least, TWO_FOURS
 
 
 @kernel
 def has_allowed(game: Any, state: State, side: int, least: int, most: int) -> bool:
-    """Whether there is a cell where `side` makes one of these kinds, and may (renju)."""
+    """Whether there is a cell where `side` makes one of these kinds, and is allowed to (renju)."""
     if count_kinds(state, side, least, most) == 0:
         return False
     if not game.bars(side):
@@ -88,13 +88,13 @@ def has_allowed(game: Any, state: State, side: int, least: int, most: int) -> bo
 def urgency(game: Any, state: State, heuristics: int) -> int:
     """What has to be done first: the kind to make or to stop, or `QUIET`.
 
-    A kind of the other side's, which has to be stopped, is negative.
+    Negative: a kind of the other side that must be stopped.
     """
     player = game.to_play(state)
     other = 1 - player
-    if applies(heuristics, 1) and state.counts[player, WINS] > 0:
+    if is_enabled(heuristics, 1) and state.counts[player, WINS] > 0:
         return WINS
-    if applies(heuristics, 2) and state.counts[other, WINS] > 0:
+    if is_enabled(heuristics, 2) and state.counts[other, WINS] > 0:
         return -WINS
     least, most = doubles(heuristics, 3)
     if has_allowed(game, state, player, least, most):
@@ -107,14 +107,12 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
 
 @kernel
 def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out: Actions) -> int:
-    """The moves that heuristics 1 to 5 leave, where one of them applies.
-
-    Where there is a win, one that wins; else all others lose.
+    """If one of heuristics 1 to 5 applies: a winning move, or all that do not lose at once.
 
     Args:
         game: A `PatternGame`.
         state: The position; the game goes on.
-        heuristics: Which are switched on, a bit each.
+        heuristics: Which are switched on, as bits.
         scratch: See `list_defences`.
         out: Receives the cells.
 
@@ -140,7 +138,7 @@ def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out:
 
 @kernel
 def keep_allowed(game: Any, state: State, player: int, count: int, out: Actions) -> int:
-    """Drop the cells that the rules do not let a player have; returns how many are left."""
+    """Drop the cells that the rules forbid to a player; returns how many are left."""
     kept = 0
     for i in range(count):
         if game.allows(state, player, int(out[i])):
@@ -154,42 +152,42 @@ FORK_POINTS: Final = 10_000.0
 
 
 @kernel
-def merit(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
+def cell_points(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
     """The points of a cell for the player to move: of a stone there, and of the other side's stone.
 
     Args:
         game: A `PatternGame`.
         state: The position.
         cell: An empty cell.
-        defend: What the other side's points count, against one's own.
+        defend: Weight of the other side's points; one's own have weight 1.
         heuristics: Which are switched on; the sixth and the seventh add to the points.
     """
     player = game.to_play(state)
-    own = side_merit(game, state, player, cell, heuristics)
-    return own + defend * side_merit(game, state, 1 - player, cell, heuristics)
+    own = side_points(game, state, player, cell, heuristics)
+    return own + defend * side_points(game, state, 1 - player, cell, heuristics)
 
 
 @kernel
-def side_merit(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
+def side_points(game: Any, state: State, side: int, cell: int, heuristics: int) -> float:
     """The points of a stone of one side there."""
     points = float(game.point(state, side, cell))
     kind = game.kind(state, side, cell)
-    if kind == FOUR_THREE and applies(heuristics, 6):
+    if kind == FOUR_THREE and is_enabled(heuristics, 6):
         return points + FORK_POINTS
-    if kind == DOUBLE_THREE and applies(heuristics, 7):
+    if kind == DOUBLE_THREE and is_enabled(heuristics, 7):
         return points + FORK_POINTS
     return points
 
 
 @kernel
 def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cells: Actions) -> int:
-    """Where among some cells one is that is drawn in proportion to its points."""
+    """Index of a cell drawn at random in proportion to its points."""
     total = 0.0
     for i in range(count):
-        total += merit(game, state, int(cells[i]), defend, 0)
+        total += cell_points(game, state, int(cells[i]), defend, 0)
     drawn = rng.random() * total
     for i in range(count):
-        drawn -= merit(game, state, int(cells[i]), defend, 0)
+        drawn -= cell_points(game, state, int(cells[i]), defend, 0)
         if drawn < 0.0:
             return i
     return count - 1
@@ -209,37 +207,37 @@ def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
 
 
 @kernel
-def list_best(game: Any, state: State, near: Any, heuristics: int, out: Actions) -> int:
-    """The best `near.n` cells within reach of the stones, the best first; how many.
+def list_best(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
+    """The best `limits.n` cells within reach of the stones, the best first; returns how many.
 
     Args:
         game: A `PatternGame`.
         state: The position.
-        near: Has `n`, `reach`, `defend` and `scratch` as `Candidates` has them; the merits of the
-            cells are in ``near.scratch.merits`` afterwards.
-        heuristics: See `merit`.
+        limits: Has `n`, `reach`, `defend` and `scratch` as `Candidates` has them; the points of the
+            cells are in ``limits.scratch.points`` afterwards.
+        heuristics: See `cell_points`.
         out: Receives the cells.
     """
-    rules, merits = game.rules, near.scratch.merits
+    rules, points = game.rules, limits.scratch.points
     player = game.to_play(state)
     count = 0
     for row in range(rules.rows):
-        columns = nearby_columns(game, state, row, near.reach)
+        columns = nearby_columns(game, state, row, limits.reach)
         for column in range(rules.columns):
             cell = row * rules.columns + column
             if not (columns >> column) & 1 or not game.allows(state, player, cell):
                 continue
-            found = merit(game, state, cell, near.defend, heuristics)
-            if count < near.n:
+            found = cell_points(game, state, cell, limits.defend, heuristics)
+            if count < limits.n:
                 count += 1
-            elif found <= merits[count - 1]:
+            elif found <= points[count - 1]:
                 continue
             place = count - 1
-            while place > 0 and merits[place - 1] < found:
-                merits[place] = merits[place - 1]
+            while place > 0 and points[place - 1] < found:
+                points[place] = points[place - 1]
                 out[place] = out[place - 1]
                 place -= 1
-            merits[place] = found
+            points[place] = found
             out[place] = cell
     return count
 
@@ -248,7 +246,7 @@ def list_best(game: Any, state: State, near: Any, heuristics: int, out: Actions)
 
 
 SCALE: Final = 3000.0
-"""The balance of points at which a side is clearly better."""
+"""Difference of points from which a side is clearly better."""
 
 
 @kernel
@@ -285,8 +283,8 @@ class PatternEvaluation(NamedTuple):
 
 
 @kernel
-def wins_by_fours(game: Any, state: State, search: Any, budget: int) -> bool:
-    """Whether the player to move has a win by fours that is found; the state then says so."""
+def settle_win_by_fours(game: Any, state: State, search: Any, budget: int) -> bool:
+    """Whether the player to move wins by fours; if so, the winner is written into the state."""
     player = game.to_play(state)
     if budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
         return False
@@ -309,18 +307,18 @@ class FourThreats(NamedTuple):
     covers = all_covered
 
     def decides(self, game: Any, state: State) -> bool:
-        return wins_by_fours(game, state, self.search, self.budget)
+        return settle_win_by_fours(game, state, self.search, self.budget)
 
     def with_memory(self, game: PatternGame) -> "FourThreats":
         return self._replace(search=new_four_search(game))
 
 
 @kernel
-def list_near(game: Any, state: State, near: Any, heuristics: int, out: Actions) -> int:
+def list_near(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
     """The candidates where nothing is urgent: the best cells near the stones, else the middle."""
     if game.is_terminal(state):
         return 0
-    count = list_best(game, state, near, heuristics, out)
+    count = list_best(game, state, limits, heuristics, out)
     for i in range(count // 2):  # the most promising last
         out[i], out[count - 1 - i] = out[count - 1 - i], out[i]
     if count == 0 and state.ply == 0:
@@ -331,7 +329,7 @@ def list_near(game: Any, state: State, near: Any, heuristics: int, out: Actions)
 
 @compiled
 class Candidates(NamedTuple):
-    """What RHMCTS looks at: what is urgent, else the best cells near the stones."""
+    """What RHMCTS looks at: the urgent moves or, if there are none, the best cells near stones."""
 
     n: int = 12
     """How many of the best cells."""
@@ -340,7 +338,7 @@ class Candidates(NamedTuple):
     heuristics: int = ALL_BITS
     """Which heuristics are switched on: bit i for the i-th."""
     defend: float = 0.5
-    """What the other side's points on a cell count, against one's own."""
+    """Weight of the other side's points on a cell; one's own have weight 1."""
     budget: int = 100
     """How many fours to try at a leaf for a win by them; 0: none."""
     search: Any = None
@@ -356,10 +354,10 @@ class Candidates(NamedTuple):
         return list_near(game, state, self, self.heuristics, out)
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
-        return selection.is_whole(tree, node)
+        return selection.is_complete(tree, node)
 
     def decides(self, game: Any, state: State) -> bool:
-        return wins_by_fours(game, state, self.search, self.budget)
+        return settle_win_by_fours(game, state, self.search, self.budget)
 
     def with_memory(self, game: PatternGame) -> "Candidates":
         return self._replace(search=new_four_search(game), scratch=new_scratch(game))

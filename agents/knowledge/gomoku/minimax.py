@@ -91,9 +91,9 @@ class ImplicitMinimax(NamedTuple):
             tree.extras.mover[child] = game.to_play(self.trial[0])
             tree.extras.minimax[child] = value_for_first(game, self.trial[0], self.scale)
 
-    def is_whole(self, tree: Tree, node: int) -> bool:
+    def is_complete(self, tree: Tree, node: int) -> bool:
         """What the rule behind it says."""
-        return self.selection.is_whole(inner_tree(tree), node)
+        return self.selection.is_complete(inner_tree(tree), node)
 
     def prepare(self, tree: Tree, node: int) -> Any:
         return self.selection.prepare(inner_tree(tree), node), int(tree.extras.mover[node])

@@ -13,11 +13,11 @@ from agents.knowledge.gomoku.candidates import (
     ALL_HEURISTICS,
     SCALE,
     Candidates,
-    applies,
+    cell_points,
     draw_cell,
     evaluate_board,
+    is_enabled,
     list_best,
-    merit,
     urgency,
 )
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
@@ -35,7 +35,7 @@ from hexenv.games.base import Actions, State
 
 MOST_DEPTH: Final = 400
 LEAF_FOURS: Final = 100
-"""How many fours are tried at a leaf for a win by them."""
+"""Fours that a search for a win by fours tries at a leaf."""
 
 
 # ---- the tree policy -----------------------------------------------------------------------------
@@ -45,13 +45,14 @@ class PriorExtras(NamedTuple):
     """What a rule with the evaluation as prior keeps for each node."""
 
     prior: NDArray[np.float64]
-    """``(N,)``: how good the evaluation finds the action; siblings add up to 1."""
+    """``(N,)``: the action's prior by the evaluation; the priors of siblings add up to 1."""
     rank: NDArray[np.int32]
-    """``(N,)``: how many of its siblings are better by it."""
+    """``(N,)``: how many siblings have a higher prior."""
     evaluation: NDArray[np.float64]
     """``(N,)``: the evaluation of the position, 0 to 1, for the player to move there."""
-    whole: NDArray[np.bool_]
-    """``(N,)``: whether all that matters is among the children: see `Knowledge.covers`."""
+    complete: NDArray[np.bool_]
+    """``(N,)``: whether every action that does not lose at once is among the children; see
+    `Knowledge.covers`."""
 
 
 def new_prior_extras(self: Any, max_nodes: int) -> PriorExtras:
@@ -72,10 +73,10 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
     last = first + tree.child_count[node]
     total = 0.0
     for child in range(first, last):
-        points = merit(game, state, int(tree.action[child]), self.defend, self.heuristics)
+        points = cell_points(game, state, int(tree.action[child]), self.defend, self.heuristics)
         extras.prior[child] = math.pow(points + 1.0, self.sharpness)
         extras.evaluation[child] = 0.0  # until it is expanded itself
-        extras.whole[child] = False
+        extras.complete[child] = False
         total += extras.prior[child]
     for child in range(first, last):
         extras.rank[child] = 0
@@ -86,7 +87,7 @@ def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -
         extras.prior[child] /= total
     extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
     is_all = tree.child_count[node] == game.num_actions() - state.ply
-    extras.whole[node] = is_all or covers_all(game, state, self.heuristics)
+    extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
 
 
 @kernel
@@ -109,9 +110,9 @@ class EvaluationPrior(NamedTuple):
     """Q + c P sqrt(N) / (1 + n), or with a progressive bias Q + c sqrt(ln N / n) + b P / (1 + n).
 
     N and n are the visits of the node and the child, Q the child's mean reward in [0, 1], and P its
-    prior: its points, of both sides, to the power of `sharpness`, as a share of its siblings'. An
-    unvisited child has the evaluation of the position before it, less `fpu`. The first form is that
-    of RHMCTS (Zhang and Xie 2019, after Silver et al. 2017), the second that of Chaslot et al.
+    prior: the cell's points for both sides, raised to `sharpness`, divided by the sum over all
+    siblings. An unvisited child counts as the parent's evaluation minus `fpu`. The first form is
+    that of RHMCTS (Zhang and Xie 2019, after Silver et al. 2017), the second that of Chaslot et al.
     (2008, section 4.1). With `widening` only the best ``widening * N ** growth`` children are
     looked at (progressive widening: Coulom 2007; Chaslot et al. 2008, section 4.2).
     """
@@ -126,7 +127,7 @@ class EvaluationPrior(NamedTuple):
     sharpness: float = 0.5
     scale: float = SCALE
     heuristics: int = ALL_BITS
-    """Which heuristics restrict the candidates to all that matters, and add to the points."""
+    """The heuristics that leave only actions that do not lose at once, and add to the points."""
 
     update = no_update
     needs_moves = no_moves
@@ -135,9 +136,9 @@ class EvaluationPrior(NamedTuple):
     new_extras = new_prior_extras
     initialise = take_evaluation
 
-    def is_whole(self, tree: Tree, node: int) -> bool:
-        """See `PriorExtras.whole`."""
-        return tree.extras.whole[node]
+    def is_complete(self, tree: Tree, node: int) -> bool:
+        """See `PriorExtras.complete`."""
+        return tree.extras.complete[node]
 
     def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
         visits = tree.visits[node]
@@ -171,18 +172,18 @@ class GuidedPlayout(NamedTuple):
     """
 
     k: int = 1
-    """Over how many simulations the result is the mean."""
+    """The result is the mean of so many simulations."""
     depth: int = 0
     """Plies before the cut."""
     n: int = 5
-    """From how many cells a move is drawn."""
+    """A move is drawn from this many best cells."""
     reach: int = 1
-    """How far they are from a stone."""
+    """Greatest distance of these cells from a stone."""
     defend: float = 0.5
     heuristics: int = ALL_BITS
     scale: float = SCALE
     evaluates: bool = True
-    """Whether a simulation that is cut has the evaluation for its result, or counts as drawn."""
+    """Whether a simulation that is cut returns the evaluation; otherwise it counts as a draw."""
     scratch: Any = None
     """A `Scratch`."""
 
@@ -201,11 +202,11 @@ class GuidedPlayout(NamedTuple):
         count: int,
         simulation: Simulation,
     ) -> int:
-        """Which of the candidates, which are written into `actions`, to play."""
+        """Write the candidates into `actions`; return the index of the one to play."""
         player = game.to_play(state)
         for side in (player, 1 - player):
             if (
-                applies(self.heuristics, 1 if side == player else 2)
+                is_enabled(self.heuristics, 1 if side == player else 2)
                 and state.counts[side, WINS] > 0
             ):
                 cell = find_kind(game, state, side, WINS, 0)
@@ -258,7 +259,7 @@ class GuidedPlayout(NamedTuple):
 
 
 class Defaults(NamedTuple):
-    """The parameters of which the two forms have different defaults; see `RHMCTS`."""
+    """Parameters whose defaults differ between the two forms; see `RHMCTS`."""
 
     n: int = 12
     k: int = 1
@@ -275,10 +276,10 @@ FAITHFUL: Final = Defaults(n=5, k=3, depth=20, c=2.5, defend=1.0, eager=True)
 class RHMCTS(TreeSearchAgent):
     r"""Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
 
-    A node is expanded with what is urgent, else with the best cells near the stones by the points
-    of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy is an upper confidence
-    bound with these points as prior. A simulation goes on from a leaf for some plies, guided by the
-    same evaluation, and is cut and evaluated by the board evaluation.
+    A node is expanded with the urgent moves or, if there are none, with the best cells near the
+    stones by the points of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy
+    is an upper confidence bound with these points as prior. A simulation goes on from a leaf for
+    some plies, guided by the same evaluation, and is cut and evaluated by the board evaluation.
 
     The default is the sound form: what is urgent restricts the candidates to those that do not lose
     at once, and wins by threats are looked for before the search and at its leaves. With
@@ -290,9 +291,9 @@ class RHMCTS(TreeSearchAgent):
         $$\bar x + c\, P \frac{\sqrt{N}}{1 + n}$$
 
         $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
-        are the visits of the child and of its parent. $P$ is the prior: the points of the cell, of
-        both sides, to the power of `sharpness`, as a share of its siblings'. A child without a
-        visit has the evaluation of the position before it for $\bar x$. With `bias` $b$: $\bar x +
+        are the visits of the child and of its parent. $P$ is the prior: the cell's points
+        for both sides, raised to `sharpness`, divided by the sum over all siblings. For a child
+        without a visit, $\bar x$ is the evaluation of the parent. With `bias` $b$: $\bar x +
         c \sqrt{\ln N / n} + b P / (1 + n)$.
 
     Sources:
@@ -303,24 +304,24 @@ class RHMCTS(TreeSearchAgent):
         simulations: Simulations a move; with `eager` up to `n` more.
         seconds: Seconds a move; with `eager` up to all children of a leaf more.
         n: How many candidates a node has where nothing is urgent; 12, faithful 5.
-        k: Over how many simulations the result of a leaf is the mean; 1, faithful 3.
+        k: The result of a leaf is the mean of so many simulations; 1, faithful 3.
         depth: After how many plies a simulation is cut; 0, faithful 20.
         neighbourhood: How far candidates are from a stone, in rows and columns.
         c: Weight of exploration, for rewards in [0, 1]; 0.5, faithful 2.5.
-        heuristics: Which of the seven are used, by their digits
+        heuristics: Which of the seven are used, as digits, such as 1235
             (`agents.knowledge.gomoku.candidates`).
         patterns: The points of the patterns: a JSON file, see
             `agents.knowledge.gomoku.board.load_points`; by default the published table.
-        defend: What the other side's points on a cell count, against one's own; 0.5, faithful 1.
+        defend: Weight of the other side's points; one's own have weight 1. 0.5, faithful 1.
         sharpness: The power of the points in the prior.
-        scale: The balance of points at which a side is clearly better.
+        scale: Difference of points from which a side is clearly better.
         bias: Weight of a progressive bias; 0: the prior multiplies the exploration instead.
         widening: Of progressive widening: at N visits only the best ``widening * sqrt(N)``
             candidates are looked at; 0: all.
         eager: Whether all children of a leaf are simulated at once; by default only if faithful.
         faithful: Whether to play as the authors describe.
-        **options: See `TreeSearchAgent`. `threats` is True; if faithful, False, `solver` ``"off"``
-            and `final_move` ``"value"``. Trees cannot be saved.
+        **options: See `TreeSearchAgent`. Defaults: `threats` True; if faithful: `threats` False,
+            `solver` ``"off"`` and `final_move` ``"value"``. Trees cannot be saved.
 
     Raises:
         OSError: If the file of patterns cannot be read.
@@ -372,6 +373,7 @@ class RHMCTS(TreeSearchAgent):
             k=whole_number_within("k", _either(k, given.k), 1, 1000),
             depth=whole_number_within("depth", _either(depth, given.depth), 0, MOST_DEPTH),
             defend=weight,
+            # Without heuristic 2: faithful simulations do not stop the other side's five.
             heuristics=bits & ~0b100 if faithful else bits,
             scale=selection.scale,
             evaluates=not faithful,

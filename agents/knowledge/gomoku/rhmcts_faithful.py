@@ -20,12 +20,12 @@ from agents.knowledge.gomoku.board import (
 )
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
-    applies,
+    cell_points,
     draw_cell,
+    is_enabled,
     keep_allowed,
     list_near,
-    merit,
-    wins_by_fours,
+    settle_win_by_fours,
 )
 from agents.knowledge.gomoku.threat_search import Scratch, new_four_search, new_scratch
 from hexenv.compiled import compiled, kernel
@@ -60,7 +60,7 @@ class FaithfulCandidates(NamedTuple):
         return False
 
     def decides(self, game: Any, state: State) -> bool:
-        return wins_by_fours(game, state, self.search, self.budget)
+        return settle_win_by_fours(game, state, self.search, self.budget)
 
     def with_memory(self, game: PatternGame) -> "FaithfulCandidates":
         return self._replace(search=new_four_search(game), scratch=new_scratch(game))
@@ -84,7 +84,7 @@ def list_forced(game: Any, state: State, candidates: Any, rng: Any, out: Actions
     for i in range(5):
         for side in (player, 1 - player):
             number = own_number[i] if side == player else other_number[i]
-            if not applies(candidates.heuristics, number) or state.counts[side, kinds[i]] == 0:
+            if not is_enabled(candidates.heuristics, number) or state.counts[side, kinds[i]] == 0:
                 continue
             if number == 4:
                 count = list_blocks(game, state, side, candidates.scratch, out)
@@ -136,7 +136,7 @@ def best_of_cells(game: Any, state: State, count: int, defend: float, cells: Act
     """Where among some cells the one with the most points is."""
     best = 0
     for i in range(1, count):
-        better = merit(game, state, int(cells[i]), defend, 0)
-        if better > merit(game, state, int(cells[best]), defend, 0):
+        better = cell_points(game, state, int(cells[i]), defend, 0)
+        if better > cell_points(game, state, int(cells[best]), defend, 0):
             best = i
     return best

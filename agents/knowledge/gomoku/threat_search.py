@@ -39,7 +39,7 @@ NO_WIN: Final = 0
 
 @compiled
 class FourSearch(NamedTuple):
-    """Room for a search by fours, and what it remembers; `new_four_search` makes one."""
+    """The arrays of a search by fours, and what it remembers; `new_four_search` makes one."""
 
     positions: Any
     """``(MOST_FOURS + 1,)``: before each four of the line, and after the last."""
@@ -58,7 +58,7 @@ class FourSearch(NamedTuple):
 
 
 def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
-    """Room for a search; `memory` failures are remembered, a power of two."""
+    """The arrays of a search; `memory` failures are remembered, a power of two."""
     return FourSearch(
         np.zeros(MOST_FOURS + 1, game.state_dtype).view(np.recarray),
         np.empty((MOST_FOURS, game.num_actions()), np.int32),
@@ -190,7 +190,7 @@ class Scratch(NamedTuple):
     """``(1,)``: a position."""
     stops: NDArray[np.int32]
     """``(cells,)``."""
-    merits: NDArray[np.float64]
+    points: NDArray[np.float64]
     """``(cells,)``."""
 
 
@@ -207,7 +207,7 @@ LINE_ROOM: Final = 2 * (MOST_FOURS + MOST_THREATS + 1)
 
 @compiled
 class ThreatSearch(NamedTuple):
-    """Room for a search by threats, and what it remembers; `new_threat_search` makes one.
+    """The arrays of a search by threats, and what it remembers; `new_threat_search` makes one.
 
     Positions take turns: the attacker is to move in those of even number, the defender in the
     others.
@@ -234,7 +234,7 @@ class ThreatSearch(NamedTuple):
 
 
 def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
-    """Room for a search; `memory` failures of either kind are remembered, a power of two."""
+    """The arrays of a search; `memory` failures of either kind are remembered, a power of two."""
     rows, cells = 2 * MOST_THREATS + 2, game.num_actions()
     return ThreatSearch(
         new_four_search(game, memory),
@@ -267,7 +267,8 @@ def list_defences(
 
     Args:
         game: A `PatternGame`.
-        state: The defender is to move; nobody makes five now, and the attacker has such threats.
+        state: The defender is to move. Neither player can make five now, and the attacker has such
+            threats.
         attacker: Whose threats.
         least: The kinds of threats to stop: `TWO_FOURS` or `OPENS_FOUR`,
         most: and up to this one.

@@ -51,11 +51,12 @@ def vcf(
         route: How to search; see `agents.search.environment.planner_view`.
 
     Returns:
-        The actions of both sides, from the first to the one that wins; or, in renju, to a four that
-        black may not stop. None if there is no such win, or it was not found in time.
+        The actions of both sides, from the first to the one that wins; or, in renju, to a four
+        whose only answer is forbidden to black. None if there is no such win, or it was not found
+        in time.
 
     Raises:
-        ValueError: If the game is over, or none that is won by stones in a row.
+        ValueError: If the game is over, or is not won by stones in a row.
     """
     return _solve(env, 0, nodes, seconds, route)
 
@@ -74,8 +75,8 @@ def vct(
     away from black's threats that makes the stone of an open four a forbidden one.)
 
     Args:
-        env: See `vcf`, as for the others.
-        depth: How many threats to look deep, 1 to 30, before the fours that end a line.
+        env: See `vcf`.
+        depth: How many threats deep to search, 1 to 30, before the fours that end a line.
         nodes: See `vcf`.
         seconds: See `vcf`.
         route: See `vcf`.
@@ -101,7 +102,7 @@ def _solve(env: Any, depth: int, nodes: int, seconds: float | None, route: str) 
 
 
 class ThreatSolver:
-    """Solves positions of one game, and remembers from one to the next where there was no win.
+    """Solves positions of one game, and remembers positions without a win for later searches.
 
     Args:
         game: The game with patterns; see `agents.knowledge.gomoku.view.pattern_view`.
@@ -111,8 +112,8 @@ class ThreatSolver:
     Attributes:
         game: The game.
         nodes: How many positions were searched so far.
-        is_settled: Whether the last search has found a win, or looked at all there was; where it
-            relied on what it remembered of threats, it does not say so.
+        is_settled: Whether the last search has found a win, or has searched everything; False if it
+            used remembered failures of threats.
     """
 
     def __init__(self, game: PatternGame, compiles: bool = True, memory: int = 1 << 16) -> None:
@@ -120,14 +121,14 @@ class ThreatSolver:
         self._search = new_threat_search(game, memory)
         self.is_settled = False
         state = game.start[0]
-        self._fours, self._threats, self._holds = search_fours, search_threats, line_holds
+        self._fours, self._threats, self._holds = search_fours, search_threats, is_winning_line
         if compiles:
             search = self._search
             self._fours = compiled_fours.specialise(game, state, search.fours, 1)
             self._threats = compiled_threats.specialise(game, state, search, 1, 1, 1)
             legal = np.empty(game.num_actions(), np.int32)
             arguments = (game.rules, base.new_state(game.rules), legal, True, legal)
-            self._holds = compiled_line_holds.specialise(*arguments)
+            self._holds = compiled_is_winning_line.specialise(*arguments)
 
     @property
     def nodes(self) -> int:
@@ -140,13 +141,13 @@ class ThreatSolver:
 
         Args:
             state: A position of the game; it is not over.
-            depth: How many threats besides fours to look deep; 0: only fours.
+            depth: How many threats besides fours deep to search; 0: only fours.
             nodes: How many positions to search.
             seconds: How long to search.
         """
-        started, begun = time.perf_counter(), self.nodes
-        deadline = np.inf if seconds is None else started + seconds
-        end = begun + nodes
+        start_time, start_nodes = time.perf_counter(), self.nodes
+        deadline = np.inf if seconds is None else start_time + seconds
+        end = start_nodes + nodes
         slice_nodes = nodes if seconds is None else SLICE
         found = 0
         for limit in range(depth + 1):
@@ -158,9 +159,9 @@ class ThreatSolver:
                 is_cut = self.nodes - before >= budget or (limit > 0 and self._search.spoiled[0])
                 if found >= NO_WIN or is_over or not is_cut or budget < slice_nodes:
                     break
-                slice_nodes *= 2  # what has failed is remembered: the search goes on
+                slice_nodes *= 2  # failures are remembered, so the next search continues this one
                 if seconds is not None:
-                    rate = (self.nodes - begun) / (now - started)
+                    rate = (self.nodes - start_nodes) / (now - start_time)
                     slice_nodes = max(min(slice_nodes, int(rate * (deadline - now))), 1)
             self.is_settled = found > 0 or (found == NO_WIN and (limit > 0 or depth == 0))
             if found > 0:
@@ -183,7 +184,7 @@ class ThreatSolver:
         """Play a line.
 
         Raises:
-            RuntimeError: If it is no forced win: then the search is wrong.
+            RuntimeError: If the line is no forced win (a bug in the search).
         """
         rules, position = self.game.rules, plain_state(self.game, state)
         legal = np.empty(rules.num_actions(), np.int32)
@@ -194,17 +195,17 @@ class ThreatSolver:
 
 
 @kernel
-def line_holds(
+def is_winning_line(
     rules: Any, state: State, line: NDArray[np.int32], only_fours: bool, legal: NDArray[np.int32]
 ) -> bool:
-    """Whether a line is legal and ends well for the attacker, and whether every answer is forced.
+    """Whether a line is legal and wins for the attacker; with `only_fours`, by forced answers.
 
     Args:
         rules: The game.
         state: Where it begins; overwritten.
         line: The actions of both sides, the attacker's first.
-        only_fours: Whether every attack but the last has to be a four that wins unless it is
-            answered as the line has it.
+        only_fours: Whether every attack but the last must be a four whose only answer is the next
+            move of the line.
         legal: ``(num_actions(),)`` of scratch space.
     """
     attacker = rules.to_play(state)
@@ -232,4 +233,4 @@ def line_holds(
     return False
 
 
-compiled_line_holds: Final = CompiledFunction(line_holds)
+compiled_is_winning_line: Final = CompiledFunction(is_winning_line)

@@ -212,7 +212,7 @@ class HexNodes(NamedTuple):
 
 
 def new_nodes(board: Board, entries: int) -> HexNodes:
-    """Room for a search on a board, with an empty table."""
+    """The arrays of a search on a board, with an empty table."""
     depths = board.size + 2
     return HexNodes(
         board,

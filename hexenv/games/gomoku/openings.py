@@ -1,4 +1,4 @@
-"""Gomoku with an opening that takes away what the first move is worth.
+"""Gomoku with an opening that takes away the advantage of the first move.
 
 | Opening | |
 |---|---|
