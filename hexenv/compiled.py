@@ -172,8 +172,9 @@ class CompiledFunction:
 
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
-        allocates: Whether it, or what it calls, makes new arrays. Code that makes none does without
-            the counting of references to arrays, which takes most of the time of a small search.
+        allocates: Whether it, or what it calls, makes new arrays. Code that makes none can do
+            without counted references to arrays, which take most of the time of a small search; it
+            must not return an array, and a text or a generator among its arguments is never freed.
     """
 
     def __init__(self, function: Callable[..., Any], allocates: bool = True) -> None:
@@ -212,12 +213,13 @@ COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
 """What `CompiledFunction.specialise` raises where numba cannot compile a function."""
 
 _lock: Final = threading.RLock()
-_is_interpreted = False
+_interpreting = 0
+"""How many bodies of `interpreted` are running, in all threads."""
 
 
 def uses_machine_code() -> bool:
     """Whether compiled functions are machine code: not in `interpreted`, or `NUMBA_DISABLE_JIT`."""
-    return not (numba.config.DISABLE_JIT or _is_interpreted)
+    return not (numba.config.DISABLE_JIT or _interpreting)
 
 
 @contextmanager
@@ -228,12 +230,14 @@ def interpreted() -> Generator[None, None, None]:
     holds for all threads of the process. An environment or agent that was used before may keep
     the machine code that it found then, so make new ones in the body.
     """
-    global _is_interpreted
-    before, _is_interpreted = _is_interpreted, True
+    global _interpreting
+    with _lock:
+        _interpreting += 1
     try:
         yield
     finally:
-        _is_interpreted = before
+        with _lock:
+            _interpreting -= 1
 
 
 def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:
@@ -252,7 +256,7 @@ def _jit(function: Callable[..., Any], cache: bool, allocates: bool) -> Any:
 def _make_dispatcher(
     function: Callable[..., Any], classes: frozenset[type], allocates: bool
 ) -> Any:
-    directory = cache_directory(function, classes)
+    directory = cache_directory(function, classes, allocates)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so other functions keep their directory.

@@ -33,7 +33,9 @@ _started: Final = time.time()
 """About the time when this process began."""
 
 
-def cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> Path | None:
+def cache_directory(
+    function: Callable[..., Any], classes: frozenset[type], allocates: bool
+) -> Path | None:
     """The directory for one function over one set of classes, or None without a cache."""
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
     files = [str(_source_file(module) or "") for module in modules]
@@ -44,7 +46,7 @@ def cache_directory(function: Callable[..., Any], classes: frozenset[type]) -> P
     if sources is None or root is None:
         return None
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
-    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize)
+    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, allocates)
     family = f"{function.__name__}-{_digest([repr((names, files, settings))])}"
     directory = root / f"{family}-{_digest(sources)}"
     if not directory.exists():

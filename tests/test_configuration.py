@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from msgspec import Struct
@@ -131,6 +132,33 @@ def test_a_wrong_value_is_refused_by_its_name(name):
     value, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
         make(nested(name, value))
+
+
+def test_numbers_and_texts_of_subclasses_become_plain_ones():
+    class Count(int):
+        pass
+
+    found = make(
+        {
+            "game": np.str_("hex"),
+            "iterations": Count(7),
+            "learner": {"rate": np.float64(0.5)},
+            "network": {"planes": [np.str_("side")]},
+        }
+    )
+    values = [found.game, found.iterations, found.learner.rate, found.network.planes[0]]
+    assert values == ["hex", 7, 0.5, "side"]
+    assert [type(value) for value in values] == [str, int, float, str]
+    assert make({"options": {"a": {1}}}).options == {"a": {1}}  # anything may be there
+    for value in (np.int64(7), np.bool_(True), True):
+        with pytest.raises(ValueError, match="iterations as a whole number"):
+            make({"iterations": value})
+
+
+@pytest.mark.parametrize("planes", [{"side"}, frozenset({"side"}), {}, "side"])
+def test_only_a_list_is_a_list(planes):
+    with pytest.raises(ValueError, match=r"network\.planes as a list, got"):
+        make({"network": {"planes": planes}})
 
 
 def test_an_unknown_game_is_refused_with_the_known_ones():

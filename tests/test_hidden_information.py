@@ -746,7 +746,7 @@ def test_records_without_a_mark_are_as_before(tmp_path):
     assert "assumed" not in text
     assert load_record(tmp_path / "game.json") == record
     (tmp_path / "game.json").write_text(text.replace("{\n", '{\n"assumed": 3,\n', 1))
-    with pytest.raises(ValueError, match="expected assumed .*got 3"):
+    with pytest.raises(ValueError, match=r"expected assumed .*got 3"):
         load_record(tmp_path / "game.json")
 
 

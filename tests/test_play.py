@@ -335,6 +335,10 @@ def test_an_error_of_the_agent_is_raised():
     live.say("5")
     with pytest.raises(RuntimeError, match="no idea"):
         settle(live)
+    assert live.status == "the agent has failed"
+    for again in (live.update, lambda: live.say("1"), live.update):  # a key may have met it first
+        with pytest.raises(RuntimeError, match="no idea"):
+            again()
 
 
 def test_messages_of_a_live_session():

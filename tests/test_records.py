@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -111,6 +112,7 @@ def refused(path, text):
         ({"agents": ["a"]}, "agents as a list of 2"),
         ({"agents": ["a", "\ud800"]}, r"agents\[1\] as a text"),
         ({"seed": -1}, "seed as a whole number from 0 or null, got -1"),
+        ({"seed": 1 << 128}, "seed as a whole number to 3402.*, got 3402"),
         ({"opening": 4}, "opening from 0 to 3, got 4"),
         ({"seconds": [1, 2]}, "seconds for 3 plies or none, got 2"),
         ({"seconds": [1, 2, -1]}, r"seconds\[2\] as a number from 0 .*got -1"),
@@ -133,6 +135,11 @@ def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
         ({"visits": [1]}, r"visits as an object, got \[1\]"),
         ({"visits": {"4": 1, "04": 1}}, "visits as whole numbers, got '04'"),
         ({"visits": {"x": 1}}, "visits as whole numbers, got 'x'"),
+        (
+            {"visits": {"4": 1, "9007199254740993": 1}},
+            "whole numbers to .*, got '9007199254740993'",
+        ),
+        ({"visits": {"9" * 5000: 1}}, "visits as whole numbers to "),
         ({"visits": {"9": 1}}, "visits of legal actions, got 9"),
         ({"values": {"4": 2}}, r"values\['4'\] as a number from -1 to 1, got 2"),
         ({"priors": {"4": -0.5}}, r"priors\['4'\] as a number from 0 to 1"),
@@ -145,6 +152,23 @@ def test_a_wrong_search_is_refused(document, tmp_path, changed, message):
     document["searches"][0] |= changed
     found = refused(tmp_path / "bad.json", json.dumps(document))
     assert re.search(r"searches\[0\].*" + message, found)
+
+
+def test_a_long_wrong_record_is_refused_in_one_pass(document, tmp_path, monkeypatch):
+    calls = []
+    convert = msgspec.convert
+    monkeypatch.setattr(
+        msgspec, "convert", lambda *args, **kwargs: calls.append(1) or convert(*args, **kwargs)
+    )
+    text = json.dumps(document | {"actions": [4] * 10_000 + [-1]})
+    assert "actions[10000] as a whole number from 0, got -1" in refused(tmp_path / "a.json", text)
+    assert len(calls) < 10
+
+
+def test_the_largest_seed_is_read(document, tmp_path):
+    path = tmp_path / "seed.json"
+    path.write_text(json.dumps(document | {"seed": (1 << 128) - 1}), encoding="utf-8")
+    assert load_record(path).seed == (1 << 128) - 1
 
 
 def test_a_finished_game_has_its_own_outcome(tmp_path):

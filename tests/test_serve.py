@@ -428,6 +428,25 @@ def test_bad_setups_are_refused(change):
         parse_setup(json.dumps({**GOOD_SETUP, **change}))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a":' * 500 + "1" + "}" * 500, "levels"),
+        ('{"type": "undo", "ply": 0, "action": ' + "[" * 900 + "]" * 900 + "}", "levels"),
+        ('{"type": "undo", "type": "hint", "ply": 0}', "'type' twice"),
+        ('{"type": "undo", "ply": NaN}', "NaN"),
+        ('{"type": "undo", "ply": 0, "action": 1}', "no action for other types, got 1"),
+        ('{"type": "play", "ply": 0}', "an action for play"),
+        ("undo", "JSON"),
+        (b"\xff", "JSON"),
+    ],
+)
+def test_hostile_json_is_a_refused_message(text, message):
+    for parse in (parse_message, parse_setup) if "action" not in message else (parse_message,):
+        with pytest.raises(MessageError, match=message):
+            parse(text)
+
+
 def test_fuzzed_messages_do_what_they_say_or_nothing():
     """Every state is one that moves have led to, whatever is sent."""
     rng = random.Random(7)

@@ -72,6 +72,7 @@ def test_the_same_test_in_other_words_is_the_same_tournament():
         "0,50",
         {"elo0": 0, "elo1": 50},
         Sprt(0, 50),
+        Sprt(np.float64(0), np.float64(50)),
         {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05},
     ]
     one = [Tournament("hex", [UCT, "random"], kind="pair", sprt=sprt) for sprt in said]
@@ -123,6 +124,7 @@ TWO = {"game": "tictactoe", "agents": ["random", "greedy"]}
         ({"agents": [{"a": "random", "b": "greedy"}] * 2}, "expected an agent as {label: agent}"),
         ({"agents": [{" ": "random"}, "greedy"]}, "expected a label for every agent, got ' '"),
         ({"options": "board_size=3"}, "expected options as a list"),
+        ({"options": {"board_size=3"}}, "expected options as a list"),
         ({"options": [3]}, r"options\[0\] as a text, got 3"),
         ({"game": tictactoe_v0.env, "options": ["a=1"]}, "expected no options for a function"),
         ({"sprt": "0,50"}, "expected kind \"pair\" for an sprt, got 'round-robin'"),

@@ -69,7 +69,7 @@ def difference_interval(gains: Any) -> tuple[float, float]:
 
 
 def binomial_moments(expected: Any, games: Floats) -> tuple[Any, Any]:
-    """How the points of units vary if games are independent and nobody draws.
+    """How the points of units vary if games are independent and none is drawn.
 
     The second variance is at least the square of the first one in every unit, as in a pair of equal
     agents. In a single game of equal agents it is 0: without a draw the distance is always 1/2. But

@@ -8,8 +8,9 @@ expected and what came: a `ValueError`. The size of a text is bounded before it 
 
 import dataclasses
 import functools
+import re
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -35,8 +36,6 @@ MAX_WHOLE: Final = 1 << 53
 """The greatest whole number that every reader of JSON represents exactly."""
 Text: TypeAlias = Annotated[str, Meta(pattern=r"\A[^\ud800-\udfff]*\Z")]
 """A text that a file can hold: without half of a surrogate pair."""
-WHOLE_KEY: Final = Annotated[str, Meta(pattern=r"\A(0|[1-9]\d*)\Z", title="whole numbers")]
-"""A key of a JSON object that stands for a whole number."""
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
 
 _NAMES: Final[dict[Any, str]] = {
@@ -47,19 +46,35 @@ _NAMES: Final[dict[Any, str]] = {
     types.NoneType: "null",
 }
 
+_EXACT: Final = {bool, float, int, str, types.NoneType}
+_AS_EXACT: Final[dict[type, Any]] = {
+    float: float.__float__,
+    int: int.__int__,
+    str: str.__str__,
+}
+_WHOLE: Final = re.compile(r"(0|[1-9][0-9]*)\Z")
+_PLACE: Final = re.compile(r" - at `(key` in `)?\$((?:\.\w+|\[(?:\d+|\.\.\.)\])*)`\Z")
+"""The end of a message of `msgspec`: ``at `$.searches[3].seconds```."""
+
 
 def convert(value: Any, kind: Any, where: str = "") -> Any:
     """A value of a type; see `to_structure` for a structure.
 
     Args:
-        value: What JSON knows, or a structure.
+        value: What JSON knows, or a structure. Numbers and texts of subclasses, as of NumPy, become
+            those of Python.
         kind: The type. Keys of objects may be texts of whole numbers.
         where: Place of the value, for messages: ``search.simulations``.
     """
+    sets: list[tuple[Any, ...]] = []
+    value = _plain(value, (), sets)
     try:
-        return msgspec.convert(value, kind, str_keys=True)
+        found = msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
         raise ValueError(_explained(value, kind, where, error)) from None
+    for path in sets:  # `msgspec` takes them as lists, in any order
+        _expect_any(value, kind, where, path)
+    return found
 
 
 def to_structure(value: Any, kind: type[T], where: str = "", *, complete: bool = False) -> T:
@@ -130,12 +145,16 @@ def _place(where: str) -> str:
 
 def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError) -> str:
     """What is wrong, of the innermost part that does not fit."""
+    in_keys, path = _path(error)
+    for step in path:
+        key = _wrong_entry(value, kind) if step is Ellipsis else step
+        part = _part(value, kind, where, key)
+        if part is None:
+            break
+        where, value, kind = part
     present = _present(kind)
-    for name, item, item_kind in _parts(value, present, where):
-        try:
-            msgspec.convert(item, item_kind, str_keys=True)
-        except msgspec.ValidationError as inner:
-            return _explained(item, item_kind, name, inner)
+    if in_keys and isinstance(value, Mapping):
+        return _wrong_key(cast("Mapping[Any, Any]", value), present, where)
     if error.__cause__ is not None:  # raised by the structure's own check
         return f"{where}: {error.__cause__}" if where else str(error.__cause__)
     if fields_of(present) and isinstance(value, Mapping):
@@ -152,28 +171,92 @@ def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError
     return f"expected {_place(where)}{_in_words(kind)}, got {shortened(value)}"
 
 
-def _parts(value: Any, kind: Any, where: str) -> Iterator[tuple[str, Any, Any]]:
-    """The parts of a value: place, value and type of each."""
-    origin, arguments = get_origin(_bare(kind)), get_args(_bare(kind))
+def _path(error: msgspec.ValidationError) -> tuple[bool, list[Any]]:
+    """Where an error is: whether in the keys, and the steps; `...` is any entry of a mapping."""
+    found = _PLACE.search(str(error))
+    if found is None:
+        return False, []
+    steps = re.findall(r"\w+|\.\.\.", found[2])
+    return found[1] is not None, [
+        ... if step == "..." else int(step) if step.isdecimal() else step for step in steps
+    ]
+
+
+def _part(value: Any, kind: Any, where: str, step: Any) -> tuple[str, Any, Any] | None:
+    """A part of a value, by key or number: its place, itself and its type; None if unknown."""
+    bare = _bare(_present(kind))
+    origin, arguments, known = get_origin(bare), get_args(bare), fields_of(bare)
     if isinstance(value, Mapping):
-        items = cast("Mapping[str, Any]", value).items()
-        known = fields_of(_bare(kind))
-        if known:
-            yield from (
-                (_join(where, key), item, known[key]) for key, item in items if key in known
-            )
-        elif arguments and isinstance(origin, type) and issubclass(origin, Mapping):
-            for key, item in items:
-                yield f"keys of {where}", key, WHOLE_KEY if arguments[0] is not str else str
-                yield f"{where}[{shortened(key)}]", item, arguments[1]
-    elif isinstance(value, list | tuple) and isinstance(origin, type):
+        items = cast("Mapping[Any, Any]", value)
+        if step in items and step in known:
+            return _join(where, step), items[step], known[step]
+        if step in items and arguments and _is_kind(origin, Mapping):
+            return f"{where}[{shortened(step)}]", items[step], arguments[1]
+    elif isinstance(value, list | tuple) and arguments and _is_kind(origin, Sequence):
         sequence = cast("Sequence[Any]", value)
-        if origin is tuple and arguments[-1] is not Ellipsis:
-            kinds = arguments if len(arguments) == len(sequence) else ()
-        else:
-            kinds = arguments[:1] * len(sequence) if issubclass(origin, Sequence) else ()
-        for number, (item, item_kind) in enumerate(zip(sequence, kinds, strict=False)):
-            yield f"{where}[{number}]", item, item_kind
+        is_fixed = origin is tuple and arguments[-1] is not Ellipsis
+        if isinstance(step, int) and step < (len(arguments) if is_fixed else len(sequence)):
+            item_kind = arguments[step if is_fixed else 0]
+            return f"{where}[{step}]", sequence[step], item_kind
+    return None
+
+
+def _wrong_entry(value: Any, kind: Any) -> Any:
+    """The key of the first value in a mapping that does not fit."""
+    entry_kind = get_args(_bare(_present(kind)))[1]
+    try:
+        msgspec.convert(list(value.values()), list[entry_kind], str_keys=True)
+    except msgspec.ValidationError as error:
+        return list(value)[_path(error)[1][0]]
+    return None
+
+
+def _wrong_key(value: Mapping[Any, Any], kind: Any, where: str) -> str:
+    """What is wrong with the keys of a mapping."""
+    words, got = "texts", next((key for key in value if not isinstance(key, str)), None)
+    if _bare(get_args(_bare(kind))[0]) is int:
+        keys = [str(key) for key in value]
+        words, got = "whole numbers", next((key for key in keys if not _WHOLE.match(key)), None)
+        if got is None:
+            words += f" to {MAX_WHOLE}"
+            digits = len(str(MAX_WHOLE))
+            got = next((key for key in keys if len(key) > digits or int(key) > MAX_WHOLE), None)
+    return f"expected keys of {where or 'the object'} as {words}, got {shortened(got)}"
+
+
+def _expect_any(value: Any, kind: Any, where: str, path: Iterable[Any]) -> None:
+    """Refuse the set at a place, except where anything may be."""
+    for step in path:
+        part = _part(value, kind, where, step)
+        if part is None:
+            return
+        where, value, kind = part
+    if _bare(kind) is not Any:
+        raise ValueError(f"expected {_place(where)}{_in_words(kind)}, got {shortened(value)}")
+
+
+def _plain(value: Any, path: tuple[Any, ...], sets: list[tuple[Any, ...]]) -> Any:
+    """A value with numbers and texts of Python's own types; the places of sets are appended."""
+    if type(value) in _EXACT:
+        return value
+    for kind, exact in _AS_EXACT.items():
+        if isinstance(value, kind):
+            return exact(value)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value)
+        if set(map(type, items.values())) <= _EXACT:
+            return items
+        return {key: _plain(item, (*path, key), sets) for key, item in items.items()}
+    if isinstance(value, set | frozenset):
+        sets.append(path)
+    elif type(value) in (list, tuple) and not set(map(type, value)) <= _EXACT:
+        items = [_plain(item, (*path, number), sets) for number, item in enumerate(value)]
+        return type(value)(items)
+    return cast("Any", value)
+
+
+def _is_kind(origin: Any, kind: type) -> bool:
+    return isinstance(origin, type) and issubclass(origin, kind)
 
 
 def _bare(kind: Any) -> Any:

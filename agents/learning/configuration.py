@@ -184,7 +184,7 @@ DEFAULTS: Final[dict[str, dict[str, Any]]] = {
 
 def defaults(game: str) -> dict[str, Any]:
     """The default configuration of a game, as plain values."""
-    return merged(as_dict(Configuration(game=game)), DEFAULTS.get(game, {}))
+    return merged(as_dict(Configuration()) | {"game": game}, DEFAULTS.get(game, {}))
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,8 @@ class RunDirectory:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise ValueError(
-                        f"expected a run that nobody trains, got {self.path}: another process does"
+                        f"expected a run without a trainer, got {self.path}: another process "
+                        "trains it"
                     ) from None
             newest = int(self.checkpoints()[-1].stem)
             if newest > iteration:

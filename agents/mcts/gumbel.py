@@ -247,7 +247,7 @@ class GumbelAgent(EvaluatedSearchAgent):
         for name in options:
             if name not in GumbelOptions.__annotations__:
                 raise ValueError(f"expected no {name} (Gumbel's search has none), got {options}")
-        self.noise_scale = number_within("noise", noise)
+        self.noise = number_within("noise", noise)
         rule = Gumbel(
             c_visit=number_within("c_visit", c_visit),
             c_scale=number_within("c_scale", c_scale),
@@ -267,7 +267,7 @@ class GumbelAgent(EvaluatedSearchAgent):
         )
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
-        return self.noise_scale * rng.gumbel(size=num_actions) if self.noise_scale else None
+        return self.noise * rng.gumbel(size=num_actions) if self.noise else None
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
         rule: Any = cast("Variant", self._workers[0].variant).selection

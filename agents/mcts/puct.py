@@ -147,7 +147,7 @@ class PUCTAgent(EvaluatedSearchAgent):
         temperature_plies: int = 1_000_000,
         **options: Unpack[SearchOptions],
     ) -> None:
-        self.noise_share = number_within("noise", noise, 0.0, 1.0)
+        self.noise = number_within("noise", noise, 0.0, 1.0)
         self.noise_total = number_within("noise_total", noise_total, 1e-3, 1e6)
         self.temperature = number_within("temperature", temperature)
         self.temperature_plies = whole_number_within(
@@ -156,12 +156,12 @@ class PUCTAgent(EvaluatedSearchAgent):
         rule = PUCT(
             c=number_within("c", c),
             fpu=number_within("fpu", fpu, -1.0, 1.0),
-            noise_share=self.noise_share,
+            noise_share=self.noise,
         )
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
-        if self.noise_share == 0.0:
+        if self.noise == 0.0:
             return None
         return rng.gamma(self.noise_total / num_actions, size=num_actions)
 

@@ -37,6 +37,8 @@ class LiveSession:
         """Who is to move, or how the session has ended."""
         if self._running is not None:
             return f"{BUSY} ({time.monotonic() - self._started:.0f} s)"
+        if self.session.error is not None:
+            return "the agent has failed"
         return (
             commands.result_text(self.session)
             if self.session.is_over
@@ -119,11 +121,13 @@ class LiveSession:
     def update(self) -> None:
         """Take the agent's result if there is one, and start its next task.
 
-        What the agent has raised is raised here, other than a forfeit.
+        What the agent has raised is raised here, other than a forfeit, by every call.
         """
         if self._running is not None and self._running[1].done():
             (task, future), self._running = self._running, None
             self._finish(task, future)
+        if self.session.error is not None:
+            raise self.session.error
         task = self.session.next_task()
         if task is not None:
             self._running = task, in_background(task.run)
@@ -137,7 +141,7 @@ class LiveSession:
             result = error
         session.finish(task, result)
         if session.error is not None:
-            raise session.error
+            return
         if session.hint is not None:
             self.message = commands.hint_text(session, session.hint)
         elif session.reason is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a match imports records, never the reverse
 
 FORMAT: Final = "hexenv-game"
 VERSION: Final = 1
+MOST_SEED: Final = (1 << 128) - 1
 MOST_FILES: Final = 999_999
 """Of a directory; their names have six digits."""
 
@@ -106,7 +107,10 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
     ]
     if "searches" in given:
         given["searches"] = found
-    return to_structure(given, GameRecord, complete=True)
+    record = to_structure(given, GameRecord, complete=True)
+    if record.seed is not None and record.seed > MOST_SEED:  # too wide for a bound of `msgspec`
+        raise ValueError(f"expected seed as a whole number to {MOST_SEED}, got {record.seed}")
+    return record
 
 
 # ---- directories ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from agents.search.environment import View, check_in_play, check_route, planner_
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, search, specialise
 from hexenv.compiled import compiled, is_compiled
+from hexenv.learners.policies import Stream
 
 WIN: Final = 2.0
 """The value of a win; less the cost of its plies it stays above every evaluation."""
@@ -23,6 +24,8 @@ PLY_COST: Final = 2.0**-20
 """What each ply costs a win, so that an earlier win is better."""
 MARGIN: Final = 2.0**-30
 """How far below the best action of the root the values of others are still exact."""
+LARGEST: Final = 2.0**19
+"""Evaluations are cut off here: no score may be `UNKNOWN`."""
 MOST_DEPTH: Final = 1_000
 MOST_DEEPENED: Final = 40
 """How deep it looks where only the time is given."""
@@ -74,7 +77,9 @@ class AlphaBetaNodes(NamedTuple):
     """Lists the actions of a position, the one to try first last."""
     states: Any
     """The positions, the root's first."""
-    rng: np.random.Generator
+    rng: Stream
+    """Fixed: candidates of alpha-beta are not random. (Compiled code that does not count
+    references, as that of `specialise`, would never free a NumPy generator.)"""
     alpha: NDArray[np.float64]
     """A lower bound on the value for the player to move."""
     beta: NDArray[np.float64]
@@ -91,7 +96,7 @@ class AlphaBetaNodes(NamedTuple):
     """How many plies to look ahead."""
 
     def open_node(self, depth: int) -> float:
-        self.control[1] += 1
+        self.control[NODES] += 1
         game, state = self.game, self.states[depth]
         at_the_end = game.is_terminal(state)
         if not at_the_end and depth < self.most:
@@ -102,7 +107,8 @@ class AlphaBetaNodes(NamedTuple):
         player = game.to_play(state)
         if at_the_end:
             return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
-        return float(self.evaluation.evaluate(game, state, player))
+        value = float(self.evaluation.evaluate(game, state, player))
+        return min(max(value, -LARGEST), LARGEST)
 
     def open_child(self, depth: int) -> None:
         game, states = self.game, self.states
@@ -131,9 +137,7 @@ class AlphaBetaNodes(NamedTuple):
         return UNKNOWN if best < self.beta[depth] and self.left[depth] > 0 else best
 
 
-def new_nodes(
-    game: Any, evaluation: Any, knowledge: Any, states: Any, rng: np.random.Generator
-) -> AlphaBetaNodes:
+def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaBetaNodes:
     """Room for a search; `states` has one position more than the search can look ahead."""
     rows, num_actions = len(states), game.num_actions()
     nodes = AlphaBetaNodes(
@@ -141,7 +145,7 @@ def new_nodes(
         evaluation,
         knowledge,
         states,
-        rng,
+        Stream(np.ones(1, np.uint64), 0),
         *(np.zeros(rows) for _ in range(3)),
         left=np.zeros(rows, np.int64),
         actions=np.zeros((rows, num_actions), np.int32),
@@ -244,7 +248,7 @@ class AlphaBeta(SeededAgent):
             candidates = known.candidates()
             evaluation = known.evaluation() if self.evaluation is None else self.evaluation
         candidates = candidates.with_memory(view.game)
-        return new_nodes(view.game, evaluation, candidates, states, self._rng)
+        return new_nodes(view.game, evaluation, candidates, states)
 
     def _search(self, view: View, nodes: AlphaBetaNodes) -> Callable[[AlphaBetaNodes, int], float]:
         if view.compiles and is_compiled(nodes.evaluation):

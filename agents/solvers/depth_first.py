@@ -4,8 +4,8 @@ What a node is, and what a score of it, says the value under `@compiled` that th
 The loop is no recursion, so that it can stop at any node for a look at the clock and go on later.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,15 +71,28 @@ def search(nodes: Any, budget: int) -> Any:
 
 _lean_search: Final = CompiledFunction(search, allocates=False)
 _search: Final = CompiledFunction(search)
+_need_counts: Final[set[tuple[type, ...]]] = set()
+"""Kinds of nodes whose code does not compile without counted references."""
 
 
 def specialise(nodes: OpenNodes) -> Callable[[Any, int], Any]:
     """`search` as machine code for nodes of this kind.
 
     Without counted references to arrays it takes half the time. Code that makes arrays, such as a
-    user's own game, needs them counted.
+    user's own game, needs them counted, and texts and generators would never be freed without.
     """
-    try:
-        return _lean_search.specialise(nodes, 1)
-    except COMPILE_ERRORS:
-        return _search.specialise(nodes, 1)
+    kinds = tuple(_kinds(nodes))
+    if kinds not in _need_counts and not {str, np.random.Generator}.intersection(kinds):
+        try:
+            return _lean_search.specialise(nodes, 1)
+        except COMPILE_ERRORS:
+            _need_counts.add(kinds)
+    return _search.specialise(nodes, 1)
+
+
+def _kinds(value: Any) -> Iterator[type]:
+    """The types of a value and, within tuples, of their items."""
+    yield type(value)
+    if isinstance(value, tuple):
+        for item in cast("tuple[Any, ...]", value):
+            yield from _kinds(item)

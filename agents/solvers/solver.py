@@ -61,7 +61,7 @@ SHORTEST_GUESS: Final = 0.001
 KEPT_SOLVERS: Final = 4
 """How many games' tables are kept for the next call."""
 
-_solvers: Final[OrderedDict[Any, ExactSolver]] = OrderedDict()
+_solvers: Final[OrderedDict[Any, tuple[ExactSolver, threading.RLock]]] = OrderedDict()
 _lock: Final = threading.RLock()
 
 
@@ -129,7 +129,7 @@ class Question:
     ) -> None:
         self.view = planner_view(env, route, assume)
         check_in_play(env)
-        self.solver, self.state = solver_for(self.view, book, entries)
+        self.solver, self.state, self._lock = solver_for(self.view, book, entries)
         self.solver.prepare()
         self.found: dict[int, int] = {}
         is_foreign = self.view.actions is None
@@ -137,27 +137,27 @@ class Question:
 
     def value(self) -> int:
         """The value of the position."""
-        with _lock:
+        with self._lock:
             return self.solver.value(self.state, self.clock)
 
     def values(self) -> dict[int, int]:
         """The value of each legal action; `found` has what was found before a `TimeoutError`."""
-        with _lock:
+        with self._lock:
             return self.solver.values(self.state, self.clock, self.found)
 
     def scores(self) -> dict[int, int]:
         """The score of each legal action."""
-        with _lock:
+        with self._lock:
             return self.solver.scores(self.state, self.clock)
 
     def quickest(self, actions: list[int]) -> list[int]:
         """Those of some actions of equal value that have the best score."""
-        with _lock:
+        with self._lock:
             return self.solver.quickest(self.state, actions, self.clock)
 
 
-def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
-    """The solver for a position, and the position as it takes it.
+def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any, threading.RLock]:
+    """The solver for a position, the position as it takes it, and a lock for its use.
 
     Raises:
         ValueError: If there is none, or the book is not for this game.
@@ -166,17 +166,18 @@ def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
         tree = ForeignTree(view.root.env)
         refuse_book(book, "an environment that is not one of ours")
         solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
-        return ScoreSolver(solver), TreeState(view.root.env)
+        return ScoreSolver(solver), TreeState(view.root.env), threading.RLock()
     opened = None if book is None else _opened(book)
     compiles = view.compiles and uses_machine_code()
     key: Any = (type(view.game), view.game, compiles, entries, id(opened))
     with _lock:
         if key not in _solvers:
-            _solvers[key] = _new_solver(view.game, compiles, opened, entries)
+            solver = _new_solver(view.game, compiles, opened, entries)
+            _solvers[key] = solver, threading.RLock()
             while len(_solvers) > KEPT_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)
-        return _solvers[key], view.root
+        return _solvers[key][0], view.root, _solvers[key][1]
 
 
 def _new_solver(game: Any, compiles: bool, book: Book | None, entries: int) -> ExactSolver:

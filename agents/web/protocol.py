@@ -1,10 +1,11 @@
 """The messages of a page to the server: JSON of a few shapes, checked before anything is done."""
 
 import json
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from agents.core.reading import parse_json
 from agents.core.structured import to_structure
 
 MOST_CHARACTERS: Final = 4096
@@ -32,7 +33,9 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.type == "play") != (self.action is not None):
-            raise ValueError(f"expected an action to play, and none else, got {self.action}")
+            raise ValueError(
+                f"expected an action for play, and no action for other types, got {self.action}"
+            )
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,11 +63,9 @@ def _parse(text: str | bytes, kind: type[T]) -> T:
     if len(text) > MOST_CHARACTERS:
         raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
     try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError):
+        return to_structure(parse_json(text), kind)
+    except (json.JSONDecodeError, UnicodeDecodeError):
         raise MessageError("expected JSON, got something else") from None
-    try:
-        return to_structure(found, kind)
     except ValueError as error:
         raise MessageError(str(error)) from None
 

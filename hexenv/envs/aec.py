@@ -297,7 +297,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return np.zeros(mask.size, np.int8)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees, whoever is to move; fresh arrays for each call."""
+        """What an agent sees, on either player's turn; fresh arrays for each call."""
         out = self._position.planes(PLAYER[agent]).reshape(self.board_shape)
         if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))

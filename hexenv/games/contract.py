@@ -12,7 +12,7 @@ the whole position has `details(state) -> dict[str, int]`, what else there is (n
 do), and `set_up(state, owners, to_play, details)`, which writes into a starting position all but
 the stones.
 
-Games and whoever uses them import these names from `hexenv.games.base`, with what games share.
+Games and the code around them import these names from `hexenv.games.base`, with what games share.
 
 Words used everywhere, each for one idea:
 
@@ -23,7 +23,7 @@ Words used everywhere, each for one idea:
 * *outcome*: 1, 0 or -1, always from the view of a named player.
 
 The methods above the line in `Game` compile, so they use only numbers, arrays and records; they do
-not check legality, which is done at the doors: an environment's `step`, an agent's result, `play`.
+not check legality. The boundary does: an environment's `step`, an agent's result, `play`.
 """
 
 from typing import Any, Final, Literal, Protocol, TypeAlias

@@ -5,6 +5,7 @@ from typing import Any, Final
 from agents.core.knowledge import GameKnowledge
 from agents.knowledge.hex import solver
 from agents.solvers.questions import Clock
+from hexenv.compiled import uses_machine_code
 from hexenv.games.hex import Hex
 
 MOST_SOLVED_CELLS: Final = 36
@@ -38,7 +39,8 @@ class HexExactSolver:
         self.game = game
 
     def prepare(self) -> None:
-        """Nothing to prepare: its solver compiles when it is first asked."""
+        """Compile the solver of the board."""
+        solver.shared_solver(self.game.rows, self.game.columns, uses_machine_code())
 
     def value(self, state: Any, clock: Clock) -> int:
         """See `ExactSolver`, as for the others."""
