@@ -165,25 +165,24 @@ def bring_to(env: BoardEnv, actions: Sequence[int]) -> bool:
     return True
 
 
-def set_up(env: BoardEnv, stones: Mapping[int, int], to_play: int) -> None:
+def set_up(env: BoardEnv, stones: Mapping[int, int]) -> None:
     """Put stones onto an environment's board.
 
     They are played in turn if that is possible: it is fast, and searches keep their trees.
 
     Args:
         env: The environment.
-        stones: The player, 0 or 1, of each cell, in the order of play if it is known.
-        to_play: The player to move.
+        stones: The player of each cell; player 0 has as many as player 1, or one more.
 
     Raises:
         ValueError: If no game leads to this position, or it is the end of a game.
     """
     first, second = ([cell for cell, player in stones.items() if player == one] for one in (0, 1))
     in_turn = [cell for pair in zip_longest(first, second) for cell in pair if cell is not None]
-    if not (len(first) - len(second) == to_play and bring_to(env, in_turn)):
+    if not bring_to(env, in_turn):
         owners = notation.cell_owners(env.game, notation.new_state(env.game))
         owners.flat[list(stones)] = list(stones.values())
         env.reset()
-        env.begin_at(notation.from_cells(env.game, owners, to_play), [])
+        env.begin_at(notation.from_cells(env.game, owners, len(stones) % 2), [])
     if env.state.winner != IN_PLAY:
         raise ValueError("expected a game in play, got one that is over")

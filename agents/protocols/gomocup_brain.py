@@ -294,8 +294,7 @@ class GomocupBrain(ProtocolServer):
                 f"{theirs} of the opponent's and {mine} of mine"
             )
         first = MINE if theirs == mine else THEIRS
-        stones = {cell: int(owner != first) for cell, owner in self._stones.items()}
-        set_up(env, stones, theirs - mine)
+        set_up(env, {cell: int(owner != first) for cell, owner in self._stones.items()})
 
     # ---- lists of stones -------------------------------------------------------------------------
 

@@ -279,7 +279,7 @@ class HTPServer(ProtocolServer):
             size = (columns, rows)
         swap = self._allow_swap and first == 0 and rows == columns and not self._is_swapped
         env = self._env(size, swap)
-        set_up(env, stones, behind)
+        set_up(env, stones)
         return env, first == 1
 
     def _out_of_turn(self, to_play: int) -> BoardEnv:
