@@ -2,8 +2,11 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +14,15 @@ import pytest
 from processes import is_alive, wait_for
 from workers_for_tests import Adder, Slow, exits, refused
 
-from agents.core.workers import ATTEMPTS, Limits, LocalPool, Lost, ProcessPool
+from agents.core import workers
+from agents.core.workers import (
+    ATTEMPTS,
+    Limits,
+    LocalPool,
+    Lost,
+    ProcessPool,
+    StartError,
+)
 
 WITH_RAY = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning",
@@ -116,12 +127,59 @@ def test_preparing_has_a_limit_of_its_own():
 
 @pytest.mark.parametrize(
     ("task", "error", "text"),
-    [("raise no", ValueError, "no"), ("exit 3", SystemExit, "3"), ("odd", RuntimeError, "Odd")],
+    [
+        ("raise no", ValueError, "no"),
+        ("exit 3", SystemExit, "3"),
+        ("odd", RuntimeError, "Odd"),
+        ("local", RuntimeError, "Local"),
+    ],
 )
 def test_what_a_task_raises_is_raised_here(new_pool, task, error, text):
     with pytest.raises(error, match=text) as found:
         collected(new_pool(), [task])
-    assert error is RuntimeError or "in a worker" in "".join(found.value.__notes__)
+    assert "in a worker" in "".join(found.value.__notes__)
+    assert "workers_for_tests" in "".join(found.value.__notes__)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_tasks_of_a_call_that_failed_are_dropped(new_pool, local):
+    pool = LocalPool(Adder) if local else new_pool()
+    for failing in (["raise no", "raise late", 1, 2, 3], ["slow 0.2", "raise no", "raise late"]):
+        with pytest.raises(ValueError, match=r"no|late"):
+            collected(pool, failing)
+        assert collected(pool, [10, 11, 12]) == [10, 11, 12]
+        with pytest.raises(ValueError, match=r"no|late"):
+            outcomes(pool, failing)
+        assert outcomes(pool, [20, 21, 22]) == [20, 21, 22]
+
+
+def test_tasks_left_behind_are_nobodys_results(new_pool):
+    pool = new_pool()
+    for task, outcome in pool.each([1, 2, 3, 4]):
+        assert task == outcome
+        break
+    assert collected(pool, [5, 6, 7]) == [5, 6, 7]
+    left = pool.each([1, 2, 3, 4])
+    next(left)
+    pool.submit([8, 9])
+    with pytest.raises(RuntimeError, match="new ones"):
+        list(left)
+    assert pool.collect() == [8, 9]
+    with pytest.raises(RuntimeError, match="submitted"):
+        pool.collect()
+
+
+@pytest.mark.parametrize("pool", [LocalPool(Adder), ProcessPool(Adder, 2)])
+def test_a_closed_pool_has_no_tasks(pool):
+    pool.submit([1, 2, 3])
+    pool.close()
+    assert pool.wait() == []
+    assert pool._waiting == workers.deque()
+    with pytest.raises(RuntimeError, match="submitted"):
+        pool.collect()
+    assert collected(pool, [4]) == [4]
+    assert pool.wait() == []
+    pool.close()
 
 
 def test_a_worker_that_cannot_be_made_says_why(new_pool):
@@ -129,6 +187,61 @@ def test_a_worker_that_cannot_be_made_says_why(new_pool):
         collected(new_pool(refused), [1])
     pool = new_pool(exits)
     assert [type(outcome) for _, outcome in pool.each([1])] == [Lost]
+
+
+def test_starts_that_fail_are_counted_beyond_the_limit(monkeypatch):
+    monkeypatch.setattr(workers, "_serve", exits_at_once)
+    with closing(ProcessPool(Adder, 1)) as pool:
+        for _ in range(2):
+            with pytest.raises(StartError, match="status 4"):
+                next(pool.each([1]))
+
+
+def exits_at_once(pipe, make):
+    os._exit(4)
+
+
+def test_workers_outlive_the_thread_that_first_used_them():
+    with closing(ProcessPool(Adder, 1)) as pool:
+        found = []
+        thread = threading.Thread(target=lambda: found.extend(collected(pool, ["pid"])))
+        thread.start()
+        thread.join()
+        time.sleep(0.2)
+        assert outcomes(pool, ["pid"]) == found
+
+
+def test_an_idle_worker_that_was_killed_loses_no_task():
+    with closing(ProcessPool(Adder, 1)) as pool:
+        (worker,) = collected(pool, ["pid"])
+        os.kill(worker, signal.SIGKILL)
+        pool._processes[0].process.join()
+        assert outcomes(pool, [1, 2]) == [1, 2]
+
+
+def test_ctrl_c_during_a_start_leaves_the_environment_as_it_was(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    before = dict(os.environ)
+    with pytest.raises(KeyboardInterrupt), workers._worker_environment():
+        signal.raise_signal(signal.SIGINT)
+    assert dict(os.environ) == before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@WITH_RAY
+def test_ray_is_stopped_if_the_pool_cannot_be_made(monkeypatch):
+    ray = pytest.importorskip("ray", reason="the extra distributed is not installed")
+    from agents.core.ray_workers import RayPool
+
+    started = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: started.append(True))
+    monkeypatch.setattr(ray, "shutdown", started.pop)
+    monkeypatch.setattr(ray, "cluster_resources", dict)
+    with pytest.raises(TypeError, match="pickle"):
+        RayPool(functools.partial(Adder, threading.Lock()))
+    assert not started
 
 
 @WITH_RAY

@@ -34,6 +34,10 @@ class Adder(Worker):
                 raise SystemExit(name)
             case "odd":
                 raise OddError(1, 2)
+            case "local":
+                raise type("LocalError", (Exception,), {})(name)
+            case "slow":
+                time.sleep(float(name))
             case "once":  # dies when it gets this task for the first time
                 marker = Path(self.folder) / name
                 if not marker.exists():

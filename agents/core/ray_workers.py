@@ -9,8 +9,8 @@ import math
 import pickle
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
 from agents.core.workers import ATTEMPTS, UNLIMITED, Host, Limits, Lost, Pool, Worker, unpacked
@@ -49,16 +49,18 @@ class RayPool(Pool):
     ) -> None:
         self._ray = ray = library("ray", "distributed")
         self._is_ours = not ray.is_initialized()
-        if self._is_ours:
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        self.resources: dict[str, float] = ray.cluster_resources()
+        with ExitStack() as if_it_fails:
+            if self._is_ours:
+                ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+                if_it_fails.callback(ray.shutdown)
+            self.resources: dict[str, float] = ray.cluster_resources()
+            self._arguments = tuple(sys.path), ray.put(ray.cloudpickle.dumps(make)), limits
+            if_it_fails.pop_all()
         processors = max(1, int(self.resources.get("CPU", 1)))
         super().__init__(min(workers or processors, processors), ATTEMPTS)
         self._claims = {"num_cpus": 1.0, "num_gpus": gpus}
         self._limits = limits
-        self._arguments = tuple(sys.path), ray.put(ray.cloudpickle.dumps(make)), limits
         self._shared: tuple[int, Any] = 0, None
-        self._waiting = deque[tuple[int, bytes]]()
         self._idle: list[Any] = []
         self._busy: dict[Any, tuple[Any, int | None, float]] = {}
         """Actors, their tasks (None: to start) and since when, by Ray's reference to the answer."""
@@ -77,10 +79,13 @@ class RayPool(Pool):
 
     def wait(self) -> list[tuple[int, Any]]:
         self._hand_out()
+        if not self._busy:
+            return []
         ended = [self._take(reference) for reference in self._heard_from()]
         return [outcome for outcome in ended if outcome is not None]
 
     def close(self) -> None:
+        super().close()
         for actor in self.actors():
             self._ray.kill(actor)
         self._idle.clear()

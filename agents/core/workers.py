@@ -22,14 +22,16 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context, parent_process, resource_tracker
+from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
 
 PR_SET_PDEATHSIG: Final = 1
 """Of prctl(2) on Linux."""
 ATTEMPTS: Final = 5
-"""Deaths of its workers after which a task is taken for their cause."""
+"""After this many deaths of its workers a task is given up."""
 READY: Final = "ready"
 """A process sends this when it waits for its first task."""
 CLOCK_STARTED: Final = "clock started"
@@ -71,6 +73,12 @@ class Lost(NamedTuple):
     reason: str
 
 
+class Raised(NamedTuple):
+    """The outcome of a task that has raised an error."""
+
+    error: BaseException
+
+
 class Limits(NamedTuple):
     """How many seconds a worker may take before it is killed."""
 
@@ -99,7 +107,9 @@ class Pool(ABC):
         self.workers = workers
         self._start_attempts = start_attempts
         self._failed_starts = 0
-        self._tasks: list[Any] = []
+        self._numbers = itertools.count()  # for all calls: none takes the outcomes of another
+        self._tasks: dict[int, Any] | None = None  # of the latest call of `each` or `submit`
+        self._waiting = deque[tuple[int, Any]]()
 
     @abstractmethod
     def share(self, value: Any) -> None:
@@ -111,34 +121,45 @@ class Pool(ABC):
 
     @abstractmethod
     def wait(self) -> list[tuple[int, Any]]:
-        """Wait until something happens; numbers and results, or `Lost`, of tasks that have ended.
+        """Wait until something happens, if there are tasks.
+
+        Returns:
+            Numbers and results, `Lost` or `Raised` of tasks that have ended.
 
         Raises:
-            Exception: The one that a task has raised.
             StartError: If workers cannot be started.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """End all workers, whatever they do."""
+        """End all workers, whatever they do, and forget all tasks."""
+        self._tasks = None
+        self._waiting.clear()
 
     def each(self, tasks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Have tasks done; hands over each one with its outcome, in the order in which they end."""
-        running: dict[int, Any] = {}
-        numbered = enumerate(tasks)
+        """Have tasks done; hands over each one with its outcome, in the order in which they end.
+
+        Raises:
+            Exception: The one that a task has raised.
+            StartError: If workers cannot be started.
+        """
+        running = self._new_tasks()
+        for_later = iter(tasks)
         while True:
-            for number, task in itertools.islice(numbered, self.workers - len(running)):
+            for task in itertools.islice(for_later, self.workers - len(running)):
+                number = next(self._numbers)
                 running[number] = task
                 self.put(number, task)
             if not running:
                 return
-            for number, outcome in self.wait():
+            for number, outcome in self._ended(running):
                 yield running.pop(number), outcome
 
     def submit(self, tasks: Sequence[Any]) -> None:
         """Have tasks done; `collect` waits for their results before the next ones are submitted."""
-        self._tasks = list(tasks)
-        for number, task in enumerate(self._tasks):
+        submitted = self._new_tasks()
+        submitted.update(zip(self._numbers, tasks, strict=False))
+        for number, task in submitted.items():
             self.put(number, task)
 
     def collect(self) -> list[Any]:
@@ -146,31 +167,56 @@ class Pool(ABC):
 
         Raises:
             ChildProcessError: If a task has lost `ATTEMPTS` workers, or none can be started.
+            Exception: The one that a task has raised.
+            RuntimeError: If no tasks were submitted since the latest call, or the pool was closed.
         """
+        tasks = self._tasks
+        if tasks is None:
+            raise RuntimeError("expected tasks to be submitted before their results are collected")
         results: dict[int, Any] = {}
         deaths = Counter[int]()
-        while len(results) < len(self._tasks):
-            try:
-                ended = self.wait()
-            except StartError as error:
-                raise ChildProcessError(str(error)) from error
-            for number, outcome in ended:
-                if not isinstance(outcome, Lost):
-                    results[number] = outcome
-                    continue
-                deaths[number] += 1
-                if deaths[number] == ATTEMPTS:
-                    raise ChildProcessError(
-                        f"expected the result of a task, but its workers died {ATTEMPTS} times, "
-                        f"the last time: {outcome.reason} (out of memory?)"
-                    )
-                self.put(number, self._tasks[number])
-        return [results[number] for number in range(len(self._tasks))]
+        try:
+            while len(results) < len(tasks):
+                for number, outcome in self._ended(tasks):
+                    if not isinstance(outcome, Lost):
+                        results[number] = outcome
+                        continue
+                    deaths[number] += 1
+                    if deaths[number] == ATTEMPTS:
+                        raise ChildProcessError(
+                            f"expected the result of a task, but its workers died {ATTEMPTS} "
+                            f"times, the last time: {outcome.reason} (out of memory?)"
+                        )
+                    self.put(number, tasks[number])
+        except StartError as error:
+            raise ChildProcessError(str(error)) from error
+        finally:
+            self._tasks = None
+        return [results[number] for number in tasks]
+
+    def _new_tasks(self) -> dict[int, Any]:
+        """Where a call keeps its tasks by number; those of an earlier call that failed are dropped.
+
+        Workers finish what they do, and `_ended` ignores the outcome.
+        """
+        self._waiting.clear()
+        self._tasks = {}
+        return self._tasks
+
+    def _ended(self, tasks: dict[int, Any]) -> Iterator[tuple[int, Any]]:
+        """Wait; the outcomes of these tasks that have ended, then an error if one has raised it."""
+        if tasks is not self._tasks:
+            raise RuntimeError("expected a pool's latest tasks, but it was closed or has new ones")
+        for number, outcome in sorted(self.wait(), key=lambda end: isinstance(end[1], Raised)):
+            if number in tasks:
+                if isinstance(outcome, Raised):
+                    raise outcome.error
+                yield number, outcome
 
     def _note_start(self, failure: str | None) -> None:
         """Count the starts of workers that failed in a row."""
         self._failed_starts = 0 if failure is None else self._failed_starts + 1
-        if self._failed_starts == self._start_attempts:
+        if self._failed_starts >= self._start_attempts:
             raise StartError(
                 f"expected a worker to start, but {failure} (a script that starts processes "
                 'needs its own code under if __name__ == "__main__")'
@@ -183,7 +229,6 @@ class LocalPool(Pool):
     def __init__(self, make: Callable[[], Worker]) -> None:
         super().__init__(1)
         self._worker = functools.cache(make)
-        self._waiting = deque[tuple[int, Any]]()
 
     def share(self, value: Any) -> None:
         self._worker().share(value)
@@ -192,10 +237,13 @@ class LocalPool(Pool):
         self._waiting.append((number, task))
 
     def wait(self) -> list[tuple[int, Any]]:
+        if not self._waiting:
+            return []
         number, task = self._waiting.popleft()
-        return [(number, self._worker().do(task, lambda: None))]
+        return [(number, self._worker().do(task, lambda: None))]  # errors stop a debugger there
 
     def close(self) -> None:
+        super().close()
         if self._worker.cache_info().currsize:
             self._worker().close()
             self._worker.cache_clear()
@@ -225,14 +273,14 @@ class Host:
             if self._shared is not None:
                 self._worker.share(pickle.loads(self._shared))
                 self._shared = None
-            return pickle.dumps((True, self._worker.do(pickle.loads(task), start_clock)))
+            return pickle.dumps((self._worker.do(pickle.loads(task), start_clock), None))
         except BaseException as error:
-            error.add_note(f"in a worker:\n{traceback.format_exc()}")
+            note = f"in a worker:\n{traceback.format_exc()}"
             try:
-                packed = pickle.dumps((False, error))
+                packed = pickle.dumps((error, note))
                 pickle.loads(packed)
             except Exception:  # many exceptions do not survive this
-                packed = pickle.dumps((False, RuntimeError(repr(error))))
+                packed = pickle.dumps((RuntimeError(repr(error)), note))
             return packed
 
     def close(self) -> None:
@@ -242,11 +290,12 @@ class Host:
 
 
 def unpacked(answer: bytes) -> Any:
-    """The result in an answer of `Host.do`; what the task has raised is raised here."""
-    is_result, value = pickle.loads(answer)
-    if not is_result:
-        raise value
-    return value
+    """The result in an answer of `Host.do`, or `Raised`, with the worker's traceback as a note."""
+    value, note = pickle.loads(answer)
+    if note is None:
+        return value
+    value.add_note(note)
+    return Raised(value)
 
 
 def _serve(pipe: Any, make: Callable[[], Worker]) -> None:
@@ -266,7 +315,9 @@ def _serve(pipe: Any, make: Callable[[], Worker]) -> None:
 
 def _end_with_parent() -> None:
     """End this process when its parent is killed."""
-    if sys.platform == "linux":  # the kernel does it even while no Python runs here
+    # The kernel does it even while no Python runs here, and as soon as the thread ends that has
+    # started this process: `_lasting_thread`.
+    if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = parent_process()
     assert parent is not None
@@ -293,13 +344,33 @@ def _worker_environment() -> Generator[None]:
     try:
         yield
     finally:
-        if has_masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for key, value in before.items():
             if value is None:
                 del os.environ[key]
             else:
                 os.environ[key] = value
+        if has_masks:  # last: Ctrl-C that came meanwhile is raised here
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_Calls = SimpleQueue[tuple[Callable[[], None], Future[None]]]
+
+
+@functools.cache
+def _lasting_thread(process: int) -> _Calls:  # a forked one needs its own
+    """The calls for a thread that lasts as long as this process, with the signal mask of now."""
+    calls: _Calls = SimpleQueue()
+    threading.Thread(target=_make_calls, args=(calls,), daemon=True).start()
+    return calls
+
+
+def _make_calls(calls: _Calls) -> None:
+    while True:
+        call, done = calls.get()
+        try:
+            done.set_result(call())
+        except BaseException as error:
+            done.set_exception(error)
 
 
 class _Process:
@@ -317,7 +388,9 @@ class _Process:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, make), daemon=True)
-        self.process.start()
+        started = Future[None]()
+        _lasting_thread(os.getpid()).put((self.process.start, started))
+        started.result()
         theirs.close()  # now the pipe ends with the process
         self.task: int | None = None
         self.is_ready = False
@@ -373,7 +446,6 @@ class ProcessPool(Pool):
         super().__init__(workers, start_attempts)
         self._make, self._limits = make, limits
         self._processes: list[_Process] = []
-        self._waiting = deque[tuple[int, bytes]]()
         self._shared: bytes | None = None
         self._version = 0
 
@@ -391,14 +463,18 @@ class ProcessPool(Pool):
         return [outcome for outcome in ended if outcome is not None]
 
     def close(self) -> None:
+        super().close()
         while self._processes:
             self._processes.pop().end(kill=True)
 
     def _hand_out(self) -> None:
         """Give waiting tasks to idle processes, and start processes for the rest."""
-        for process in self._processes:
+        for process in list(self._processes):
             if process.is_ready and process.task is None and self._waiting:
-                self._start_task(process, *self._waiting.popleft())
+                if process.pipe.poll():  # it has nothing to say: this is its end
+                    self._lose(process)
+                else:
+                    self._start_task(process, *self._waiting.popleft())
         busy = sum(process.task is not None for process in self._processes)
         while len(self._processes) < min(self.workers, busy + len(self._waiting)):
             with _worker_environment():
@@ -415,6 +491,8 @@ class ProcessPool(Pool):
     def _heard_from(self) -> list[_Process]:
         """Wait for processes that have sent something, have ended, or took too long."""
         live = [each for each in self._processes if each.task is not None or not each.is_ready]
+        if not live:
+            return []
         patience = max(0.0, min(process.deadline for process in live) - time.monotonic())
         by_source: dict[Any, _Process] = {process.pipe: process for process in self._processes}
         by_source |= {process.process.sentinel: process for process in self._processes}
