@@ -647,19 +647,15 @@ AGENTS = {
     "mast": MAST(simulations=8, seed=1, route="interpreted"),
     "nrpa": NRPA(level=1, iterations=3, seed=1),
 }
+MARKS = {"decisive": pytest.mark.slow, "nrpa": pytest.mark.compiled(only=True)}
 
 
 @pytest.mark.parametrize(
     "agent",
-    [
-        pytest.param(agent, id=name, marks=[pytest.mark.slow] if name == "decisive" else [])
-        for name, agent in AGENTS.items()
-    ],
+    [pytest.param(agent, id=name, marks=MARKS.get(name, ())) for name, agent in AGENTS.items()],
 )
 @pytest.mark.parametrize("name", ["swap2", "swap"])
 def test_agents_play_openings_to_the_end(agent, name):
-    if not JIT and isinstance(agent, NRPA):
-        pytest.skip("too slow in plain Python")
     env = gomoku_v0.raw_env(**ENVIRONMENTS[name])
     env.reset()
     while not any(env.terminations.values()):
