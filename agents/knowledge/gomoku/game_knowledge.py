@@ -1,4 +1,4 @@
-"""What is known of Gomoku and TicTacToe, for the agents that ask: `agents.core.knowledge`."""
+"""What agents may use of Gomoku and TicTacToe besides their rules; see `agents.core.knowledge`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is known of Hex, for the agents that ask: `agents.core.knowledge`."""
+"""What agents may use of Hex besides its rules; see `agents.core.knowledge`."""
 
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ class HexKnowledge(GameKnowledge):
     def exact_solver(
         self, game: Any, compiles: bool, book: Any, entries: int
     ) -> "HexExactSolver | None":
-        """Its solver, compiled in any case; there are no books.
+        """The solver of the board, without a book.
 
         Raises:
             ValueError: If the board is too large.
