@@ -140,3 +140,18 @@ def test_examples_import_public_names_alone():
     for module, name in found:
         is_public = name in modules.get(module, "").split()
         assert is_public or f"{module}.{name}" in modules, f"{module}.{name}"
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("agents.solver", "Solver best_actions build_book scores value"),
+        ("agents.threats", "ThreatSolver vcf vct"),
+        ("agents.films", "film_of"),
+        ("agents.naming", "make_agent make_environment"),
+        ("agents.playouts", "make_playout"),
+        ("agents.tree_search", "TreeSearchAgent"),
+    ],
+)
+def test_old_names_of_modules_hold_what_users_import(module, names):
+    assert all(hasattr(importlib.import_module(module), name) for name in names.split())
