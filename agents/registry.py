@@ -94,26 +94,18 @@ MOVED: Final = {
     "agents.search.gumbel": "agents.mcts.gumbel",
     "agents.search.puct": "agents.mcts.puct",
     "agents.alphahex": "agents.learning",
-    "agents.alphahex.configuration": "agents.learning.configuration",
-    "agents.alphahex.networks": "agents.learning.networks",
-    "agents.alphahex.replay": "agents.learning.replay",
-    "agents.alphahex.training": "agents.learning.training",
     "agents.reading": "agents.core.reading",
     "agents.files": "agents.core.files",
     "agents.network": "agents.policies.network",
     "agents.intervals": "agents.arena.intervals",
     "agents.tournament": "agents.arena",
-    "agents.tournament.specification": "agents.arena.specification",
-    "agents.tournament.standings": "agents.arena.standings",
-    "agents.tournament.ratings": "agents.arena.ratings",
-    "agents.tournament.results": "agents.arena.results",
     "agents.accuracy": "agents.arena.accuracy",
     "agents.htp": "agents.protocols.htp",
     "agents.gomocup": "agents.protocols.gomocup",
     "agents.alphabeta": "agents.solvers.alphabeta",
     "agents.rhmcts": "agents.knowledge.gomoku.rhmcts",
 }
-"""New names of modules by their old ones, which users may still import."""
+"""New names of modules and packages by their old ones, which users may still import."""
 
 
 def agent_classes() -> dict[str, type[Any]]:
@@ -161,10 +153,10 @@ def environment_makers() -> dict[str, Callable[..., Any]]:
 
 
 def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any:
-    """The environment that a text names.
+    """The environment of a game of `hexenv`, or of ``module:function``.
 
     Args:
-        name: A game of `hexenv`, or ``module:function``.
+        name: The game, or the function.
         options: ``key=value`` texts for the function's own parameters.
         **view: Further arguments for the function, such as `render_mode`.
 
@@ -172,12 +164,9 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
         ValueError: If there is no such game or option, or the game refuses a value.
     """
     makers = environment_makers()
-    if ":" in name:
-        maker = _import(*name.split(":", 1))
-    elif name in makers:
-        maker = makers[name]
-    else:
+    if ":" not in name and name not in makers:
         raise ValueError(not_one_of("a game", makers, name))
+    maker = _import(*name.split(":", 1)) if ":" in name else makers[name]
     arguments = {**parse_options(maker, options, name, view), **view}
     try:
         env = maker(**arguments)
@@ -241,14 +230,9 @@ def parse_options(
     given: Container[str] = (),
     word: str = "an option",
 ) -> dict[str, Any]:
-    """Arguments for `function` from ``key=value`` texts, by its type hints.
+    """Arguments for a function or class from ``key=value`` texts, by its type hints.
 
-    Args:
-        function: Any function or class.
-        pairs: The texts.
-        name: The function's name in messages.
-        given: Parameters whose values come from elsewhere.
-        word: What a parameter is called in messages.
+    Parameters in `given` need none. In messages `name` is the function, and `word` a parameter.
     """
     known = parameters(function)
     hints = type_hints(function)

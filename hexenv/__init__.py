@@ -27,12 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = ["IllegalActionError", "connect4_v0", "gomoku_v0", "hex_v0", "tictactoe_v0"]
 
-GAMES: Final = {
-    "connect4": "Connect4",
-    "gomoku": "Gomoku",
-    "hex": "Hex",
-    "tictactoe": "TicTacToe",
-}
+GAMES: Final = {"connect4": "Connect4", "gomoku": "Gomoku", "hex": "Hex", "tictactoe": "TicTacToe"}
 """The titles of the games by name; the newest version of each is ``hexenv.NAME_v0``."""
 
 MOVED: Final = {
@@ -51,6 +46,7 @@ MOVED: Final = {
     "hexenv.observation": "hexenv.envs.observation",
     "hexenv.position": "hexenv.envs.position",
     "hexenv.starts": "hexenv.envs.position",
+    "hexenv.games.gomoku.opening_phases": "hexenv.games.gomoku.openings",
     "hexenv.games.openings": "hexenv.games.gomoku.openings",
     "hexenv.games.renju": "hexenv.games.gomoku.renju",
     "hexenv.games.patterns": "hexenv.games.gomoku.patterns",

@@ -17,34 +17,48 @@ and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 import inspect
+import operator
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from types import NoneType
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numba
 
 # The first registration wins: fields of NamedTuples must be registered before our methods.
 import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
+import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core import event as numba_event
 from numba.core.errors import NumbaError, NumbaRuntimeError
-from numba.extending import intrinsic, overload, overload_method, register_jitable
+from numba.extending import (
+    intrinsic,
+    lower_builtin,
+    overload,
+    overload_method,
+    register_jitable,
+    type_callable,
+)
+from numba.np.arrayobj import make_array, populate_array
 
-from hexenv.compiled_cache import cache_directory
+from hexenv.compiled_cache import cache_directory, digest
 
 __all__ = [
     "COMPILE_ERRORS",
     "CompiledFunction",
     "compiled",
+    "copy_array",
     "copy_record",
     "inlined_kernel",
     "interpreted",
     "is_compiled",
     "kernel",
+    "scratch_array",
     "uses_machine_code",
 ]
 
@@ -118,7 +132,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in _classes and _classes.issuperset(_named_tuple_classes([value]))
+    return type(value) in _classes and _classes.issuperset(_classes_of([value]))
 
 
 def _parameters(method: Callable[..., Any]) -> inspect.Signature:
@@ -138,6 +152,49 @@ def _expose(name: str, method: Callable[..., Any]) -> None:
     resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
     options: dict[str, Any] = {"strict": False, "jit_options": {"error_model": "numpy"}}
     overload_method(types.BaseNamedTuple, name, **options)(resolve)
+
+
+def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """An array that lives until the function that asks for it returns; never ask in a loop.
+
+    In machine code it lies on the stack of the thread, so it should be no larger than a board.
+    """
+    return np.empty(shape, dtype)
+
+
+@type_callable(scratch_array)
+def _type_scratch_array(_context: Any) -> Any:
+    def array_type(shape: Any, dtype: Any) -> Any:
+        return types.Array(dtype.dtype, getattr(shape, "count", 1), "C")
+
+    return array_type
+
+
+@lower_builtin(scratch_array, types.Integer, types.Any)
+@lower_builtin(scratch_array, types.UniTuple, types.Any)
+def _lower_scratch_array(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind = signature.return_type
+    shape = arguments[:1] if kind.ndim == 1 else cgutils.unpack_tuple(builder, arguments[0])
+    given = getattr(signature.args[0], "dtype", signature.args[0])
+    shape = [context.cast(builder, length, given, types.intp) for length in shape]
+    element = context.get_data_type(kind.dtype)
+    width = cgutils.intp_t(context.get_abi_sizeof(element))
+    strides, size = [width], shape[-1]
+    for length in shape[-2::-1]:
+        strides.insert(0, builder.mul(width, size))
+        size = builder.mul(size, length)
+    data = builder.alloca(element, size=size)
+    array = make_array(kind)(context, builder)
+    populate_array(array, data, shape, strides, itemsize=width, meminfo=None)
+    return array._getvalue()
+
+
+@kernel
+def copy_array(source: Any, into: Any) -> None:
+    """``into[:] = source``, of two dimensions, without a counted reference."""
+    for row in range(source.shape[0]):
+        for column in range(source.shape[1]):
+            into[row, column] = source[row, column]
 
 
 def copy_record(source: Any, into: Any) -> None:
@@ -163,6 +220,49 @@ def _overload_copy_record(source: Any, into: Any) -> Any:
     return copy_memory if isinstance(source, types.Record) and source == into else None
 
 
+@intrinsic
+def _next_double(_context: Any, address: Any) -> Any:
+    """The next number of a numpy bit generator, from the address of its interface in C."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        draw = ir.FunctionType(ir.DoubleType(), [pointer]).as_pointer()
+        interface = ir.LiteralStructType([pointer, pointer, pointer, draw, pointer])  # bitgen_t
+        place = builder.inttoptr(arguments[0], interface.as_pointer())
+        state = builder.load(cgutils.gep_inbounds(builder, place, 0, 0))
+        function = builder.load(cgutils.gep_inbounds(builder, place, 0, 3))
+        return builder.call(function, [state])
+
+    return types.float64(address), generate
+
+
+@compiled
+class RandomStream(NamedTuple):
+    """A numpy generator in machine code: a number in place of a counted reference."""
+
+    bitgen_address: int
+    """Of its `bitgen_t`; valid as long as the generator exists."""
+
+    def random(self) -> float:
+        return _next_double(self.bitgen_address)
+
+
+def _without_generator(argument: Any) -> Any:
+    """A generator's `RandomStream`; anything else as it is."""
+    if type(argument) is np.random.Generator:
+        return RandomStream(argument.bit_generator.ctypes.bit_generator.value)
+    return argument
+
+
+def _is_counted(kind: Any, is_result: bool = False) -> bool:
+    """Whether an argument, or a result, of a numba type needs counted references."""
+    if isinstance(kind, types.BaseTuple):
+        return any(_is_counted(item, is_result) for item in cast("Iterable[Any]", kind))
+    if isinstance(kind, (types.Number, types.Boolean, types.NoneType, types.Omitted)):
+        return False
+    return is_result or not isinstance(kind, (types.Array, types.Record))
+
+
 class CompiledFunction:
     """A kernel as machine code, compiled for the types of its arguments when first called.
 
@@ -170,19 +270,19 @@ class CompiledFunction:
     classes of `__main__`, of a prompt or inside a function are compiled for this process only, as a
     later process cannot import them; so are sources edited during this process.
 
+    Code counts no references to arrays if it can do without, as they would take more than half the
+    time of a small search: no function of it makes an array, a list or a text, or returns an array.
+
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
-        allocates: Whether it, or what it calls, makes new arrays. Code that makes none can do
-            without counted references to arrays, which take most of the time of a small search; it
-            must not return an array, and a text or a generator among its arguments is never freed.
     """
 
-    def __init__(self, function: Callable[..., Any], allocates: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.allocates = allocates
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._dispatchers: dict[frozenset[type], Any] = {}
+        self._dispatchers: dict[tuple[frozenset[type], bool], Any] = {}
+        self._code: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code for these arguments, compiling it first if needed."""
@@ -195,18 +295,108 @@ class CompiledFunction:
         """
         if not uses_machine_code():
             return self.function
-        classes = frozenset(_named_tuple_classes(arguments))
-        signature = tuple(numba.typeof(argument) for argument in arguments)
-        with _lock:
-            if classes not in self._dispatchers:
-                self._dispatchers[classes] = _make_dispatcher(
-                    self.function, classes, self.allocates
-                )
-            dispatcher = self._dispatchers[classes]
-            if signature not in dispatcher.overloads:
-                dispatcher = _compile(dispatcher, classes, signature, self.allocates)
-                self._dispatchers[classes] = dispatcher
-        return dispatcher.overloads[signature].entry_point
+        kinds = tuple(map(_kind_of, arguments))
+        if kinds not in self._code:
+            with _lock:
+                if kinds not in self._code:
+                    self._code[kinds] = self._machine_code(arguments)
+        return self._code[kinds]
+
+    def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The code without counted references; where that cannot be, the code with them."""
+        plain = tuple(map(_without_generator, arguments))
+        signature = _signature_of(plain)
+        directory = self._dispatcher(plain, False).stats.cache_path
+        name = digest([repr(signature), numba.__version__])
+        mark = directory and Path(directory) / f"counts-references-{name}"
+        tries = not any(map(_is_counted, signature)) and not (mark and mark.exists())
+        if tries:
+            code = self._uncounted(plain, signature)
+            if code is not None:
+                if all(map(operator.is_, plain, arguments)):
+                    return code
+                return lambda *arguments: code(*map(_without_generator, arguments))
+        counted = self._compile(arguments, _signature_of(arguments), True, announces=not tries)
+        if mark:  # later processes need not try
+            with suppress(OSError):
+                mark.parent.mkdir(parents=True, exist_ok=True)
+                mark.touch()
+        return counted.entry_point
+
+    def _uncounted(
+        self, plain: tuple[Any, ...], signature: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        callees = _Callees()
+        with numba_event.install_listener("numba:compile", callees), suppress(*COMPILE_ERRORS):
+            found = self._compile(plain, signature, False)
+            if not _is_counted(found.signature.return_type, is_result=True):
+                return found.entry_point
+        callees.forget()
+        return None
+
+    def _dispatcher(self, arguments: tuple[Any, ...], counts: bool) -> Any:
+        """Numba's dispatcher of the code for the classes of some arguments."""
+        classes = _classes_of(arguments)
+        if (classes, counts) not in self._dispatchers:
+            made = _make_dispatcher(self.function, classes, counts)
+            self._dispatchers[classes, counts] = made
+        return self._dispatchers[classes, counts]
+
+    def _compile(
+        self,
+        arguments: tuple[Any, ...],
+        signature: tuple[Any, ...],
+        counts: bool,
+        announces: bool = True,
+    ) -> Any:
+        """What numba has compiled for one signature, or now compiles or loads."""
+        dispatcher = self._dispatcher(arguments, counts)
+        if signature not in dispatcher.overloads:
+            classes = _classes_of(arguments)
+            dispatcher = _compile(dispatcher, classes, signature, counts, announces)
+            self._dispatchers[classes, counts] = dispatcher
+        return dispatcher.overloads[signature]
+
+
+class _Callees(numba_event.Listener):
+    """The functions under `numba.njit` that were compiled, or refused, for a caller.
+
+    Numba keeps both for callers of every kind: what counts no references, and the refusal.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Any, Any]] = []
+
+    def on_start(self, event: Any) -> None:
+        pass
+
+    def on_end(self, event: Any) -> None:
+        self.found.append((event.data["dispatcher"], event.data["args"]))
+
+    def forget(self) -> None:
+        for dispatcher, arguments in self.found:
+            dispatcher._compiler._failed_cache.clear()
+            function = dispatcher.py_func
+            if function.__globals__.get(function.__name__) is dispatcher:  # not one of a kernel
+                dispatcher.overloads.pop(tuple(arguments), None)
+
+
+def _signature_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(numba.typeof, arguments))
+
+
+def _kind_of(value: Any) -> Any:
+    """What decides the type of a value; `numba.typeof` takes as long as a short search."""
+    if type(value) is np.ndarray or isinstance(value, np.recarray):
+        return type(value), value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        return type(value), *map(_kind_of, cast("tuple[Any, ...]", value))
+    if isinstance(value, np.void):
+        return value.dtype
+    if isinstance(value, int):
+        return type(value), value.bit_length() > 63
+    plain = isinstance(value, (float, str, np.number, np.bool_, np.random.Generator, NoneType))
+    return type(value) if plain else numba.typeof(value)
 
 
 COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
@@ -240,29 +430,30 @@ def interpreted() -> Generator[None, None, None]:
             _interpreting -= 1
 
 
-def _named_tuple_classes(values: Iterable[Any]) -> Iterator[type]:
+def _classes_of(values: Iterable[Any]) -> frozenset[type]:
+    """The classes of the NamedTuples among some values, and of those within them."""
+    found: set[type] = set()
     for value in values:
         if isinstance(value, tuple):
+            found |= _classes_of(value)
             if hasattr(value, "_fields"):
-                yield type(value)
-            yield from _named_tuple_classes(value)
+                found.add(type(value))
+    return frozenset(found)
 
 
-def _jit(function: Callable[..., Any], cache: bool, allocates: bool) -> Any:
-    options: dict[str, Any] = {} if allocates else {"_nrt": False}  # callees inherit it
+def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
+    options: dict[str, Any] = {} if counts else {"_nrt": False}  # numba's own; callees inherit it
     return numba.njit(cache=cache, nogil=True, error_model="numpy", **options)(function)
 
 
-def _make_dispatcher(
-    function: Callable[..., Any], classes: frozenset[type], allocates: bool
-) -> Any:
-    directory = cache_directory(function, classes, allocates)
+def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:
+    directory = cache_directory(function, classes, counts)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so other functions keep their directory.
         numba.config.CACHE_DIR = str(directory)
         try:
-            dispatcher = _jit(function, cache=True, allocates=allocates)
+            dispatcher = _jit(function, cache=True, counts=counts)
             # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
                 return dispatcher
@@ -270,15 +461,20 @@ def _make_dispatcher(
             pass  # numba found no directory
         finally:
             numba.config.CACHE_DIR = before
-    return _jit(function, cache=False, allocates=allocates)
+    return _jit(function, cache=False, counts=counts)
 
 
 def _compile(
-    dispatcher: Any, classes: frozenset[type], signature: tuple[Any, ...], allocates: bool
+    dispatcher: Any,
+    classes: frozenset[type],
+    signature: tuple[Any, ...],
+    counts: bool,
+    announces: bool,
 ) -> Any:
     """Compile for one signature, or load it; returns the dispatcher that has it."""
     cache = dispatcher.stats.cache_path
-    with _announcement(dispatcher.py_func, classes, is_kept=cache is not None):
+    announcement = _announcement(dispatcher.py_func, classes, is_kept=cache is not None)
+    with announcement if announces else nullcontext():
         try:
             dispatcher.compile(signature)
         except Exception as error:
@@ -286,7 +482,7 @@ def _compile(
                 raise
             # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
             shutil.rmtree(cache, ignore_errors=True)
-            dispatcher = _jit(dispatcher.py_func, cache=False, allocates=allocates)
+            dispatcher = _jit(dispatcher.py_func, cache=False, counts=counts)
             dispatcher.compile(signature)
     return dispatcher
 
@@ -314,7 +510,8 @@ class _Announcer(numba_event.Listener):
 def _announcement(
     function: Callable[..., Any], classes: frozenset[type], is_kept: bool
 ) -> Generator[None, None, None]:
-    names = ", ".join(sorted(cls.__name__ for cls in classes)) or "numbers and arrays"
+    named = classes - {RandomStream}
+    names = ", ".join(sorted(cls.__name__ for cls in named)) or "numbers and arrays"
     often = "once" if is_kept else "in every process"
     line = f"hexenv: compiling {function.__name__} for {names} ({often}, seconds to minutes)"
     with numba_event.install_listener("numba:compile", _Announcer(function, line)):

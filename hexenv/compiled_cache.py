@@ -34,7 +34,7 @@ _started: Final = time.time()
 
 
 def cache_directory(
-    function: Callable[..., Any], classes: frozenset[type], allocates: bool
+    function: Callable[..., Any], classes: frozenset[type], counts: bool
 ) -> Path | None:
     """The directory for one function over one set of classes, or None without a cache."""
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
@@ -46,9 +46,9 @@ def cache_directory(
     if sources is None or root is None:
         return None
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
-    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, allocates)
-    family = f"{function.__name__}-{_digest([repr((names, files, settings))])}"
-    directory = root / f"{family}-{_digest(sources)}"
+    settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, counts)
+    family = f"{function.__name__}-{digest([repr((names, files, settings))])}"
+    directory = root / f"{family}-{digest(sources)}"
     if not directory.exists():
         for stale in root.glob(f"{family}-*"):  # code of older sources
             if stale != directory:  # another process may have created it by now
@@ -66,7 +66,7 @@ def _is_in_place(cls: type) -> bool:
 def _cache_root() -> Path | None:
     """`NUMBA_CACHE_DIR`, else beside this package, else (read-only install) the user's cache."""
     package = Path(__file__).resolve().parent
-    of_this_install = f"hexenv-{_digest([str(package)])}"
+    of_this_install = f"hexenv-{digest([str(package)])}"
     if numba.config.CACHE_DIR:
         candidates = [Path(numba.config.CACHE_DIR) / of_this_install]
     else:
@@ -88,7 +88,8 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
 
 
-def _digest(texts: Iterable[str]) -> str:
+def digest(texts: Iterable[str]) -> str:
+    """A short name for some texts."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode())

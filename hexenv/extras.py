@@ -10,11 +10,7 @@ def how_to_install(extra: str) -> str:
 
 
 def library(module: str, extra: str) -> Any:
-    """A module of a library that an extra installs.
-
-    Raises:
-        ImportError: If it is missing; with the command to install it.
-    """
+    """A module of a library that an extra installs; the ImportError without it says how to."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -10,11 +10,7 @@ from typing import Any
 
 
 class MovedModules(MetaPathFinder, Loader):
-    """Finds the modules of a table at their new places.
-
-    Args:
-        table: New names by old ones. A module is the same object under both.
-    """
+    """Finds modules at their new places, given by old names; one object under both."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._table = table
@@ -22,11 +18,9 @@ class MovedModules(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A specification for a name of the table, None for any other."""
         return ModuleSpec(fullname, self) if self._new_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module at its new place."""
         new_name = self._new_name(spec.name)
         assert new_name is not None
         module = importlib.import_module(new_name)
@@ -34,7 +28,6 @@ class MovedModules(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is executed again; the module stays what it was."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 
@@ -59,12 +52,7 @@ def attribute_at(path: str) -> Any:
 
 
 def import_on_demand(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
-    """A ``__getattr__`` for a package: its names are imported when they are asked for.
-
-    Args:
-        package: The name of the package.
-        where: What each of its public names stands for, as ``module:name``.
-    """
+    """A ``__getattr__`` for a package, whose names stand for ``module:name``, imported late."""
 
     def get(name: str) -> Any:
         if name not in where:

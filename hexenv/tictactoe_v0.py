@@ -20,11 +20,7 @@ __all__ = ["env", "raw_env"]
 
 
 def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
-    """TicTacToe.
-
-    Args:
-        **view: Those of `hexenv.envs.aec.ViewOptions`.
-    """
+    """TicTacToe, with the options of `hexenv.envs.aec.ViewOptions`."""
     return BoardEnv(rules.new(), "tictactoe_v0", **view)
 
 

@@ -23,7 +23,27 @@ def part_of(test: str, parts: int) -> int:
     return zlib.crc32(test.encode()) % parts + 1
 
 
+def mark_products(items: list[pytest.Item]) -> None:
+    """Mark as slow what repeats rows of parameters that other cases of a test have shown.
+
+    Of a test over three games and four agents, six cases show each of them once.
+    """
+    shown: dict[str, set[tuple[str | int, ...]]] = {}
+    for item in items:
+        tables = [mark.args[0] for mark in item.iter_markers("parametrize")]
+        if len(tables) > 1 and not item.get_closest_marker("slow"):
+            values = item.callspec.params
+            names = [table.split(",") if isinstance(table, str) else table for table in tables]
+            rows = {(*own, *(id(values[name.strip()]) for name in own)) for own in names}
+            seen = shown.setdefault(item.nodeid.partition("[")[0], set())
+            if rows <= seen:
+                item.add_marker(pytest.mark.slow)
+            seen |= rows
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_products(items)
     part = config.getoption("--part")
     if part is not None:
         number, _, parts = part.partition("/")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from agents import GomocupEngine, HTPEngine, RandomAgent
-from agents.arena import play_game
+from agents.arena import play_game, play_match
 from agents.core.agent import Statistics
 
 HERE = Path(__file__).resolve().parent
@@ -34,6 +34,15 @@ def game_against(env, agent):
     result = play_game(env, [agent, RandomAgent(3)])
     agent.close()
     return result
+
+
+def match_told(env, kind, log, fault="", games=2, **options):
+    """The results of a match of an engine with a random agent, and the lines that it was told."""
+    agent = engine(kind, fault, log, **options)
+    results = list(play_match(env, [agent, RandomAgent()], games))
+    agent.close()
+    assert [(result.forfeit, result.illegal) for result in results] == [(None, None)] * games
+    return results, log.read_text().splitlines()
 
 
 class Planned:
@@ -72,19 +81,17 @@ class FailingOnce(Planned):
 
 
 def hold(transcript, answer):
-    """Hold a conversation written as ``> asked`` and ``< answered`` lines; * is anything.
+    """Hold a conversation written as ``> asked < answered`` lines; * is anything.
 
-    Args:
-        transcript: The lines.
-        answer: The server: the lines that it answers to one.
+    Further lines of an answer are lines of the transcript; `answer` gives the server's lines.
     """
     answers = []
-    for line in filter(str.strip, transcript.splitlines()):
+    for line in re.split(r"\n| (?=<)", transcript):
         side, _, text = line.strip().partition(" ")
         if side == ">":
             assert answers == [], f"said too much before {text}"
             answers = answer(text)
-        else:
+        elif side:
             assert answers, f"said nothing where {text} was expected"
             pattern = re.escape(text).replace(r"\*", ".*")
             assert re.fullmatch(pattern, answers[0].strip()), f"expected {text}, got {answers[0]}"

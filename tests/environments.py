@@ -1,13 +1,17 @@
 """What the tests share: boards, random games, all that an env shows, processes to interrupt."""
 
+import importlib
 import signal
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import uses_machine_code
 from hexenv.games import base
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 
 
 class MachineCode:
@@ -47,9 +51,35 @@ KINDS = ("raw_env", "env")
 """The functions of a module that make environments: without and with the wrapper."""
 
 
+def played(env, actions=()):
+    """The environment, reset and with these actions played."""
+    env.reset()
+    for action in actions:
+        env.step(action)
+    return env
+
+
+def theirs(name):
+    """A module of PettingZoo's: by its own path, as the one with a version is deprecated."""
+    pytest.importorskip("pygame")
+    return importlib.import_module(f"pettingzoo.classic.{name}.{name}")
+
+
 def make(board, kind="raw_env", **view):
     module, options = BOARDS[board]
     return getattr(module, kind)(**options, **view)
+
+
+def single(board="tictactoe", opponent="random", **options):
+    """A small board for one learner."""
+    module, of_game = SMALL[board]
+    return SingleEnv(module.raw_env, opponent, **of_game, **options)
+
+
+def vector(board="tictactoe", num_envs=3, opponent="random", **options):
+    """Many of a small board for a learner."""
+    module, of_game = SMALL[board]
+    return BoardVectorEnv(module.raw_env, num_envs, opponent, **of_game, **options)
 
 
 def plain(value):

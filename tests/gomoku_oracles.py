@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -256,3 +257,65 @@ def stones(game, state):
     sets = [sum(1 << int(cell) for cell in np.flatnonzero(owners == side)) for side in (0, 1)]
     player = int(game.to_play(state))
     return sets[player], sets[1 - player]
+
+
+# ---- random positions ----------------------------------------------------------------------------
+
+
+@kernel
+def is_legal(rules, state, cell):
+    """Whether the player to move may play a cell of a position in play."""
+    return rules.owner(state, cell) == base.EMPTY and not rules.is_barred(state, cell)
+
+
+@kernel
+def pick_cell(rules, state, rng, style):
+    """A random legal cell: near the centre (style 0), near the last stone (1), near any (2)."""
+    rows, columns = rules.rows, rules.columns
+    last = int(state.last_action)
+    while True:
+        row, column = int(rng.random() * rows), int(rng.random() * columns)
+        if style == 0 or (style == 1 and last < 0):
+            row = int((rng.random() + rng.random() + rng.random()) / 3 * rows)
+            column = int((rng.random() + rng.random() + rng.random()) / 3 * columns)
+        elif style == 1 and rng.random() < 0.9:
+            row = last // columns + int(rng.random() * 5) - 2
+            column = last % columns + int(rng.random() * 5) - 2
+        elif style == 2 and last >= 0 and rng.random() < 0.9:
+            while rules.owner(state, row * columns + column) == base.EMPTY:
+                row, column = int(rng.random() * rows), int(rng.random() * columns)
+            row += int(rng.random() * 3) - 1
+            column += int(rng.random() * 3) - 1
+        row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
+        cell = row * columns + column
+        if is_legal(rules, state, cell):
+            return cell
+
+
+@kernel
+def play_at_random(rules, rng, style, plies, state, trial):
+    """A random position in play of so many plies; a move that wins is mostly not played."""
+    while True:
+        rules.initial(state)
+        while state.ply < plies and not rules.is_terminal(state):
+            rules.copy(state, trial)
+            rules.step(trial, pick_cell(rules, state, rng, style))
+            if not rules.is_terminal(trial) or rng.random() < 0.1:
+                rules.copy(trial, state)
+        if not rules.is_terminal(state):
+            return
+
+
+compiled_play_at_random = CompiledFunction(play_at_random)
+
+
+def random_positions(rules, count, seed, least=0, most=60):
+    """Random positions in play with the stones close together."""
+    rng = np.random.default_rng(seed)
+    most = min(most, rules.num_actions() - 1)
+    found = base.new_states(rules, count)
+    trial = base.new_state(rules)
+    for number, state in enumerate(found):
+        plies = int(rng.integers(min(least, most), most + 1))
+        compiled_play_at_random(rules, rng, number % 3, plies, state, trial)
+    return found

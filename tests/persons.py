@@ -45,8 +45,12 @@ class Quitter(Lowest):
 
 
 class Cheat(Lowest):
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
     def act(self, env):
-        return 99
+        return self.answer
 
 
 class Broken(Lowest):

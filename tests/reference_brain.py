@@ -54,12 +54,9 @@ def misbehave(x, y):
             say(f"{size[0]},0")
         case "words":
             say("I resign")
-        case "error" | "unknown":  # this is lost
+        case "error" | "unknown" | "hopeless":  # this is lost
             del stones[x, y]
-            say("ERROR no idea" if fault == "error" else "UNKNOWN")
-        case "hopeless":
-            del stones[x, y]
-            say("ERROR no idea")
+            say("UNKNOWN" if fault == "unknown" else "ERROR no idea")
         case "errors":
             say("ERROR no idea")
             say("ERROR none at all")

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from environments import BOARDS, JIT, KINDS, SMALL, legal_actions, make, random_action, shown, view
+from environments import BOARDS, JIT, KINDS, SMALL, legal_actions, make, random_action, view
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.arena.intervals import score_interval
-from agents.core.options import DEFAULT_SIMULATIONS
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
@@ -86,17 +85,10 @@ def test_agents_play_legal_games_and_leave_the_environment_alone(board, kind, ne
         before = view(env)
         action = agent.act(env)
         assert view(env) == before
+        assert (agent.statistics is None) == (not isinstance(agent, UCT))
         assert type(action) is int
         assert action in legal_actions(env)
         env.step(action)
-
-
-@over_agents
-def test_agents_leave_a_foreign_environment_alone(connect_four, new_agent):
-    env = foreign(connect_four, (3, 3, 2))
-    before = shown(env)
-    new_agent(0).act(env)
-    assert shown(env) == before
 
 
 @over_agents
@@ -144,7 +136,9 @@ def test_a_seed_settles_everything(new_agent):
     agent.reset(5)
     assert choices(agent) == first
     agent.reset()  # without a seed the stream goes on
+    assert agent.statistics is None
     assert choices(agent) != first
+    assert len({tuple(choices(new_agent())) for _ in range(3)}) > 1
 
 
 @over_agents
@@ -171,28 +165,6 @@ def test_a_pickled_agent_is_small_after_a_reset():
     assert len(pickle.dumps(agent)) < 5_000
 
 
-@over_agents
-def test_agents_without_a_seed_differ(new_agent):
-    env = started("gomoku-9")
-    assert len({tuple(new_agent().act(env) for _ in range(8)) for _ in range(3)}) > 1
-
-
-def test_statistics_are_there_after_a_search_alone():
-    env = started("connect4")
-    agent = UCT(50, seed=0)
-    assert agent.statistics is None
-    agent.act(env)
-    assert agent.statistics.simulations == 50
-    agent.reset()
-    assert agent.statistics is None
-
-
-@pytest.mark.parametrize("agent", [RandomAgent(0), GreedyAgent(seed=0)], ids=["random", "greedy"])
-def test_agents_that_do_not_search_have_no_statistics(agent):
-    agent.act(started("connect4"))
-    assert agent.statistics is None
-
-
 # ---- random and greedy ---------------------------------------------------------------------------
 
 
@@ -217,59 +189,37 @@ def test_random_is_uniform(board, plies):
     assert_uniform([agent.act(env) for _ in range(2_000)], legal_actions(env))
 
 
-def test_random_is_uniform_over_a_foreign_environment(connect_four):
-    env = foreign(connect_four, 3 * [0, 0, 6, 6])
-    agent = RandomAgent(seed=0)
-    assert_uniform([agent.act(env) for _ in range(1_000)], [1, 2, 3, 4, 5])
-
-
 ROUTES = ["auto", "compiled", "interpreted", "environment"]
 over_routes = pytest.mark.parametrize("route", ROUTES)
 
 
-def choices_of(agent, env, count=40):
-    return {agent.act(env) for _ in range(count)}
-
-
 @over_routes
 @pytest.mark.parametrize(
-    ("module", "board", "wins"),
+    ("module", "position", "choices"),
     [
-        (tictactoe_v0, "XX./OO./...", {2}),
-        (tictactoe_v0, "XX./OO./X..", {5}),  # where 3 would block
-        (connect4_v0, "......./......./......./XO...../XO...../XO.....", {0}),
-        (connect4_v0, "......./......./......./......./..OOO../..XXX..", {1}),  # or 5: the lower
+        (tictactoe_v0, {"board": "XX./OO./..."}, {2}),  # wins at once,
+        (tictactoe_v0, {"board": "XX./OO./X.."}, {5}),  # where 3 would block
+        (connect4_v0, {"board": "......./......./......./XO...../XO...../XO....."}, {0}),
+        (connect4_v0, {"board": "......./......./......./......./..OOO../..XXX.."}, {1}),  # or 5
+        (tictactoe_v0, {"moves": "152"}, {2}),  # blocks
+        (connect4_v0, {"moves": "12121"}, {0}),
+        (connect4_v0, {"moves": "15263"}, {3}),
+        # does not play below a winning cell
+        (connect4_v0, {"board": "......./......./......./......./XXX..../OXO...O"},
+         {0, 1, 2, 4, 5, 6}),
+        (tictactoe_v0, {"board": "XX./.O./X.O"}, {2, 3, 5, 7}),  # cannot block 3 and 4
     ],
-)
-def test_greedy_wins_at_once(module, board, wins, route):
-    assert choices_of(GreedyAgent(route, seed=0), at(module, board=board)) == wins
+)  # fmt: skip
+def test_what_greedy_chooses(module, position, choices, route):
+    env, agent = at(module, **position), GreedyAgent(route, seed=0)
+    if len(choices) > 1:
+        assert_uniform([agent.act(env) for _ in range(200)], choices)
+    else:
+        assert {agent.act(env) for _ in range(20)} == choices
 
 
-@over_routes
-@pytest.mark.parametrize(
-    ("module", "moves", "block"),
-    [(tictactoe_v0, "152", 2), (connect4_v0, "12121", 0), (connect4_v0, "15263", 3)],
-)
-def test_greedy_blocks(module, moves, block, route):
-    assert choices_of(GreedyAgent(route, seed=0), at(module, moves=moves)) == {block}
-
-
-@over_routes
-def test_greedy_does_not_play_below_a_winning_cell(route):
-    env = at(connect4_v0, board="......./......./......./......./XXX..../OXO...O")
-    assert choices_of(GreedyAgent(route, seed=0), env, 80) == {0, 1, 2, 4, 5, 6}
-
-
-@over_routes
-def test_greedy_plays_on_where_all_is_lost(route):
-    env = at(tictactoe_v0, board="XX./.O./X.O")  # O cannot block both 3 and 4
-    assert choices_of(GreedyAgent(route, seed=0), env, 80) == set(legal_actions(env))
-
-
-@over_kinds
-def test_greedy_is_uniform_where_nothing_threatens(kind):
-    env = at(connect4_v0, kind, moves="4")
-    agent = GreedyAgent(seed=3)
+def test_greedy_is_uniform_where_nothing_threatens():
+    env, agent = at(connect4_v0, moves="4"), GreedyAgent(seed=3)
     assert_uniform([agent.act(env) for _ in range(2_000)], range(7))
 
 
@@ -285,28 +235,23 @@ def test_greedy_is_the_same_by_all_routes(board, plies):
     assert choices == 4 * [choices[0]]
 
 
-def test_greedy_over_a_foreign_environment(connect_four):
-    assert choices_of(GreedyAgent(seed=0), foreign(connect_four, [0, 1, 0, 1, 0, 1]), 5) == {0}
-    assert choices_of(GreedyAgent(seed=0), foreign(connect_four, [0, 1, 0, 1, 0]), 5) == {0}
-
-
 # ---- budgets -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        *(({"simulations": count}, count) for count in (1, 2, 7, 100, 513)),
+        ({}, 1_000),
+        ({"simulations": 10, "seconds": 60}, 10),
+        ({"seconds": 1e-9}, 1),
+    ],
+)
 @over_routes
-@pytest.mark.parametrize("simulations", [1, 2, 7, 100, 513])
-def test_simulations_are_exact(simulations, route):
-    env = started("tictactoe", plies=2)
-    agent = UCT(simulations, solver="off", route=route, seed=0)
-    agent.act(env)
-    assert agent.statistics.simulations == simulations
-    assert agent.statistics.visits.sum() == simulations
-
-
-def test_a_thousand_simulations_unless_told():
-    agent = UCT(seed=0)
-    agent.act(started("tictactoe"))
-    assert agent.statistics.simulations == DEFAULT_SIMULATIONS == 1_000
+def test_simulations_are_exact(options, count, route):
+    agent = UCT(**options, solver="off", route=route, seed=0)
+    agent.act(started("tictactoe", plies=2))
+    assert agent.statistics.simulations == agent.statistics.visits.sum() == count
 
 
 def overrun(agent, env, seconds):
@@ -323,7 +268,7 @@ def test_seconds_are_kept(whose, seconds, request):
         env = started("connect4")
     else:  # so late that a simulation takes a few milliseconds
         env = foreign(request.getfixturevalue("connect_four"), 6 * [0] + 6 * [1] + 6 * [6] + [3, 3])
-    agent = UCT(seconds=seconds, solver="off", reuse=False, seed=0)
+    agent = UCT(10**9, seconds, max_nodes=50_000, solver="off", reuse=False, seed=0)
     agent.act(env)  # compiles
     # A busy machine may stop us at any time, for any time: one of many moves must be right.
     assert any(overrun(agent, env, seconds) <= 0 for _ in range(20))
@@ -331,22 +276,10 @@ def test_seconds_are_kept(whose, seconds, request):
     assert agent.statistics.seconds >= seconds
 
 
-def test_of_two_budgets_the_first_to_end_counts():
-    env = started("tictactoe")
-    few = UCT(simulations=10, seconds=60, seed=0)
-    few.act(env)
-    assert few.statistics.simulations == 10
-    assert few.statistics.seconds < 60
-    short = UCT(simulations=10**9, seconds=0.05, max_nodes=1_000, solver="off", seed=0)
-    short.act(env)
-    assert short.statistics.simulations < 10**9
-    assert short.statistics.seconds >= 0.05
-
-
-def test_the_shortest_time_is_enough_for_one_simulation():
-    agent = UCT(seconds=1e-9, seed=0)
-    assert agent.act(started("tictactoe")) in range(9)
-    assert agent.statistics.simulations == 1
+@pytest.mark.parametrize("simulations", [2.5, 1e3, "10"])
+def test_simulations_are_whole_numbers(simulations):
+    with pytest.raises(ValueError, match="expected a whole number of simulations"):
+        UCT(simulations)
 
 
 @pytest.mark.parametrize(
@@ -397,54 +330,6 @@ def test_uct_keeps_the_value_of_every_position_of_tictactoe(seed):
     assert wrong == []
 
 
-def fewest_wins(games):
-    """What an equal opponent would reach in less than one match of a thousand."""
-    ways = 0
-    for wins in range(games, 0, -1):
-        ways += math.comb(games, wins)
-        if ways / 2**games > 1e-3:
-            return wins + 1
-    raise AssertionError(f"{games} games are too few")
-
-
-def test_the_bound_on_wins():
-    assert fewest_wins(20) == 18  # 190 + 20 + 1 of 2^20 ways; from 17 on it is 1,351
-    assert fewest_wins(40) == 31
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("module", "options"),
-    [
-        (hex_v0, {"board_size": 6}),
-        (connect4_v0, {}),
-        (tictactoe_v0, {}),
-        (gomoku_v0, {"board_size": 6, "connect": 4}),
-    ],
-    ids=["hex", "connect4", "tictactoe", "gomoku"],
-)
-def test_uct_beats_random(module, options):
-    games = 40 if JIT else 16
-    agents = [UCT(200 if JIT else 120), RandomAgent()]
-    summary = summarise(list(play_match(module.env(**options), agents, games)))
-    assert summary.wins + summary.draws / 2 >= fewest_wins(games)
-    assert summary.illegal_moves == (0, 0)
-
-
-def test_greedy_beats_random():
-    games = 40
-    results = list(play_match(connect4_v0.env(), [GreedyAgent(), RandomAgent()], games))
-    assert summarise(results).score * games >= fewest_wins(games)
-
-
-@pytest.mark.compiled
-def test_more_simulations_play_better():
-    games = 40
-    agents = [UCT(400), UCT(20)] if JIT else [UCT(100), UCT(5)]
-    results = list(play_match(connect4_v0.env(), agents, games))
-    assert summarise(results).score * games >= fewest_wins(games)
-
-
 # ---- the arena -----------------------------------------------------------------------------------
 
 
@@ -465,6 +350,35 @@ class Scripted:
         ply = len(env.unwrapped.actions)
         self.asked.append((ply, env.agent_selection))
         return self.at_ply.get(ply, int(np.flatnonzero(action_mask(env))[0]))
+
+
+def fewest_wins(games):
+    """What an equal opponent would reach in less than one match of a thousand."""
+    ways = [math.comb(games, wins) for wins in range(games + 1)]
+    return min(wins for wins in range(games) if sum(ways[wins:]) / 2**games <= 1e-3)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("env", "players"),
+    [
+        (hex_v0.env(board_size=6), lambda: [UCT(200 if JIT else 120), RandomAgent()]),
+        (connect4_v0.env(), lambda: [GreedyAgent(), RandomAgent()]),
+        (connect4_v0.env(), lambda: [UCT(400 if JIT else 100), UCT(20 if JIT else 5)]),
+        (tictactoe_v0.env(), lambda: [UCT(200), RandomAgent()]),
+        pytest.param(
+            gomoku_v0.env(board_size=6, connect=4),
+            lambda: [UCT(200), RandomAgent()],
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["hex", "greedy", "more simulations", "tictactoe", "gomoku"],
+)
+def test_the_better_player_wins(env, players):
+    games = 40 if JIT else 16
+    summary = summarise(list(play_match(env, players(), games)))
+    assert summary.score * games >= fewest_wins(games)
+    assert summary.illegal_moves == (0, 0)
 
 
 @pytest.mark.parametrize(("first", "outcome"), [(0, 1), (1, -1)])
@@ -488,10 +402,16 @@ def test_a_game_between_two_agents(first, outcome):
     assert agents[1 - first].asked == [(ply, "player_1") for ply in (1, 3, 5)]
 
 
-def test_a_draw():
-    moves = dict(enumerate([0, 1, 2, 4, 3, 5, 7, 6, 8]))
-    result = play_game(started("tictactoe"), [Scripted(moves), Scripted(moves)])
-    assert (result.outcome, len(result.actions), result.moves) == (0, 9, (5, 4))
+@pytest.mark.parametrize(
+    ("moves", "line", "outcome"),
+    [("", [0, 1, 2, 4, 3, 5, 7, 6, 8], 0), ("142", [2, 4, 5, 6, 7, 8], 1)],
+    ids=["a draw", "from the middle"],
+)
+def test_whole_games(moves, line, outcome):
+    plan = dict(enumerate(line, len(moves)))
+    result = play_game(at(tictactoe_v0, moves=moves), [Scripted(plan), Scripted(plan)])
+    assert (result.outcome, result.actions) == (outcome, tuple(line))
+    assert result.moves == (len(line) - len(line) // 2, len(line) // 2)
 
 
 @pytest.mark.parametrize("action", [0, 9, -1, 10**6, None, 3.0, "3"])
@@ -502,13 +422,6 @@ def test_an_illegal_action_loses_at_once(first, illegal, action):
     assert result.outcome == (1 if illegal == 1 else -1)
     assert result.actions == (0,)
     assert sorted(result.moves) == [1, 1]
-
-
-def test_a_game_from_the_middle():
-    env = at(tictactoe_v0, moves="142")
-    result = play_game(env, [Scripted(), Scripted()])
-    assert (result.actions, result.outcome) == ((2, 4, 5, 6, 7, 8), 1)
-    assert result.moves == (3, 3)
 
 
 def test_a_match_alternates_the_sides():
@@ -530,46 +443,20 @@ def test_a_match_is_settled_by_its_seed():
         env = connect4_v0.env()
         return facts(play_match(env, [UCT(20), GreedyAgent()], games, seed))
 
-    assert match(1) == match(1)
-    assert match(1) != match(2)
-    assert match(1, games=2) == match(1)[:2]
-
-
-def test_a_match_hands_over_results_as_they_come():
-    match = play_match(connect4_v0.env(), [RandomAgent(), RandomAgent()], 10**9)
-    assert next(match).first == 0
-    assert next(match).first == 1
-
-
-def test_a_match_over_a_foreign_environment(connect_four):
-    games = 4
-    seen = []
-    results = list(
-        play_match(
-            connect_four.env(),
-            [UCT(10, playout="generic"), RandomAgent()],
-            games,
-            on_move=lambda env, number, action: seen.append(action),
-        )
-    )
-    summary = summarise(results)
-    assert summary.games == summary.wins + summary.draws + summary.losses == games
-    assert summary.illegal_moves == (0, 0)
-    assert tuple(seen) == sum((result.actions for result in results), ())
-    # Their games are ours: the same actions lead to the same end.
-    for result in results:
-        env = connect4_v0.env()
-        env.reset()
-        for action in result.actions:
-            env.step(action)
-        assert env.terminations == {"player_0": True, "player_1": True}
-        assert env.rewards[f"player_{result.first}"] == result.outcome
+    first = match(1)
+    assert match(1) == first != match(2)
+    assert match(1, games=2) == first[:2]
+    endless = play_match(connect4_v0.env(), [RandomAgent(), RandomAgent()], 10**9)
+    assert [next(endless).first for _ in range(2)] == [0, 1]  # as they come
 
 
 def test_a_match_over_pettingzoo_is_the_match_over_ours(connect_four):
     def match(module):
-        agents = [UCT(15, playout="generic"), GreedyAgent()]
-        return facts(play_match(module.env(), agents, 2, seed=5))
+        agents, seen = [UCT(15, playout="generic"), GreedyAgent()], []
+        note = lambda env, number, action: seen.append(action)  # noqa: E731
+        results = list(play_match(module.env(), agents, 2, seed=5, on_move=note))
+        assert tuple(seen) == results[0].actions + results[1].actions
+        return facts(results)
 
     assert match(connect_four) == match(connect4_v0)
 
@@ -600,17 +487,13 @@ def test_a_summary_by_hand():
         seconds_per_move=pytest.approx((4 / 20, 12 / 13)),
         plies=6.0,
     )
-    assert json.loads(json.dumps(summary.as_json())) == {
-        **summary.as_json(),
-        "interval": list(summary.interval),
-        "wins_moving_first": [1, 1],
-        "games_moving_first": [3, 2],
-        "illegal_moves": [1, 1],
-        "seconds_per_move": list(summary.seconds_per_move),
-        "forfeits": [0, 0],
-        "reasons": [],
-        "assumed": [None, None],
-    }
+    told = json.loads(json.dumps(summary.as_json()))
+    assert told.keys() >= {"games", "wins", "draws", "losses", "score", "reasons"}
+    assert told["interval"] == list(summary.interval)
+    assert (told["illegal_moves"], told["assumed"]) == ([1, 1], [None, None])
+    nothing = summarise([])
+    assert (nothing.games, nothing.score, nothing.plies) == (0, 0.0, 0.0)
+    assert (nothing.interval, nothing.seconds_per_move) == ((0.0, 1.0), (0.0, 0.0))
 
 
 def test_forfeits_are_lost_and_told_with_their_reasons():
@@ -626,10 +509,3 @@ def test_forfeits_are_lost_and_told_with_their_reasons():
     summary = summarise(results)
     assert (summary.wins, summary.forfeits, summary.illegal_moves) == (2, (0, 2), (0, 0))
     assert summary.reasons == tuple(f"game {n}: B forfeits: no answer in 1 s" for n in (1, 2))
-
-
-def test_a_summary_of_nothing():
-    summary = summarise([])
-    assert (summary.games, summary.score, summary.plies) == (0, 0.0, 0.0)
-    assert summary.interval == (0.0, 1.0)
-    assert summary.seconds_per_move == (0.0, 0.0)

@@ -1,6 +1,5 @@
 """The pages in a real browser: the replay page from a file, and games against a server."""
 
-import importlib.util
 import json
 import re
 import shutil
@@ -17,10 +16,6 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on PATH")
-needs_server = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "websockets")),
-    reason="the extra web is not installed",
-)
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 667}
 
 
@@ -78,6 +73,13 @@ def text(page, selector):
 # ---- the replay page -----------------------------------------------------------------------------
 
 
+def page_file(record, folder):
+    """The address of a file with a record's page."""
+    path = folder / "game.html"
+    path.write_text(replay_page(record), encoding="utf-8")
+    return path.as_uri()
+
+
 @pytest.fixture(scope="module")
 def record():
     return recorded("hex", ("board_size=4",), ("uct:simulations=300", "rave:simulations=200"))
@@ -85,9 +87,7 @@ def record():
 
 @pytest.fixture(scope="module")
 def file(record, tmp_path_factory):
-    path = tmp_path_factory.mktemp("replay") / "game.html"
-    path.write_text(replay_page(record), encoding="utf-8")
-    return path.as_uri()
+    return page_file(record, tmp_path_factory.mktemp("replay"))
 
 
 @pytest.fixture
@@ -183,10 +183,8 @@ def test_the_expected_line_is_text_and_ghosts(replay, record):
 
 def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
     search = Search(0.1, 5, 1.0, {4: 5}, {4: 1.0}, {0: 0.25, 4: 0.75}, (4,), proven=1)
-    path = tmp_path / "priors.html"
-    page_of = GameRecord.of("tictactoe", (), (4,), searches=(search,))
-    path.write_text(replay_page(page_of), encoding="utf-8")
-    page = open_page(path.as_uri())
+    record = GameRecord.of("tictactoe", (), (4,), searches=(search,))
+    page = open_page(page_file(record, tmp_path))
     page.keyboard.press("3")
     assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
     assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
@@ -252,14 +250,13 @@ def test_a_phone_shows_it_without_scrolling_sideways(open_page, file, viewport):
 
 
 def test_names_run_nothing(open_page, tmp_path):
-    path = tmp_path / "hostile.html"
-    path.write_text(replay_page(recorded(names=(HOSTILE, HOSTILE))), encoding="utf-8")
-    page = open_page(path.as_uri())
+    file = page_file(recorded(names=(HOSTILE, HOSTILE)), tmp_path)
+    page = open_page(file)
     assert page.locator("img").count() == 0
     name = HOSTILE.partition(":")[0]
     assert page.locator("#name-0 b").text_content() == name
     page.keyboard.press("End")
-    assert open_page.asked == [path.as_uri()]
+    assert open_page.asked == [file]
 
 
 def test_the_page_cannot_reach_the_network(open_page, file):
@@ -284,7 +281,6 @@ GAMES = {
 
 @pytest.fixture(scope="module")
 def address():
-    pytest.importorskip("starlette", reason="the extra web is not installed")
     with serving() as (port, _):
         yield f"http://127.0.0.1:{port}"
 
@@ -331,7 +327,6 @@ def move(page):
     return wait_for_turn(page)
 
 
-@needs_server
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_game_is_played_to_its_end_by_clicks(open_page, address, game, side):
@@ -353,7 +348,6 @@ def test_a_game_is_played_to_its_end_by_clicks(open_page, address, game, side):
         assert any(record.searches)
 
 
-@needs_server
 def test_two_games_at_once_and_a_reload_in_the_middle(open_page, address):
     pages = [open_page(address) for _ in range(2)]
     begin(pages[0], "tictactoe", "uct:simulations=50")
@@ -372,7 +366,6 @@ def test_two_games_at_once_and_a_reload_in_the_middle(open_page, address):
     assert [len(state(page)["frames"][-1]["owners"]) for page in pages] == [9, 16]
 
 
-@needs_server
 def test_a_dropped_connection_comes_back_with_all(open_page, address):
     page, other = open_page(address), open_page(address)
     begin(page, "tictactoe", "random")
@@ -388,7 +381,6 @@ def test_a_dropped_connection_comes_back_with_all(open_page, address):
     move(page)
 
 
-@needs_server
 def test_searches_are_shown_while_the_agent_thinks(open_page, address):
     page = open_page(address)
     begin(page, "hex", "uct:simulations=,seconds=3", ["board_size=5"], side=1)
@@ -401,7 +393,6 @@ def test_searches_are_shown_while_the_agent_thinks(open_page, address):
     assert "you" not in text(page, "#status").split(":")[1].split()[0]
 
 
-@needs_server
 def test_hint_undo_and_looking_back(open_page, address):
     page = open_page(address)
     begin(page, "tictactoe", "uct:simulations=100")
@@ -421,7 +412,6 @@ def test_hint_undo_and_looking_back(open_page, address):
     assert stones(page, 0) == 0
 
 
-@needs_server
 def test_a_double_click_is_one_move(open_page, address):
     page = open_page(address)
     begin(page, "hex", "uct:simulations=2000", ["board_size=5"])
@@ -437,7 +427,6 @@ def test_a_double_click_is_one_move(open_page, address):
     assert page.evaluate("play.notes.filter((note) => note !== '')") == []
 
 
-@needs_server
 def test_the_theme_stays_with_the_reader(open_page, address):
     page = open_page(address)
     page.locator("body").press("Escape")  # the form
@@ -446,7 +435,6 @@ def test_the_theme_stays_with_the_reader(open_page, address):
     assert page.input_value("#theme") == "dark"
 
 
-@needs_server
 def test_a_game_can_be_played_with_the_keyboard_alone(open_page, address):
     page = open_page(address)
     begin(page, "tictactoe", "random")
@@ -460,7 +448,6 @@ def test_a_game_can_be_played_with_the_keyboard_alone(open_page, address):
     assert page.evaluate("play.viewer.frames[1].owners") == ".X......."
 
 
-@needs_server
 def test_a_server_that_was_started_anew_says_so(open_page):
     with serving() as (port, _):
         page = open_page(f"http://127.0.0.1:{port}")
@@ -485,7 +472,6 @@ def test_a_server_that_was_started_anew_says_so(open_page):
     open_page.said.clear()
 
 
-@needs_server
 def test_what_is_wrong_with_a_new_game_is_said_in_the_form(open_page, address):
     page = open_page(address)
     page.fill("[name=board_size]", "99")
@@ -496,7 +482,6 @@ def test_what_is_wrong_with_a_new_game_is_said_in_the_form(open_page, address):
     open_page.said.clear()
 
 
-@needs_server
 def test_a_phone_can_play(open_page, address):
     page = open_page(address, viewport=PHONE, has_touch=True, is_mobile=True)
     begin(page, "connect4", "random")
@@ -507,7 +492,6 @@ def test_a_phone_can_play(open_page, address):
     assert page.evaluate("play.viewer.frames[1].last") == 35  # the stone fell
 
 
-@needs_server
 def test_the_replay_of_a_served_game(open_page, address):
     page = open_page(address)
     begin(page, "tictactoe", "uct:simulations=50")

@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from benchmarks import speed
 
 from hexenv import extras
 
@@ -173,9 +174,9 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
                 run(made_small(unit), tmp_path)
             else:
                 exec(compile(made_small(unit), page, "exec"), namespace)
-    missing = [reason for reason in left_out if reason.startswith("the extra")]
-    if missing:
-        pytest.skip(missing[0])
+    for reason in left_out:
+        if reason.startswith("the extra"):
+            pytest.skip(reason)
 
 
 def test_what_is_not_run_is_still_there():
@@ -184,31 +185,20 @@ def test_what_is_not_run_is_still_there():
         assert text in everything, text
 
 
-def the_benchmark(name):
-    """A benchmark's script, as a module."""
-    spec = spec_from_file_location(name, ROOT / "tests" / "benchmarks" / f"{name}.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SPEED = the_benchmark("speed")
-
-
 def rows_of(path):
-    """The rows of the tables of a file that name a board of `SPEED`."""
-    titles = "|".join(board.title for board in SPEED.BOARDS)
+    """The rows of the tables of a file that name a board of the benchmark."""
+    titles = "|".join(board.title for board in speed.BOARDS)
     return re.findall(rf"^\| (?:{titles}) \|.+\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_readme_quotes_the_benchmarks():
-    measured = rows_of(ROOT / "tests" / "benchmarks" / "SPEED.md")[: len(SPEED.BOARDS)]
-    assert rows_of(ROOT / "README.md") == [SPEED.readme_row(row) for row in measured]
+    measured = rows_of(ROOT / "tests" / "benchmarks" / "SPEED.md")[: len(speed.BOARDS)]
+    assert rows_of(ROOT / "README.md") == [speed.readme_row(row) for row in measured]
 
 
 def test_the_speed_of_a_call_is_measured_beside_the_kernels():
     pytest.importorskip("pyspiel", reason="the extra test is not installed")
-    found = SPEED.search_figures(SPEED.BOARDS[-1], rounds=2, limit=None, simulations=20)
+    found = speed.search_figures(speed.BOARDS[-1], rounds=2, limit=None, simulations=20)
     assert found.limit is None
     for rates in (found.call, found.kernel, found.openspiel):
         assert rates.shape == (2,)
@@ -216,11 +206,11 @@ def test_the_speed_of_a_call_is_measured_beside_the_kernels():
 
 
 def test_a_row_of_speeds_has_the_call_first():
-    figures = SPEED.SearchFigures(*(np.array(each) for each in ([3, 5], [8, 16], [2, 2], [10, 10])))
-    row = SPEED.speed_row(SPEED.BOARDS[-1], figures)
+    figures = speed.SearchFigures(*(np.array(each) for each in ([3, 5], [8, 16], [2, 2], [10, 10])))
+    row = speed.speed_row(speed.BOARDS[-1], figures)
     assert row == "| TicTacToe | 2.0x | 1.5-2.5 | 40 % | 6.0x | 4.0-8.0 | 120 % |"
-    assert SPEED.readme_row(row) == "| TicTacToe | 2.0x | 6.0x | not played |"
-    shares = SPEED.speed_row(SPEED.BOARDS[-1], figures._replace(limit=None)).split("|")
+    assert speed.readme_row(row) == "| TicTacToe | 2.0x | 6.0x | not played |"
+    shares = speed.speed_row(speed.BOARDS[-1], figures._replace(limit=None)).split("|")
     assert not shares[4].strip()
 
 

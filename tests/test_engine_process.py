@@ -17,7 +17,7 @@ from processes import is_alive, wait_for
 from agents import GomocupEngine, HTPEngine, RandomAgent
 from agents.arena import Tournament, play_match, run_tournament
 from agents.core.agent import ForfeitError
-from agents.protocols.engine_process import EngineProcess, LineCutter, split_command
+from agents.protocols.engine_process import EngineProcess, cut_lines, split_command
 from agents.registry import make_agent
 from hexenv import connect4_v0, gomoku_v0, hex_v0
 
@@ -43,21 +43,19 @@ def assert_ends(*pids):
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 def test_lines_do_not_depend_on_the_pieces_they_come_in(size):
     data = b"OK\r\n10,10\r11,11\n\n= c3\r\n\r\nlast"
-    cutter = LineCutter()
-    lines = [line for n in range(0, len(data), size) for line in cutter.cut(data[n : n + size])]
-    assert lines == ["OK", "10,10", "11,11", "", "= c3", ""]
-    assert (cutter.end(), cutter.end()) == (["last"], [])
+    pieces = (data[n : n + size] for n in range(0, len(data), size))
+    assert list(cut_lines(pieces)) == ["OK", "10,10", "11,11", "", "= c3", "", "last"]
 
 
 def test_a_line_that_ends_with_cr_is_there_at_once():
-    assert LineCutter().cut(b"10,10\r") == ["10,10"]
+    pieces = iter([b"10,10\r", b"more"])
+    assert next(cut_lines(pieces)) == "10,10"
+    assert next(pieces) == b"more"
 
 
 def test_very_long_lines_are_cut_and_strange_bytes_are_no_error():
-    cutter = LineCutter()
-    for _ in range(30):
-        assert cutter.cut(b"x" * 1000) == []
-    assert [len(line) for line in cutter.cut(b"x\n\xff\xfe\x00\n")] == [10_000, 3]
+    lines = cut_lines([b"x" * 1000] * 30 + [b"x\n\xff\xfe\x00\n"])
+    assert [len(line) for line in lines] == [10_000, 3]
 
 
 @pytest.mark.parametrize(
@@ -191,24 +189,20 @@ print(engine.read_line(time.monotonic() + {PROMPTLY}), flush=True)
 
 
 @sees_processes
-@pytest.mark.parametrize("ending", ["", "raise ValueError", "import os; os._exit(1)"])
+@pytest.mark.parametrize(
+    "ending", ["", "raise ValueError", "import os; os._exit(1)", signal.SIGKILL, signal.SIGTERM]
+)
 def test_engines_end_with_the_process_that_has_started_them(ending):
-    found = subprocess.run(
-        [PYTHON, "-c", OWNER + ending], capture_output=True, text=True, timeout=60, check=False
-    )
-    pids = list(map(int, found.stdout.split()))
-    assert len(pids) == 2
-    assert_ends(*pids)
-
-
-@sees_processes
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_engines_end_when_that_process_is_killed(number):
-    code = OWNER + "time.sleep(1000)"
-    with subprocess.Popen([PYTHON, "-c", code], stdout=subprocess.PIPE, text=True) as owner:
+    """Whether it ends by itself or is killed."""
+    is_killed = isinstance(ending, int)
+    code = OWNER + ("time.sleep(1000)" if is_killed else ending)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen([PYTHON, "-c", code], **pipes) as owner:
         pids = list(map(int, owner.stdout.readline().split()))
-        owner.send_signal(number)
+        if is_killed:
+            owner.send_signal(ending)
         owner.wait(60)
+    assert len(pids) == 2
     assert_ends(*pids)
 
 
@@ -239,8 +233,8 @@ def test_every_form_of_an_answer_is_read(kind, fault):
         (GomocupEngine, "crash", "the engine exited with status 3: a bug of mine"),
         (GomocupEngine, "signal", "the engine was ended by signal 11"),
         (GomocupEngine, "taken", "illegal move 0,0"),
-        (GomocupEngine, "outside", "illegal move 6,0"),
-        (GomocupEngine, "words", "expected a move x,y, got 'I resign'"),
+        (GomocupEngine, "outside", "expected coordinates within 6 x 6, got 6,0"),
+        (GomocupEngine, "words", "expected coordinates x,y, got 'I resign'"),
         (HTPEngine, "crash", "the engine exited with status 4"),
         (HTPEngine, "taken", "illegal move a1"),
         (HTPEngine, "z99", "expected a move, got 'z99'"),
@@ -315,8 +309,7 @@ def test_limits_out_of_range_are_refused(kind, options):
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault", "game"),
-    [(GomocupEngine, "crash", "gomoku"), (HTPEngine, "resign", "hex")],
+    ("kind", "fault", "game"), [(GomocupEngine, "crash", "gomoku"), (HTPEngine, "resign", "hex")]
 )
 def test_an_engine_in_a_tournament(kind, fault, game, tmp_path):
     text = f"{kind.name}:command={COMMANDS[kind]} {fault},seconds=20"

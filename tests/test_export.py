@@ -1,16 +1,15 @@
 """Networks for other programs, and the command that shows and writes them."""
 
+import functools
 import json
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from msgspec.structs import replace
 from PIL import Image
+from training_runs import call
 
-from agents.cli import main
 from agents.learning.configuration import NetworkOptions
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
@@ -26,21 +25,16 @@ from hexenv.games import base, notation  # noqa: E402
 from hexenv.render.overlay import overlay_of_shares  # noqa: E402
 from hexenv.render.rgb import render_rgb  # noqa: E402
 
+run = functools.partial(call, "network")
 SMALL = NetworkOptions(channels=8, blocks=2, head_channels=4, value_units=16)
 CONVOLUTIONAL = replace(SMALL, heads="convolutional")
+CANONICAL = replace(CONVOLUTIONAL, canonical=True)
+ANET = NetworkOptions(kind="anet", planes=["last_move"], value=False)
 KINDS = {
     "dense": ("connect4", {}, SMALL),
     "by columns": ("connect4", {}, CONVOLUTIONAL),
-    "canonical with swap": (
-        "hex",
-        {"board_size": 5, "swap": True},
-        replace(CONVOLUTIONAL, canonical=True),
-    ),
-    "anet without value": (
-        "tictactoe",
-        {},
-        NetworkOptions(kind="anet", planes=["last_move"], value=False),
-    ),
+    "canonical with swap": ("hex", {"board_size": 5, "swap": True}, CANONICAL),
+    "anet without value": ("tictactoe", {}, ANET),
 }
 
 
@@ -67,12 +61,6 @@ def boards(saved, count):
 def answers(saved, planes):
     with torch.no_grad():
         return [answer.numpy() for answer in saved.network(planes)]
-
-
-def run(*arguments, status=0):
-    result = CliRunner().invoke(main, ["network", *map(str, arguments)])
-    assert result.exit_code == status, result.output
-    return result
 
 
 @pytest.fixture(scope="module")
@@ -161,11 +149,6 @@ def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
     )
 
 
-def test_there_is_nothing_to_say_after_the_end(connect4):
-    with pytest.raises(ValueError, match="expected moves after which the game goes on, got '41"):
-        export.evaluate_position(load_network(connect4), "4142434")  # four in column 4
-
-
 # ---- the command ---------------------------------------------------------------------------------
 
 
@@ -222,6 +205,7 @@ def test_the_command_writes_files(connect4, tmp_path):
         (["none.safetensors"], 1, "expected a network's file, or one of"),
         (["NET", "--moves", "49"], 2, "move 2 of 2: expected a column from 1 to 7, got '9'"),
         (["NET", "--moves", "4444444"], 2, "column 4 is full"),
+        (["NET", "--moves", "4142434"], 2, "after which the game goes on"),  # four in column 4
         (["NET", "--heat", "x.what"], 2, "unknown file extension"),
     ],
 )
@@ -230,12 +214,6 @@ def test_mistakes_are_lines(connect4, arguments, status, message, tmp_path, monk
     result = run(*[str(connect4) if word == "NET" else word for word in arguments], status=status)
     assert message in " ".join(result.output.split())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_file_is_named(tmp_path):
-    path = tmp_path / "net.safetensors"
-    path.write_bytes(b"nothing")
-    assert f"got a damaged {path}" in " ".join(run(path, status=2).output.split())
 
 
 @pytest.mark.parametrize("module", ["onnx", "onnxscript", "tensorboard"])
@@ -248,11 +226,3 @@ def test_what_is_missing_is_named(connect4, module, tmp_path, monkeypatch):
     words = f"expected {module} ({how_to_install('train')})"
     assert words in " ".join(result.output.split())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_pytorch_is_imported_when_it_is_needed():
-    code = "import sys, agents.cli; print({'torch', 'safetensors'} & set(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout == "set()\n"

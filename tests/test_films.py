@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
-from xml.etree import ElementTree
+from importlib.util import find_spec
 
 import gymnasium
 import numpy as np
@@ -15,7 +15,7 @@ from PIL import Image
 from agents.cli import main
 from agents.pictures.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
 from agents.records import GameRecord, Search, save_record
-from hexenv import hex_v0, tictactoe_v0
+from hexenv import tictactoe_v0
 from hexenv.extras import how_to_install
 from hexenv.games import base
 from hexenv.render.look import Look
@@ -48,15 +48,17 @@ def frames_of_gif(path):
     return frames, durations
 
 
+needs_ffmpeg = pytest.mark.skipif(
+    find_spec("imageio_ffmpeg") is None, reason="the extra video is not installed"
+)
+
+
 def decoded(path):
     """What ffmpeg tells of a film, and its frames."""
-    imageio_ffmpeg = pytest.importorskip(
-        "imageio_ffmpeg", reason="the extra video is not installed"
-    )
+    from imageio_ffmpeg import get_ffmpeg_exe
+
     words = ["-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
-    done = subprocess.run(
-        [imageio_ffmpeg.get_ffmpeg_exe(), *words], capture_output=True, check=True, timeout=60
-    )
+    done = subprocess.run([get_ffmpeg_exe(), *words], capture_output=True, check=True, timeout=60)
     about = re.search(
         r"Video: (\w+).*?, (\w+).*?, (\d+)x(\d+).*?, ([\d.]+) fps", done.stderr.decode()
     )
@@ -81,7 +83,7 @@ def check_frames(found, expected, tolerance):
 @over_records
 def test_a_gif_has_every_position_once(name, tmp_path):
     record = RECORDS[name]
-    film = film_of(record, look=Look("dark", 24))
+    film = film_of(record, look=Look("dark", 24), overlay="values" if record.searches else "none")
     assert len(film) == len(record.actions) + 1
     path = tmp_path / "game.gif"
     write_gif(path, film, seconds=0.5)
@@ -90,29 +92,20 @@ def test_a_gif_has_every_position_once(name, tmp_path):
     assert durations == [500] * len(record.actions) + [1000 * LAST_SECONDS]
 
 
+@needs_ffmpeg
 def test_an_mp4_has_every_position_once(tmp_path):
     film = film_of(RECORDS["hex"], look=Look("colorblind", 22))
     path = tmp_path / "game.mp4"
-    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
     write_mp4(path, film, seconds=0.25)
     about, frames = decoded(path)
     check_frames(frames, list(film), 6)
     assert about == {"codec": "h264", "pixels": "yuv420p", "rate": 4}
-    assert frames[0].shape[0] % 2 == frames[0].shape[1] % 2 == 0
     data = path.read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")  # what a player needs comes first
 
 
-def test_the_colours_of_overlays_are_kept(tmp_path):
-    film = film_of(RECORDS["tictactoe"], overlay="values")
-    write_gif(tmp_path / "a.gif", film)
-    check_frames(frames_of_gif(tmp_path / "a.gif")[0], list(film), 1)
-
-
-@pytest.mark.parametrize("write", [write_gif, write_mp4])
+@pytest.mark.parametrize("write", [write_gif, pytest.param(write_mp4, marks=needs_ffmpeg)])
 def test_what_cannot_be_written_leaves_nothing(write, tmp_path):
-    if write is write_mp4:
-        pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
     film = film_of(RECORDS["tictactoe"])
     with pytest.raises(FileNotFoundError):
         write(tmp_path / "none" / "film", film)
@@ -120,17 +113,18 @@ def test_what_cannot_be_written_leaves_nothing(write, tmp_path):
     class Broken(list):
         def __getitem__(self, number):
             if number == 1:
-                raise ValueError("no more")
+                raise ZeroDivisionError
             return film[number]
 
         def __iter__(self):
             return map(self.__getitem__, range(len(self)))
 
-    with pytest.raises(ValueError, match="no more"):
+    with pytest.raises(ZeroDivisionError):
         write(tmp_path / "film", Broken(range(3)))
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_ffmpeg
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -139,7 +133,6 @@ def test_what_cannot_be_written_leaves_nothing(write, tmp_path):
     ],
 )
 def test_a_film_that_ffmpeg_gives_up_is_not_written(script, reason, monkeypatch, tmp_path):
-    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
     (tmp_path / "ffmpeg").write_text(f"#!/bin/sh\n{script}\n")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(tmp_path / "ffmpeg"))
@@ -175,14 +168,13 @@ def test_frames_are_those_of_the_positions(name):
 @pytest.mark.parametrize("overlay", ["visits", "values", "priors"])
 def test_a_position_shows_what_its_player_found(overlay):
     record = RECORDS["tictactoe"]
-    film = film_of(record, overlay=overlay)
+    film, plain = film_of(record, overlay=overlay), film_of(record)
     game, state = record.rules(), record.states()[1]
     numbers = np.full(9, np.nan if overlay == "values" else 0.0)
     numbers[list(getattr(SEARCH, overlay))] = list(getattr(SEARCH, overlay).values())
     make = overlay_of_values if overlay == "values" else overlay_of_shares
     expected = render_rgb(game, state, overlay=make(game, state, numbers))
     assert np.array_equal(film[1], expected)
-    plain = film_of(record)
     assert not np.array_equal(film[1], plain[1])
     for ply in (0, *range(2, len(film))):
         assert np.array_equal(film[ply], plain[ply])
@@ -222,30 +214,37 @@ def run(*words, code=0):
     return done.output
 
 
+def shown(path):
+    """What a file of the command holds: the pixels of an image, or a text."""
+    return np.array(Image.open(path)).tolist() if path.suffix == ".png" else path.read_text()
+
+
+@needs_ffmpeg
 def test_the_command_writes_every_format(saved, tmp_path):
     film = film_of(RECORDS["tictactoe"], look=Look("dark", 20), overlay="visits", numbered=True)
     words = ("--theme", "dark", "--cell-size", 20, "--overlay", "visits", "--numbers")
-    pytest.importorskip("imageio_ffmpeg", reason="the extra video is not installed")
     for suffix in ("gif", "mp4", "png", "svg", "txt"):
         path = tmp_path / f"a.{suffix}"
         assert run(saved, "--to", path, *words).strip() == f"written: {path}"
     assert len(decoded(tmp_path / "a.mp4")[1]) == len(film)
     assert len(frames_of_gif(tmp_path / "a.gif")[0]) == len(film)
-    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film[len(film) - 1])
-    assert (tmp_path / "a.svg").read_text() == film.animation()
-    ElementTree.parse(tmp_path / "a.svg")
-    text = (tmp_path / "a.txt").read_text()
+    assert shown(tmp_path / "a.png") == film[len(film) - 1].tolist()
+    assert shown(tmp_path / "a.svg") == film.animation()
+    text = shown(tmp_path / "a.txt")
     assert text == "\n".join(film.text(ply) for ply in range(len(film)))
     assert "visits in per cent\nO to play (ply 1)\n" in text
 
 
 def test_the_command_writes_one_position(saved, tmp_path):
     film = film_of(RECORDS["tictactoe"])
-    for suffix in ("png", "svg", "txt"):
-        run(saved, "--to", tmp_path / f"a.{suffix}", "--ply", 2)
-    assert np.array_equal(np.array(Image.open(tmp_path / "a.png")), film[2])
-    assert (tmp_path / "a.svg").read_text() == film.svg(2)
-    assert (tmp_path / "a.txt").read_text() == film.text(2)
+    for suffix, expected in (
+        ("png", film[2].tolist()),
+        ("svg", film.svg(2)),
+        ("txt", film.text(2)),
+    ):
+        path = tmp_path / f"a.{suffix}"
+        run(saved, "--to", path, "--ply", 2)
+        assert shown(path) == expected
 
 
 def test_nothing_is_overwritten_unasked(saved, tmp_path):
@@ -269,8 +268,6 @@ def test_other_programs_files_are_to_be_converted_first(tmp_path):
         (("--to", "a.avi"), ".gif, .mp4, .png, .svg, .txt, .html, got '.avi'"),
         (("--to", "a.gif", "--ply", 1), ".png, .svg, .txt, got it with .gif"),
         (("--to", "a.png", "--ply", 8), "from 0 to 7, got 8"),
-        (("--to", "a.png", "--theme", "pink"), "'pink' is not one of"),
-        (("--to", "a.png", "--cell-size", 4), "4 is not in the range 8<=x<=128"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(saved, words, message, monkeypatch, tmp_path):
@@ -283,16 +280,14 @@ def test_what_cannot_be_shown_is_refused(saved, words, message, monkeypatch, tmp
 def test_a_game_of_ones_own_is_imported_only_when_named(tmp_path):
     path = tmp_path / "game.json"
     save_record(GameRecord("hexenv.hex_v0:env", ("board_size=3",), (4, 0), None, None), path)
-    target = tmp_path / "a.png"
     for words in ((), ("--game", "hexenv.hex_v0:raw_env")):
-        output = run(path, "--to", target, *words, code=2)
+        output = run(path, "--to", tmp_path / "a.png", *words, code=2)
         assert "expected --game hexenv.hex_v0:env, to import the record's" in output
-    run(path, "--to", target, "--game", "hexenv.hex_v0:env")
-    env = hex_v0.env(board_size=3, render_mode="rgb_array")
-    env.reset(options={"moves": "b2 a1"})
-    assert np.array_equal(np.array(Image.open(target)), env.render())
-    run(path, "--to", tmp_path / "a.html", "--game", "hexenv.hex_v0:env")
-    assert '"text":"b2"' in (tmp_path / "a.html").read_text()
+    for suffix in ("png", "html"):
+        run(path, "--to", tmp_path / f"a.{suffix}", "--game", "hexenv.hex_v0:env")
+    film = film_of(GameRecord.of("hex", ("board_size=3",), (4, 0)))
+    assert shown(tmp_path / "a.png") == film[2].tolist()
+    assert '"text":"b2"' in shown(tmp_path / "a.html")
 
 
 def test_an_image_has_the_format_of_its_name(tmp_path):
@@ -307,50 +302,51 @@ def test_an_image_has_the_format_of_its_name(tmp_path):
 
 
 @pytest.fixture
-def moviepy():
+def films(tmp_path):
+    """Where moviepy writes a film, and a function that reads it, and compares its frames."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("moviepy", reason="moviepy is not installed")
+        pytest.importorskip("moviepy", reason="moviepy is not installed")
+
+    def check(expected):
+        (path,) = (tmp_path / "films").iterdir()
+        about, frames = decoded(path)
+        check_frames(frames[: len(expected)], expected, 6)
+        assert about["pixels"] == "yuv420p"
+        return len(frames)
+
+    return str(tmp_path / "films"), check
 
 
+@pytest.mark.filterwarnings("ignore")  # of moviepy
 @pytest.mark.parametrize(("mode", "ends"), [("rgb_array_list", 1), ("rgb_array", 3)])
-def test_films_of_pettingzoo(moviepy, tmp_path, mode, ends):
+def test_films_of_pettingzoo(films, mode, ends):
     from pettingzoo.utils.wrappers import RecordVideo
 
-    env = tictactoe_v0.env(render_mode=mode, cell_size=25)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of moviepy
-        film = RecordVideo(env, str(tmp_path / "films"))
-        film.reset(seed=1)
-        actions = iter(RECORDS["tictactoe"].actions)
-        for _ in film.agent_iter():
-            _, _, terminated, truncated, _ = film.last()
-            film.step(None if terminated or truncated else next(actions))
-        film.close()
-    (path,) = (tmp_path / "films").iterdir()
-    about, frames = decoded(path)
+    folder, check = films
+    film = RecordVideo(tictactoe_v0.env(render_mode=mode, cell_size=25), folder)
+    film.reset(seed=1)
+    actions = iter(RECORDS["tictactoe"].actions)
+    for _ in film.agent_iter():
+        _, _, terminated, truncated, _ = film.last()
+        film.step(None if terminated or truncated else next(actions))
+    film.close()
     expected = list(film_of(RECORDS["tictactoe"], look=Look(cell_size=25)))
-    check_frames(frames[: len(expected)], expected, 6)
-    assert len(frames) == len(expected) - 1 + ends
-    assert about["pixels"] == "yuv420p"
+    assert check(expected) == len(expected) - 1 + ends
 
 
+@pytest.mark.filterwarnings("ignore")  # of moviepy
 @pytest.mark.parametrize("mode", ["rgb_array_list", "rgb_array"])
-def test_films_of_gymnasium(moviepy, tmp_path, mode):
+def test_films_of_gymnasium(films, mode):
+    folder, check = films
     env = gymnasium.make("hexenv/Connect4-v0", render_mode=mode, theme="dark", side="first")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of moviepy
-        film = gymnasium.wrappers.RecordVideo(env, str(tmp_path / "films"))
-        film.reset(seed=1)
-        look, game = Look("dark"), film.unwrapped.raw_env.game
-        expected = [render_rgb(game, film.unwrapped.state, look=look)]
-        is_over = False
-        while not is_over:
-            action = int(np.argmax(film.unwrapped.action_masks()))
-            is_over = film.step(action)[2]
-            expected.append(render_rgb(game, film.unwrapped.state, look=look))
-        film.close()
-    (path,) = (tmp_path / "films").iterdir()
-    about, frames = decoded(path)
-    check_frames(frames, expected, 6)
-    assert about["pixels"] == "yuv420p"
+    film = gymnasium.wrappers.RecordVideo(env, folder)
+    film.reset(seed=1)
+    look, game = Look("dark"), film.unwrapped.raw_env.game
+    expected = [render_rgb(game, film.unwrapped.state, look=look)]
+    is_over = False
+    while not is_over:
+        is_over = film.step(int(np.argmax(film.unwrapped.action_masks())))[2]
+        expected.append(render_rgb(game, film.unwrapped.state, look=look))
+    film.close()
+    assert check(expected) == len(expected)

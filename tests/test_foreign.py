@@ -1,14 +1,12 @@
 """Planning over any environment: whose rules are obeyed, and what a faithful copy is."""
 
 import copy
-import importlib
-import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from environments import BOARDS, JIT, KINDS, MODULES, make, shown, view
+from environments import BOARDS, KINDS, SMALL, make, played, shown, theirs
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import BaseWrapper
@@ -19,8 +17,7 @@ from pettingzoo.utils.wrappers import (
 )
 
 from agents import UCT, GreedyAgent, RandomAgent
-from agents.mcts.tree_search import wilson_interval
-from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
+from agents.search.environment import action_mask, is_over, planner_view
 from agents.search.foreign import ForeignGame, clone
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
@@ -30,21 +27,7 @@ from hexenv.games import tictactoe
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-def theirs(name):
-    """A module of PettingZoo's: by its own path, as the one with a version is deprecated."""
-    pytest.importorskip("pygame")
-    return importlib.import_module(f"pettingzoo.classic.{name}.{name}")
-
-
 over_theirs = pytest.mark.parametrize("name", ["connect_four", "tictactoe"])
-
-
-def played(env, actions=()):
-    """The environment, reset and with these actions played."""
-    env.reset()
-    for action in actions:
-        env.step(action)
-    return env
 
 
 def actions_in(agent):
@@ -144,28 +127,20 @@ class BoardOfAUser(BoardEnv):
         return observation
 
 
+MAKERS = {
+    "ours, env": tictactoe_v0.env,
+    "ours, raw_env": tictactoe_v0.raw_env,
+    "ours, connect4": connect4_v0.env,
+    "theirs, tictactoe": lambda: theirs("tictactoe").env(),
+    "theirs, tictactoe raw": lambda: theirs("tictactoe").raw_env(),
+    "theirs, connect four": lambda: theirs("connect_four").env(),
+}
+over_wrapped = pytest.mark.parametrize("name", MAKERS)
+
+
 def make_wrapped(name, wrapper):
     """An environment under a user's wrapper."""
-    makers = {
-        "ours, env": tictactoe_v0.env,
-        "ours, raw_env": tictactoe_v0.raw_env,
-        "ours, connect4": connect4_v0.env,
-        "theirs, tictactoe": lambda: theirs("tictactoe").env(),
-        "theirs, tictactoe raw": lambda: theirs("tictactoe").raw_env(),
-        "theirs, connect four": lambda: theirs("connect_four").env(),
-    }
-    return wrapper(makers[name]())
-
-
-WRAPPED = [
-    "ours, env",
-    "ours, raw_env",
-    "ours, connect4",
-    "theirs, tictactoe",
-    "theirs, tictactoe raw",
-    "theirs, connect four",
-]
-over_wrapped = pytest.mark.parametrize("name", WRAPPED)
+    return wrapper(MAKERS[name]())
 
 
 # ---- which game is planned over ------------------------------------------------------------------
@@ -222,14 +197,8 @@ def test_what_may_change_the_rules_is_planned_over_as_it_is(make_env):
     assert planned.root.env is not env
     assert not planned.compiles
     for route in ("compiled", "interpreted"):
-        with pytest.raises(ValueError, match=f'route "{route}" is for plain hexenv environments'):
+        with pytest.raises(ValueError, match=f'"{route}" is for plain .*{type(env).__name__}'):
             UCT(10, route=route).act(env)
-
-
-def test_the_error_names_the_layers():
-    env = played(Silent(tictactoe_v0.env()))
-    with pytest.raises(ValueError, match="got Silent over StandardWrapper over BoardEnv"):
-        planner_view(env, "compiled")
 
 
 class Plain(tictactoe.TicTacToe):
@@ -259,14 +228,8 @@ def test_a_forbidden_action_is_nowhere_in_the_tree(name, actions):
     assert 4 not in agent.statistics.principal_variation
     assert len(actions_in(agent)) > 1
     assert 4 not in actions_in(agent)
-
-
-@over_wrapped
-@pytest.mark.parametrize("new_agent", [GreedyAgent, RandomAgent])
-def test_a_forbidden_action_is_not_played(name, new_agent):
-    env = played(make_wrapped(name, NoCentre))
-    agent = new_agent(seed=0)
-    assert 4 not in {agent.act(env) for _ in range(25)}
+    for other in (GreedyAgent(seed=0), RandomAgent(seed=0)):
+        assert 4 not in {other.act(env) for _ in range(25)}
 
 
 @pytest.mark.parametrize(
@@ -299,19 +262,12 @@ def test_where_no_action_is_left_the_game_is_over(name):
         agent.act(env)
 
 
-LINE_AT_HAND = [
-    ("ours, env", [0, 5, 1, 6]),
-    ("ours, raw_env", [0, 5, 1, 6]),
-    ("ours, connect4", [2, 0, 2, 0, 2, 6]),
-    ("theirs, tictactoe", [0, 5, 1, 6]),
-    ("theirs, tictactoe raw", [0, 5, 1, 6]),
-    ("theirs, connect four", [2, 0, 2, 0, 2, 6]),
-]
 """Positions in which action 2 makes a line."""
 
 
-@pytest.mark.parametrize(("name", "actions"), LINE_AT_HAND)
-def test_changed_rewards_are_obeyed(name, actions):
+@over_wrapped
+def test_changed_rewards_are_obeyed(name):
+    actions = [2, 0, 2, 0, 2, 6] if "connect" in name else [0, 5, 1, 6]  # then 2 makes a line
     values = []
     for wrapper in (Misere, Silent):
         agent = UCT(150, seed=0)
@@ -358,26 +314,13 @@ def test_clones_of_pettingzoos_environments_are_independent(name, kind):
     twin = clone(env)
     assert type(twin) is type(env)
     assert twin.unwrapped is not env.unwrapped
-    assert shown(twin) == before
-
     twin.step(2)
-    twin.step(3)
-    assert shown(env) == before
-    assert shown(twin) != before
+    assert shown(env) == before != shown(twin)
     of_twin = shown(twin)
     env.step(0)
     assert shown(twin) == of_twin
 
-    env.step(5)
-    again = played(getattr(theirs(name), kind)(), [4, 1, 0, 5])
-    assert shown(env) == shown(again)
-
-
-@over_kinds
-@over_theirs
-def test_a_clone_plays_on_to_the_same_end(name, kind):
-    env = played(getattr(theirs(name), kind)(), [4, 1])
-    twin = clone(env)
+    twin = clone(env)  # plays on to the same end
     rng = np.random.default_rng(0)
     while env.agents:
         action = None if is_over(env) else int(rng.choice(np.flatnonzero(action_mask(env))))
@@ -389,48 +332,23 @@ def test_a_clone_plays_on_to_the_same_end(name, kind):
 
 @over_theirs
 def test_the_state_of_wrappers_is_cloned(name):
-    illegal = 4  # taken twice over in tictactoe; in connect_four the column is full
-    actions = [4, 4, 4, 4, 4, 4] if name == "connect_four" else [4]
-    env = played(theirs(name).env(), actions)
+    with pytest.raises(AttributeError, match="before reset"):
+        _ = clone(theirs(name).env()).agent_selection
+    env = played(theirs(name).env(), [4] * (6 if name == "connect_four" else 1))
     before = shown(env)
-
     twin = clone(env)
-    twin.step(illegal)  # through TerminateIllegalWrapper
+    twin.step(4)  # illegal: it is taken, or the column is full
     assert all(twin.terminations.values())
     assert sorted(twin.rewards.values()) == [-1, 0]
     assert shown(env) == before
-
-    later = clone(twin)  # the wrapper remembers that the game was ended
-    for over in (twin, later):
+    for over in (twin, clone(twin)):  # the wrapper remembers that the game was ended
         over.step(None)
         over.step(None)
         assert not over.agents
     with pytest.raises(AssertionError, match="action is not in action space"):
         clone(env).step(99)
-
     env.step(0)
     assert not any(env.terminations.values())
-
-
-def test_a_clone_of_an_environment_before_reset_knows_it():
-    twin = clone(theirs("connect_four").env())
-    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
-        _ = twin.agent_selection
-
-
-@over_kinds
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_clones_of_ours_under_a_users_wrapper(module, kind):
-    env = played(Silent(getattr(module, kind)()), [1, 2])
-    twin = clone(env)
-    assert type(twin) is Silent
-    assert type(twin.env) is type(env.env)
-    before = view(env)
-    assert view(twin) == before
-    twin.step(0)
-    assert view(env) == before
-    env.step(0)
-    assert view(twin) == view(env)
 
 
 # ---- environments made here ----------------------------------------------------------------------
@@ -495,7 +413,14 @@ def test_an_environment_of_a_user_is_solved(counters, best):
 
 
 class HeapWithRewardsOnTheWay(Heap):
-    """Every counter taken is worth one; nobody gets anything for the last."""
+    """Every counter taken is worth one; nobody gets anything for the last.
+
+    It also holds what cannot be copied and does no harm, and chance of its own, which is copied.
+    """
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed, options)
+        self.lock, self.rng = threading.Lock(), np.random.default_rng(0)
 
     def step(self, action):
         agent = self.agent_selection
@@ -503,47 +428,18 @@ class HeapWithRewardsOnTheWay(Heap):
         if self.agents:
             self.rewards = dict.fromkeys(self.agents, 0)
             self.rewards[agent] = action + 1
+        self.noise = self.rng.random()
 
 
 def test_rewards_on_the_way_add_up():
     # With four left, who takes three has more at the end than the other; no other action wins.
     env = played(HeapWithRewardsOnTheWay(4))
+    before = env.rng.bit_generator.state
     agent = UCT(300, seed=0)
     assert agent.act(env) == 2
     assert agent.statistics.values[2] == 1
-
-
-class HeapWithALock(Heap):
-    """Holds something that cannot be copied, which does no harm."""
-
-    def __init__(self):
-        super().__init__()
-        self.lock = threading.Lock()
-
-
-def test_what_cannot_be_copied_is_shared():
-    env = played(HeapWithALock())
-    assert clone(env).lock is env.lock
-    assert UCT(400, seed=0).act(env) == 1
-
-
-class HeapWithItsOwnChance(Heap):
-    """Chance that is part of the environment is copied with it."""
-
-    def reset(self, seed=None, options=None):
-        super().reset(seed, options)
-        self.rng = np.random.default_rng(0)
-
-    def step(self, action):
-        super().step(action)
-        self.noise = self.rng.random()
-
-
-def test_chance_that_is_copied_is_accepted():
-    env = played(HeapWithItsOwnChance())
-    before = env.rng.bit_generator.state
-    assert UCT(100, seed=0).act(env) in range(3)
     assert env.rng.bit_generator.state == before
+    assert clone(env).lock is env.lock
 
 
 # ---- environments that are refused ---------------------------------------------------------------
@@ -577,19 +473,6 @@ class HeapInAClass(Heap):
         self.heap[0] = count
 
 
-class HeapWithHiddenChance(Heap):
-    """Shows noise from a generator that is not its own."""
-
-    noise = 0.0
-
-    def step(self, action):
-        super().step(action)
-        self.noise = random.random()
-
-    def observe(self, agent):
-        return {**super().observe(agent), "noise": self.noise}
-
-
 def cloned_by(clone):
     """A heap with a method `clone` of its own."""
     return type("HeapOfAUser", (Heap,), {"clone": clone})
@@ -616,9 +499,9 @@ HeapWhoseCloneRaises = cloned_by(out_of_heaps)
 UNFAITHFUL = {
     "in a module": (HeapInAModule, "one action leads|changed the original|a clone raised"),
     "in a class": (HeapInAClass, "one action leads|changed the original|a clone raised"),
-    "raises": (HeapWhoseCloneRaises, r"a clone raised RuntimeError\('out of heaps'\)"),
-    "itself": (cloned_by(lambda env: env), "a step of a clone changed the original"),
-    "new": (cloned_by(lambda env: played(Heap())), "a clone does not show the same position"),
+    "raises": (HeapWhoseCloneRaises, "a clone raised .*out of heaps"),
+    "itself": (cloned_by(lambda env: env), "changed the original"),
+    "new": (cloned_by(lambda env: played(Heap())), "the same position"),
     "nothing": (cloned_by(lambda env: None), "a clone raised AttributeError"),
     "shares": (HeapWhoseClonesShare, "one action leads|changed the original"),
 }
@@ -628,19 +511,8 @@ UNFAITHFUL = {
 @pytest.mark.parametrize(("heap", "reason"), UNFAITHFUL.values(), ids=UNFAITHFUL)
 def test_an_environment_without_faithful_clones_is_refused(heap, reason, agent):
     env = played(heap(), [2])
-    with pytest.raises(ValueError, match=f"expected an environment that can be cloned.*({reason})"):
+    with pytest.raises(ValueError, match=rf"method clone\(\).*({reason})"):
         agent.act(env)
-
-
-def test_chance_of_a_module_is_no_fault_of_the_clones():
-    with pytest.raises(UnfitEnvironmentError, match="which has chance between moves"):
-        UCT(10).act(played(HeapWithHiddenChance()))
-
-
-def test_what_to_do_about_it_is_said():
-    env = played(Silent(HeapWhoseCloneRaises()))
-    with pytest.raises(ValueError, match=r"Silent over .*method clone\(\)"):
-        UCT(10).act(env)
 
 
 def test_a_random_agent_needs_no_clones():
@@ -681,38 +553,6 @@ def test_an_environment_of_another_kind_is_refused(env, message):
 # ---- whole games ---------------------------------------------------------------------------------
 
 
-@over_kinds
-@over_theirs
-def test_legal_games_over_pettingzoos_environments(name, kind):
-    env = played(getattr(theirs(name), kind)())
-    simulations = 20 if JIT else 10
-    first, second = env.possible_agents
-    players = {first: UCT(simulations, seed=0), second: GreedyAgent(seed=0)}
-    plies = 0
-    while not is_over(env):
-        action = players[env.agent_selection].act(env)
-        assert env.action_space(env.agent_selection).contains(action)
-        assert action_mask(env)[action]
-        env.step(action)
-        plies += 1
-    assert all(env.terminations.values())
-    assert not any(env.truncations.values())  # nobody lost by an illegal move
-    assert sum(env.rewards.values()) == 0
-    assert plies >= 5
-
-
-@pytest.mark.parametrize("name", ["ours, env", "theirs, tictactoe"])
-def test_uct_does_not_lose_a_game_of_misere(name):
-    # The first player draws by the centre and then by mirroring the other, so UCT does not lose.
-    for seed in range(2):
-        env = played(make_wrapped(name, Misere), [4])
-        first, second = env.possible_agents
-        players = {first: UCT(400, seed=seed), second: RandomAgent(seed)}
-        while not is_over(env):
-            env.step(players[env.agent_selection].act(env))
-        assert env.rewards[first] >= 0
-
-
 # ---- what planning leaves alone, and what it must see --------------------------------------------
 
 
@@ -730,7 +570,7 @@ def test_planning_draws_nothing_in_a_window(monkeypatch):
 
 
 class KeepsALog(StandardWrapper):
-    """A subclass with a state of its own."""
+    """A user's wrapper of our environments, with a state of its own."""
 
     def __init__(self, env):
         super().__init__(env)
@@ -741,13 +581,16 @@ class KeepsALog(StandardWrapper):
         super().step(action)
 
 
-def test_planning_leaves_the_state_of_a_subclass_alone():
-    env = KeepsALog(tictactoe_v0.raw_env())
-    env.reset()
-    env.step(4)
+@pytest.mark.parametrize("board", SMALL)
+def test_planning_leaves_the_state_of_a_users_wrapper_alone(board):
+    env = played(KeepsALog(make(board)), [1])
     UCT(simulations=20, seed=0).act(env)
-    assert env.log == [4]
-    assert env.clone().log == [4]
+    twin = clone(env)
+    assert type(twin) is KeepsALog
+    assert env.log == twin.log == [1]
+    before = shown(env)
+    twin.step(2)
+    assert (env.log, shown(env)) == ([1], before)
 
 
 def test_one_agent_in_several_threads():
@@ -761,17 +604,3 @@ def test_one_agent_in_several_threads():
         actions = [action for done in pool.map(act, range(4)) for action in done]
     assert len(actions) == 80
     assert set(actions) <= set(range(7))
-
-
-@pytest.mark.parametrize("simulations", [2.5, 1e3, "10"])
-def test_simulations_are_whole_numbers(simulations):
-    with pytest.raises(ValueError, match="expected a whole number of simulations"):
-        UCT(simulations=simulations)
-
-
-def test_an_interval_stays_between_0_and_1():
-    for count in range(1, 60):
-        for won in range(count + 1):
-            low, high = wilson_interval(won / count, count)
-            assert 0 <= low <= won / count <= high <= 1 or won in (0, count)
-            assert 0 <= low <= high <= 1

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from environments import JIT
+from environments import JIT, random_states
 
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
@@ -16,49 +16,32 @@ from hexenv.testing import check_game, perft
 
 needs_compiler = pytest.mark.compiled(only=True)
 
+
+def games(**options):
+    """Games by the arguments of their `new`."""
+    news = {"connect4": connect4.new, "gomoku": gomoku.new, "hex": hex.new}
+    return [news[name](*each) for name, many in options.items() for each in many]
+
+
+EXACT = "standard"
 SMALL = [
     tictactoe.new(),
-    hex.new(2),
-    hex.new(2, swap=True),
-    hex.new(3),
-    hex.new(3, swap=True),
-    hex.new((3, 5)),
-    connect4.new(1, 1, 2),
-    connect4.new(4, 5),
-    connect4.new(4, 5, 3),
-    connect4.new(1, 10, 2),
-    gomoku.new(3, 3),
-    gomoku.new(3, 3, "standard"),
-    gomoku.new((3, 5), 3, "standard"),
-    gomoku.new(4, 4),
-    gomoku.new(4, 4, "standard"),
-    gomoku.new(5, 6),
+    *games(
+        hex=[(2,), (2, True), (3,), (3, True), ((3, 5),)],
+        connect4=[(1, 1, 2), (4, 5), (4, 5, 3), (1, 10, 2)],
+        gomoku=[(3, 3), (3, 3, EXACT), ((3, 5), 3, EXACT), (4, 4), (4, 4, EXACT), (5, 6)],
+    ),
 ]
-MIDDLING = [
-    hex.new(5),
-    hex.new(5, swap=True),
-    hex.new((7, 4)),
-    connect4.new(),
-    connect4.new(8, 7),
-    connect4.new(7, 7, 5),
-    connect4.new(2, 20, 8),
-    connect4.new(13, 4, 8),
-    connect4.new(29, 2, 4),
-    gomoku.new(6, 6, "standard"),
-    gomoku.new((7, 12)),
-    gomoku.new((7, 12), 5, "standard"),
-]
-LARGE = [
-    hex.new(11),
-    hex.new(11, swap=True),
-    gomoku.new(9),
-    gomoku.new(9, 5, "standard"),
-    gomoku.new(15),
-    gomoku.new(15, 5, "standard"),
-    gomoku.new((20, 5), 6),
-]
-LARGEST = [hex.new(19), hex.new(19, swap=True), gomoku.new(20), gomoku.new(20, 6, "standard")]
-GAMES = SMALL + MIDDLING + LARGE + LARGEST
+MIDDLING = games(
+    hex=[(5,), (5, True), ((7, 4),)],
+    connect4=[(), (8, 7), (7, 7, 5), (2, 20, 8), (13, 4, 8), (29, 2, 4)],
+    gomoku=[(6, 6, EXACT), ((7, 12),)],
+)
+LARGE = games(hex=[(11, True)], gomoku=[(9, 5, EXACT), (15,), ((20, 5), 6)])
+LARGEST = games(
+    hex=[(11,), (19,), (19, True)],
+    gomoku=[((7, 12), 5, EXACT), (15, 5, EXACT), (20,), (20, 6, EXACT)],
+)
 
 
 def play(game, moves):
@@ -66,36 +49,36 @@ def play(game, moves):
     return notation.play(game, notation.parse_moves(game, moves))
 
 
-def random_game(game, rng):
-    """The positions of a random game, from the first to the last."""
-    state = base.new_state(game)
-    states = [base.clone(game, state)]
-    while not game.is_terminal(state):
-        game.step(state, int(rng.choice(base.legal_actions(game, state))))
-        states.append(base.clone(game, state))
-    return states
-
-
 # ---- the contract --------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("game", SMALL, ids=str)
-def test_contract_on_small_boards(game):
-    check_game(game, games=20 if JIT else 6)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("game", MIDDLING, ids=str)
-def test_contract_on_middling_boards(game):
-    check_game(game, games=6 if JIT else 2)
-
+BRIEF = [
+    tictactoe.new(),
+    *games(
+        hex=[(2, True), ((3, 5),), (11, True)],
+        connect4=[(4, 5, 3), (1, 10, 2), (29, 2, 4), ()],
+        gomoku=[(3, 3), (4, 4, EXACT), (5, 6), ((7, 12),), (9, 5, EXACT), (15,)],
+    ),
+]
 
 # In plain Python a game on a large board takes seconds, times its symmetries: fewer of them there.
+CONTRACTS = [
+    *((game, 20, 6) for game in SMALL),
+    *((game, 6, 2) for game in MIDDLING),
+    *((game, 2, 1) for game in LARGE),
+]
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("game", LARGE, ids=str)
-def test_contract_on_large_boards(game):
-    check_game(game, games=2 if JIT else 1)
+@pytest.mark.parametrize(
+    ("game", "compiled", "interpreted"),
+    [
+        pytest.param(*each, marks=[] if each[0] in BRIEF else [pytest.mark.slow], id=str(each[0]))
+        for each in CONTRACTS
+    ],
+)
+def test_contract(game, compiled, interpreted):
+    check_game(game, games=compiled if JIT else interpreted)
 
 
 @pytest.mark.slow
@@ -308,34 +291,21 @@ def test_perft_against_naive_rules(game, deepest):
         assert perft(game, depth) == naive_perft(game, depth)
 
 
-@pytest.mark.parametrize(
-    "game",
-    [
-        tictactoe.new(),
-        hex.new(3),
-        hex.new(5, swap=True),
-        hex.new((7, 4)),
-        connect4.new(),
-        connect4.new(5, 9, 3),
-        connect4.new(7, 7, 5),
-        connect4.new(4, 12, 6),
-        connect4.new(3, 15, 2),
-        connect4.new(29, 2, 4),
-        gomoku.new(3, 3, "standard"),
-        gomoku.new((4, 7), 3, "standard"),
-        gomoku.new((4, 7), 4, "standard"),
-        gomoku.new(6),
-        gomoku.new(9),
-        gomoku.new((6, 8), 4),
-        gomoku.new((6, 8), 5, "standard"),
+PLAYED = games(
+    hex=[(3,), (5, True), ((7, 4),)],
+    connect4=[(), (5, 9, 3), (7, 7, 5), (4, 12, 6), (3, 15, 2), (29, 2, 4)],
+    gomoku=[
+        *((3, 3, EXACT), ((4, 7), 3, EXACT), ((4, 7), 4, EXACT), (6,), (9,)),
+        *(((6, 8), 4), ((6, 8), 5, EXACT)),
     ],
-    ids=str,
 )
+
+
+@pytest.mark.parametrize("game", [tictactoe.new(), *PLAYED], ids=str)
 def test_winners_against_naive_rules(game):
-    rng = np.random.default_rng(4)
     results = set()
-    for _ in range(25):
-        for state in random_game(game, rng):
+    for seed in range(25):
+        for state in random_states(game, seed):
             assert int(state.winner) == naive_winner(game, base.cell_owners(game, state))
         results.add(int(state.winner))
     assert len(results) > 1  # the games were not all alike
@@ -449,97 +419,49 @@ def test_the_last_empty_cell_can_win_or_draw(game, moves, winner):
     assert bool(game.winning_cells(state)) == (winner != DRAW)
 
 
-@pytest.mark.parametrize(
-    ("game", "moves", "winner"),
-    [
-        (tictactoe.new(), "14253", 0),
-        (connect4.new(), "21213131", 1),
-        (gomoku.new(9), "a1 a9 b1 b9 c1 c9 d1 d9 e1", 0),
-        (hex.new(3), "b1 a1 b2 a2 b3", 0),
-    ],
-    ids=str,
-)
-def test_a_game_that_is_over_has_no_legal_actions_though_cells_are_empty(game, moves, winner):
-    state = play(game, moves)
-    assert game.is_terminal(state)
-    assert state.winner == winner
-    assert base.legal_actions(game, state) == []
-    assert not base.legal_mask_of(game, state).any()
-
-
 # ---- Gomoku: overlines ---------------------------------------------------------------------------
 
 
-def gomoku_position(game, black):
+@pytest.mark.parametrize(
+    ("black", "freestyle", "standard"),
+    [
+        ("a1 b1 c1 e1 f1 d1", "a1 b1 c1 d1 e1 f1", ""),
+        ("d1 d2 d3 d5 d6 d4", "d1 d2 d3 d4 d5 d6", ""),
+        ("a1 b2 c3 e5 f6 d4", "a1 b2 c3 d4 e5 f6", ""),
+        ("a6 b5 c4 e2 f1 d3", "a6 b5 c4 d3 e2 f1", ""),
+        ("a1 b1 c1 d1 f1 g1 h1 i1 e1", "a1 b1 c1 d1 e1 f1 g1 h1 i1", ""),
+        ("a1 b1 c1 d1 e1", "a1 b1 c1 d1 e1", "a1 b1 c1 d1 e1"),
+        ("k1 l1 m1 n1 o1", "k1 l1 m1 n1 o1", "k1 l1 m1 n1 o1"),
+        ("c3 d4 e5 f6 g7", "c3 d4 e5 f6 g7", "c3 d4 e5 f6 g7"),
+        ("o1 n2 m3 l4 k5", "o1 n2 m3 l4 k5", "o1 n2 m3 l4 k5"),
+        # The same stone joins six; the win begins where an overline does; after an overline.
+        ("a1 b1 c1 e1 f1 d2 d3 d4 d5 d1", None, "d1 d2 d3 d4 d5"),
+        ("a1 b1 c1 e1 f1 d1 a2 a3 a4 a5", None, "a1 a2 a3 a4 a5"),
+        ("a1 b1 c1 e1 f1 d1 a2 h8", None, ""),
+    ],
+)
+def test_five_in_a_row_and_more(black, freestyle, standard):
     """Black's stones in this order; white answers in the corner, never in a row of three."""
     white = [f"{column}{row}" for row in (15, 13, 11) for column in "acegikmo"]
-    moves = itertools.chain.from_iterable(zip(black.split(), white, strict=False))
-    return play(game, " ".join(list(moves)[:-1]))
+    moves = list(itertools.chain.from_iterable(zip(black.split(), white, strict=False)))[:-1]
+    for game, line in ((gomoku.new(), freestyle), (gomoku.new(rule="standard"), standard)):
+        if line is None:
+            continue
+        state = play(game, " ".join(moves))
+        assert state.winner == (0 if line else IN_PLAY)
+        cells = {game.parse_action(cell) for cell in line.split()}
+        assert set(game.winning_cells(state)) == cells
+        completing = {game.parse_action(cell) for cell in black.split()}
+        completing = {cell for cell in completing if game.completes(state, cell)}
+        assert completing == cells
 
 
-@pytest.mark.parametrize(
-    "black",
-    ["a1 b1 c1 e1 f1 d1", "d1 d2 d3 d5 d6 d4", "a1 b2 c3 e5 f6 d4", "a6 b5 c4 e2 f1 d3"],
-    ids=["row", "column", "rising", "falling"],
-)
-def test_six_in_a_row_win_freestyle_but_not_standard(black):
-    freestyle = gomoku_position(gomoku.new(), black)
-    assert freestyle.winner == 0
-    assert sorted(gomoku.new().winning_cells(freestyle)) == sorted(
-        gomoku.new().parse_action(move) for move in black.split()
+@pytest.mark.parametrize("black", ["g5 h5 i5 a4 b4", "e8 e9 f1 f2 f3", "h1 i2 a4 b5 c6"])
+def test_a_line_does_not_continue_on_the_other_side_of_the_board(black):
+    moves = itertools.chain.from_iterable(
+        zip(black.split(), ["a9", "c9", "a7", "c7", ""], strict=True)
     )
-    standard = gomoku.new(rule="standard")
-    state = gomoku_position(standard, black)
-    assert state.winner == IN_PLAY
-    assert standard.winning_cells(state) == []
-    assert not any(standard.completes(state, standard.parse_action(move)) for move in black.split())
-
-
-def test_nine_in_a_row_win_freestyle_but_not_standard():
-    black = "a1 b1 c1 d1 f1 g1 h1 i1 e1"
-    assert gomoku_position(gomoku.new(), black).winner == 0
-    assert gomoku_position(gomoku.new(rule="standard"), black).winner == IN_PLAY
-
-
-def test_exactly_five_win_standard():
-    game = gomoku.new(rule="standard")
-    for black in ("a1 b1 c1 d1 e1", "k1 l1 m1 n1 o1", "c3 d4 e5 f6 g7", "o1 n2 m3 l4 k5"):
-        state = gomoku_position(game, black)
-        assert state.winner == 0
-        assert len(game.winning_cells(state)) == 5
-
-
-def test_a_five_wins_standard_though_the_same_stone_joins_six():
-    game = gomoku.new(rule="standard")
-    state = gomoku_position(game, "a1 b1 c1 e1 f1 d2 d3 d4 d5 d1")
-    assert state.winner == 0
-    expected = {game.parse_action(f"d{row}") for row in range(1, 6)}
-    assert set(game.winning_cells(state)) == expected
-
-
-def test_an_overline_that_begins_at_a_five_is_no_part_of_the_win():
-    game = gomoku.new(rule="standard")
-    state = gomoku_position(game, "a1 b1 c1 e1 f1 d1 a2 a3 a4 a5")
-    assert state.winner == 0
-    expected = {game.parse_action(f"a{row}") for row in range(1, 6)}
-    assert set(game.winning_cells(state)) == expected
-
-
-def test_an_earlier_overline_wins_nothing_later():
-    game = gomoku.new(rule="standard")
-    assert gomoku_position(game, "a1 b1 c1 e1 f1 d1 a2 h8").winner == IN_PLAY
-
-
-def test_a_line_does_not_continue_on_the_other_side_of_the_board():
-    game = gomoku.new(9)
-    for black in ("g5 h5 i5 a4 b4", "e8 e9 f1 f2 f3", "h1 i2 a4 b5 c6"):
-        assert gomoku_position_on_9(game, black).winner == IN_PLAY
-
-
-def gomoku_position_on_9(game, black):
-    white = ["a9", "c9", "a7", "c7"]
-    moves = itertools.chain.from_iterable(zip(black.split(), [*white, ""], strict=False))
-    return play(game, " ".join(moves))
+    assert play(gomoku.new(9), " ".join(moves)).winner == IN_PLAY
 
 
 # ---- Hex -----------------------------------------------------------------------------------------
@@ -571,9 +493,8 @@ def test_a_filled_board_has_one_winner_by_three_ways_to_look(size):
 @pytest.mark.parametrize("size", [2, 5, (3, 7), (7, 3), 11], ids=str)
 def test_the_winning_path_is_a_chain_from_side_to_side(size):
     game = hex.new(size)
-    rng = np.random.default_rng(3)
-    for _ in range(10):
-        state = random_game(game, rng)[-1]
+    for seed in range(10):
+        state = random_states(game, seed)[-1]
         owners = base.cell_owners(game, state)
         path = [divmod(cell, game.columns) for cell in game.winning_cells(state)]
         assert {int(owners[place]) for place in path} == {int(state.winner)}
@@ -583,30 +504,6 @@ def test_the_winning_path_is_a_chain_from_side_to_side(size):
         for (row, column), (next_row, next_column) in itertools.pairwise(path):
             step = (next_row - row, next_column - column)
             assert step in {(-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)}
-
-
-def test_player_0_joins_top_and_bottom_and_player_1_left_and_right():
-    game = hex.new(3)
-    down = play(game, "a1 b2 a2 c2 a3")
-    assert down.winner == 0
-    assert [game.action_text(cell) for cell in game.winning_cells(down)] == ["a1", "a2", "a3"]
-    along = play(game, "a1 a2 b1 b2 a3 c2")
-    assert along.winner == 1
-    assert [game.action_text(cell) for cell in game.winning_cells(along)] == ["a2", "b2", "c2"]
-
-
-def test_the_swap_is_legal_at_ply_1_only():
-    game = hex.new(3, swap=True)
-    state = base.new_state(game)
-    assert base.legal_actions(game, state) == list(range(9))
-    game.step(state, 1)
-    assert base.legal_actions(game, state) == [0, 2, 3, 4, 5, 6, 7, 8, 9]
-    without = base.clone(game, state)
-    game.step(without, 0)
-    assert base.legal_actions(game, without) == [2, 3, 4, 5, 6, 7, 8]
-    game.step(state, 9)
-    assert base.legal_actions(game, state) == [0, 1, 2, 4, 5, 6, 7, 8]
-    assert base.legal_actions(hex.new(3), play(hex.new(3), "b1")) == [0, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_the_swap_moves_the_stone_to_the_mirror_cell():
@@ -638,67 +535,27 @@ def test_a_game_with_a_swap_can_last_a_ply_longer_than_the_board_has_cells(size,
     assert notation.play(game, actions).winner in (0, 1)
 
 
-def test_no_game_with_a_swap_on_2_x_2_lasts_longer():
-    game = hex.new(2, swap=True)
-    assert perft(game, 5) > 0
-    assert perft(game, 6) == 0
-
-
 # ---- hashes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("game", "moves", "others"),
+    ("game", "one", "other"),
     [
-        (tictactoe.new(), "123", "321"),
-        (connect4.new(), "12354", "32154"),
-        (connect4.new(), "4455", "5544"),
-        (hex.new(5), "a1 b2 c3 d4", "c3 d4 a1 b2"),
-        (hex.new(5, swap=True), "a1 b2 c3", "c3 b2 a1"),
-        (hex.new(5, swap=True), "b1 swap c3", "b1 swap c3"),
-        (gomoku.new(), "h8 a1 j9", "j9 a1 h8"),
         (gomoku.new(), "h8 a1 j9 b1", "j9 b1 h8 a1"),
+        (hex.new(11), "a1 k11 c3 d4", "c3 d4 a1 k11"),
     ],
     ids=str,
 )
-def test_transpositions_have_the_same_hash(game, moves, others):
-    assert game.position_hash(play(game, moves)) == game.position_hash(play(game, others))
+def test_transpositions_on_large_boards_have_one_hash(game, one, other):
+    hashes = [game.position_hash(play(game, moves)) for moves in (one, other, one[:5])]
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_the_same_stones_with_the_other_player_to_move_have_another_hash():
-    game = hex.new(3, swap=True)
-    plain = play(game, "c3 a2")
-    swapped = play(game, "b1 swap c3")
-    assert notation.board_text(game, plain) == notation.board_text(game, swapped)
-    assert game.position_hash(plain) != game.position_hash(swapped)
-
-
-def test_stones_of_the_other_colour_have_another_hash():
-    for game, moves, others in (
-        (tictactoe.new(), "12", "21"),
-        (connect4.new(), "12", "21"),
-        (hex.new(5), "a1 b2", "b2 a1"),
-        (gomoku.new(), "h8 a1", "a1 h8"),
-    ):
-        assert game.position_hash(play(game, moves)) != game.position_hash(play(game, others))
-
-
-def distinct_hashes(game, depth):
-    """The numbers of hashes and of positions within so many plies."""
-    hashes, positions = set(), set()
-    waiting = [base.new_state(game)]
-    for _ in range(depth + 1):
-        after = []
-        for state in waiting:
-            position = (base.cell_owners(game, state).tobytes(), game.to_play(state))
-            if position not in positions:
-                positions.add(position)
-                hashes.add(game.position_hash(state))
-                for action in base.legal_actions(game, state):
-                    after.append(base.clone(game, state))
-                    game.step(after[-1], action)
-        waiting = after
-    return len(hashes), len(positions)
+@pytest.mark.parametrize("action", [np.int64(3), np.int8(3), np.uint8(3), np.array(3)], ids=repr)
+def test_actions_of_any_integer_type_are_legal(action):
+    game = connect4.new()
+    checked = notation.check_action(game, base.new_state(game), action)
+    assert (checked, type(checked)) == (3, int)
 
 
 @pytest.mark.parametrize(
@@ -708,13 +565,28 @@ def distinct_hashes(game, depth):
         (connect4.new(), 4, 1 + 7 + 49 + 238 + 1120),
         (hex.new(3, swap=True), 3, None),
         (gomoku.new(5), 2, 1 + 25 + 25 * 24),
+        (gomoku.new(3, 3), 4, None),
     ],
     ids=str,
 )
-def test_every_position_has_a_hash_of_its_own(game, depth, count):
-    hashes, positions = distinct_hashes(game, depth)
-    assert hashes == positions
-    assert count is None or positions == count
+def test_every_position_has_one_hash_of_its_own(game, depth, count):
+    """However it came about: its stones and the player to move are what there is."""
+    hash_of = {}
+    waiting = [base.new_state(game)]
+    for _ in range(depth + 1):
+        after = []
+        for state in waiting:
+            position = (base.cell_owners(game, state).tobytes(), game.to_play(state))
+            if position in hash_of:
+                assert game.position_hash(state) == hash_of[position]
+                continue
+            hash_of[position] = game.position_hash(state)
+            for action in base.legal_actions(game, state):
+                after.append(base.clone(game, state))
+                game.step(after[-1], action)
+        waiting = after
+    assert len(set(hash_of.values())) == len(hash_of)
+    assert count is None or len(hash_of) == count
 
 
 # ---- moves as text -------------------------------------------------------------------------------
@@ -781,38 +653,6 @@ def test_move_lists_have_spaces_only_where_moves_are_longer_than_a_character():
 def test_moves_that_are_none_are_refused(game, moves, message):
     with pytest.raises(ValueError, match=message):
         notation.parse_moves(game, moves)
-
-
-@pytest.mark.parametrize(
-    ("action", "message"),
-    [
-        (-1, "illegal action -1: expected 0 to 6"),
-        (7, "illegal action 7: expected 0 to 6"),
-        (1.0, "illegal action 1.0: not an integer"),
-        (1.5, "illegal action 1.5: not an integer"),
-        (float("nan"), "illegal action nan: not an integer"),
-        (float("inf"), "illegal action inf: not an integer"),
-        (None, "illegal action None: not an integer"),
-        ("3", "illegal action '3': not an integer"),
-        ([3], r"illegal action \[3\]: not an integer"),
-        (0, "illegal action 0: column 1 is full"),
-    ],
-)
-def test_actions_that_are_illegal_are_refused_and_change_nothing(action, message):
-    game = connect4.new()
-    state = play(game, "111111")
-    before = state.tobytes()
-    with pytest.raises(notation.IllegalActionError, match=rf"{message} \(ply 6\)"):
-        notation.check_action(game, state, action)
-    assert state.tobytes() == before
-
-
-@pytest.mark.parametrize("action", [3, np.int64(3), np.int8(3), np.uint8(3)], ids=repr)
-def test_actions_of_any_integer_type_are_legal(action):
-    game = connect4.new()
-    checked = notation.check_action(game, base.new_state(game), action)
-    assert checked == 3
-    assert type(checked) is int
 
 
 # ---- boards --------------------------------------------------------------------------------------
@@ -889,16 +729,6 @@ SAVED = [
 
 
 @pytest.mark.parametrize(("game", "moves"), SAVED, ids=str)
-def test_bytes_lead_back_to_the_position(game, moves):
-    state = play(game, moves)
-    restored = notation.from_bytes(game, notation.to_bytes(game, state))
-    for field in ("ply", "last_action", "winner"):
-        assert restored[field] == state[field]
-    assert game.position_hash(restored) == game.position_hash(state)
-    assert base.legal_actions(game, restored) == base.legal_actions(game, state)
-
-
-@pytest.mark.parametrize(("game", "moves"), SAVED, ids=str)
 def test_truncated_bytes_are_refused(game, moves):
     data = notation.to_bytes(game, play(game, moves))
     for length in range(len(data)):
@@ -921,20 +751,6 @@ def test_damaged_bytes_never_give_other_stones(game, moves):
         except ValueError:
             continue
         assert game.position_hash(restored) == game.position_hash(state)
-
-
-def test_a_flipped_cell_is_refused():
-    game = hex.new(3)
-    state = play(game, "b2 a1 c1")
-    owners = base.cell_owners(game, state).ravel()
-    data = bytearray(notation.to_bytes(game, state))
-    start = len(data) - 9
-    for cell, other in itertools.product(range(9), (EMPTY, 0, 1)):
-        if other != owners[cell]:
-            damaged = data.copy()
-            damaged[start + cell] = other & 0xFF
-            with pytest.raises(ValueError, match="expected as many X as O"):
-                notation.from_bytes(game, bytes(damaged))
 
 
 def with_header(data, **changes):

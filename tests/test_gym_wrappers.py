@@ -5,7 +5,7 @@ import copy
 import gymnasium
 import numpy as np
 import pytest
-from environments import SMALL, make, plain
+from environments import SMALL, make, plain, single, vector
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
@@ -72,16 +72,6 @@ over_views = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 over_wrappers = pytest.mark.parametrize(("wrap", "wrap_many"), WRAPPERS.values(), ids=WRAPPERS)
 
 
-def single(board="tictactoe", opponent="random", **options):
-    module, of_game = SMALL[board]
-    return SingleEnv(module.raw_env, opponent, **of_game, **options)
-
-
-def vector(board="tictactoe", num_envs=3, opponent="random", **options):
-    module, of_game = SMALL[board]
-    return BoardVectorEnv(module.raw_env, num_envs, opponent, **of_game, **options)
-
-
 def planes_of(observation):
     return observation["observation"] if isinstance(observation, dict) else observation
 
@@ -133,11 +123,6 @@ def test_the_columns_of_connect4_are_mirrored():
 class LastCellUnknown(tictactoe.TicTacToe):
     def last_cell(self, state):
         return 0
-
-
-def test_a_game_that_puts_no_stones_on_cells_has_no_images():
-    with pytest.raises(ValueError, match="expected a game whose actions put stones on cells"):
-        cell_symmetries(LastCellUnknown())
 
 
 # ---- games on images -----------------------------------------------------------------------------
@@ -301,15 +286,6 @@ def test_actions_on_the_canonical_side_are_mirrored_for_player_1(board, side):
     assert met == {"first": {0}, "second": {1}, "random": {0, 1}}[side]
 
 
-def test_mirroring_twice_changes_nothing():
-    env = CanonicalHex(single("hex-3-swap", side="second"))
-    env.reset(seed=1)
-    for action in range(-2, 12):
-        once = env.view.map_back(np.array([action]))
-        assert env.view.map_back(once) == [action]
-    assert env.view.map_back(np.array([9])) == [9]  # the swap
-
-
 def joins_top_to_bottom(stones):
     size = len(stones)
     waiting = [(0, column) for column in np.flatnonzero(stones[0]).tolist()]
@@ -323,21 +299,6 @@ def joins_top_to_bottom(stones):
                 met.add(cell)
                 waiting.append(cell)
     return any(row == size - 1 for row, _ in met)
-
-
-@over_hex
-def test_the_learner_wins_by_joining_top_to_bottom(board):
-    env, rng, met = CanonicalHex(single(board)), np.random.default_rng(5), set()
-    for episode in range(20):
-        env.reset(seed=episode)
-        over = False
-        while not over:
-            observation, reward, over, _, _ = env.step(any_legal(masks_of(env), rng))
-        own, opponent = np.moveaxis(observation["observation"], 2, 0)[:2]
-        assert joins_top_to_bottom(own) == (reward == 1)
-        assert joins_top_to_bottom(opponent.T) == (reward == -1)
-        met.add((env.unwrapped.side, reward))
-    assert met == {(0, 1), (0, -1), (1, 1), (1, -1)}
 
 
 @pytest.mark.parametrize("opponent", ["random", None])
@@ -372,14 +333,17 @@ def test_an_illegal_action_in_self_play_ends_the_game_for_who_is_to_move():
 
 
 @pytest.mark.parametrize("kind", ["fails", "plays illegally"])
-def test_the_canonical_side_is_known_after_an_opponent_has_failed(kind):
-    calls = []
+@pytest.mark.parametrize("moment", ["step", "reset"])
+def test_the_canonical_side_is_known_after_an_opponent_has_failed(kind, moment):
+    calls, fatal = [], 5 if moment == "step" else 2
 
     def fails_once(observations, masks):
         calls.append(len(masks))
-        if len(calls) == 5 and kind == "fails":
+        if len(calls) != fatal:
+            return masks.argmax(axis=1)
+        if kind == "fails":
             raise RuntimeError("out of time")
-        return masks.argmax(axis=1) if len(calls) != 5 else np.full(len(masks), 99)
+        return np.full(len(masks), 99)
 
     envs = VectorCanonicalHex(vector("hex-3", 16, fails_once))
     envs.reset(seed=17)
@@ -390,35 +354,9 @@ def test_the_canonical_side_is_known_after_an_opponent_has_failed(kind):
             assert (envs.view.images == envs.unwrapped.sides).all()
 
     with pytest.raises((RuntimeError, ValueError)):
-        play(5)
+        play(5) if moment == "step" else envs.reset(seed=18)
     play(4)
-    assert len(calls) > 5
-
-
-def test_the_canonical_side_is_known_after_an_opponent_has_failed_in_a_reset():
-    fails = iter([False, True])
-
-    def unsteady(observations, masks):
-        if next(fails, False):
-            raise RuntimeError("out of time")
-        return masks.argmax(axis=1)
-
-    envs = VectorCanonicalHex(vector("hex-3", 16, unsteady))
-    envs.reset(seed=17)
-    with pytest.raises(RuntimeError):
-        envs.reset(seed=18)
-    for _ in range(4):
-        envs.step(masks_of(envs).argmax(axis=1))
-        assert (envs.view.images == envs.unwrapped.sides).all()
-
-
-@pytest.mark.parametrize(
-    "env", [single("hex-2x4"), single("tictactoe"), vector("connect4-4x5")], ids=str
-)
-def test_no_other_game_has_a_canonical_side(env):
-    wrap = CanonicalHex if isinstance(env, SingleEnv) else VectorCanonicalHex
-    with pytest.raises(ValueError, match="expected the game of Hex on a square board, got"):
-        wrap(env)
+    assert len(calls) > fatal
 
 
 # ---- stacked and flat boards ---------------------------------------------------------------------
@@ -676,55 +614,53 @@ def test_a_refused_action_changes_nothing():
 # ---- refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrap", [SymmetryAugmentation, CanonicalHex], ids=["symmetry", "hex"])
-@pytest.mark.parametrize("inner", [FlattenBoards, lambda env: StackBoards(env, 2)])
-def test_images_are_of_boards_as_they_are(wrap, inner):
-    with pytest.raises(ValueError, match=r"expected planes of shape \(3, 3, 3\) to wrap, got"):
-        wrap(inner(single("hex-3")))
-
-
-def test_flat_boards_are_not_stacked():
-    with pytest.raises(ValueError, match=r"expected planes of three axes to wrap, got \(18,\)"):
-        StackBoards(FlattenBoards(single()), 2)
-
-
-@pytest.mark.parametrize("size", [0, -1, 1.5, "2"])
-def test_a_stack_has_a_size(size):
-    with pytest.raises(ValueError, match="expected a"):
-        StackBoards(single(), size)
-    with pytest.raises(ValueError, match="expected a"):
-        VectorStackBoards(vector(), size)
-
-
-@pytest.mark.parametrize("wrap", [SymmetryAugmentation, StackBoards, FlattenBoards, CanonicalHex])
-def test_other_environments_are_refused(wrap):
-    arguments = [2] if wrap is StackBoards else []
-    with pytest.raises(TypeError, match="expected a SingleEnv below the wrapper, got"):
-        wrap(gymnasium.make("CartPole-v1"), *arguments)
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [VectorSymmetryAugmentation, VectorCanonicalHex, VectorFlattenBoards, VectorOneSidedReward],
-)
-def test_other_vector_environments_are_refused(wrap):
-    with pytest.raises(TypeError, match="expected a BoardVectorEnv below the wrapper, got"):
-        wrap(gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="sync"))
-
-
-def test_observations_without_planes_are_refused():
+def without_planes():
     space = gymnasium.spaces.Discrete(2)
-    env = gymnasium.wrappers.TransformObservation(single(), lambda _: 0, space)
-    with pytest.raises(ValueError, match="expected observations of planes"):
-        FlattenBoards(env)
+    return gymnasium.wrappers.TransformObservation(single(), lambda _: 0, space)
 
 
-@pytest.mark.parametrize("side", [-1, 2, "first", None])
-def test_rewards_are_for_a_player(side):
-    with pytest.raises(ValueError, match="expected a side of 0 or 1, got"):
-        VectorOneSidedReward(vector(opponent=None), side)
+def of_others():
+    return gymnasium.make("CartPole-v1")
 
 
-def test_rewards_against_an_opponent_have_a_side():
-    with pytest.raises(ValueError, match="expected an environment made with opponent=None"):
-        VectorOneSidedReward(vector())
+def many_of_others():
+    return gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="sync")
+
+
+CHANGED = r"planes of shape \(3, 3, 3\) to wrap"
+NOT_ON_SQUARES = "the game of Hex on a square board"
+REFUSED = [
+    (lambda: CanonicalHex(single("hex-2x4")), ValueError, NOT_ON_SQUARES),
+    (lambda: CanonicalHex(single("tictactoe")), ValueError, NOT_ON_SQUARES),
+    (lambda: VectorCanonicalHex(vector("connect4-4x5")), ValueError, NOT_ON_SQUARES),
+    (lambda: SymmetryAugmentation(FlattenBoards(single("hex-3"))), ValueError, CHANGED),
+    (lambda: SymmetryAugmentation(StackBoards(single("hex-3"), 2)), ValueError, CHANGED),
+    (lambda: CanonicalHex(FlattenBoards(single("hex-3"))), ValueError, CHANGED),
+    (lambda: CanonicalHex(StackBoards(single("hex-3"), 2)), ValueError, CHANGED),
+    (lambda: StackBoards(FlattenBoards(single()), 2), ValueError, r"three axes .*\(18,\)"),
+    (lambda: StackBoards(single(), 0), ValueError, "size of at least 1, got 0"),
+    (lambda: VectorStackBoards(vector(), -1), ValueError, "size of at least 1, got -1"),
+    (lambda: StackBoards(single(), 1.5), ValueError, "whole number of size"),
+    (lambda: VectorStackBoards(vector(), "2"), ValueError, "whole number of size"),
+    (lambda: SymmetryAugmentation(of_others()), TypeError, "a SingleEnv below"),
+    (lambda: StackBoards(of_others(), 2), TypeError, "a SingleEnv below"),
+    (lambda: FlattenBoards(of_others()), TypeError, "a SingleEnv below"),
+    (lambda: CanonicalHex(of_others()), TypeError, "a SingleEnv below"),
+    (lambda: VectorSymmetryAugmentation(many_of_others()), TypeError, "a BoardVectorEnv below"),
+    (lambda: VectorCanonicalHex(many_of_others()), TypeError, "a BoardVectorEnv below"),
+    (lambda: VectorFlattenBoards(many_of_others()), TypeError, "a BoardVectorEnv below"),
+    (lambda: VectorOneSidedReward(many_of_others()), TypeError, "a BoardVectorEnv below"),
+    (lambda: FlattenBoards(without_planes()), ValueError, "observations of planes"),
+    *(
+        (lambda side=side: VectorOneSidedReward(vector(opponent=None), side), ValueError, "0 or 1")
+        for side in (-1, 2, "first", None)
+    ),
+    (lambda: VectorOneSidedReward(vector()), ValueError, "made with opponent=None"),
+    (lambda: cell_symmetries(LastCellUnknown()), ValueError, "actions put stones on cells"),
+]
+
+
+@pytest.mark.parametrize(("wrap", "error", "message"), REFUSED)
+def test_what_cannot_be_wrapped_is_refused(wrap, error, message):
+    with pytest.raises(error, match=f"expected .*{message}"):
+        wrap()

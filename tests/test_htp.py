@@ -20,16 +20,15 @@ from conversations import (
     assert_exits_without_reader,
     engine,
     hold,
+    match_told,
     say_in_pieces,
     start,
 )
 from reference_swap import ExchangeGame
 
 from agents import HTPEngine, RandomAgent
-from agents.arena import play_match
 from agents.cli import main
 from agents.core.agent import ForfeitError
-from agents.protocols.exchange import mirrored
 from agents.protocols.htp_server import HTPClock, HTPServer
 from agents.registry import make_agent
 from hexenv import hex_v0
@@ -39,7 +38,7 @@ SERVER = [sys.executable, "-m", "agents.cli", "htp", "--seed", "1", "--agent"]
 
 
 def talk(transcript, agent=None, swap=False):
-    """Hold a conversation written as ``> controller`` and ``< engine`` lines; * is anything.
+    """Hold a conversation written as ``> controller < engine`` lines; * is anything.
 
     The empty line that ends an answer is left out.
     """
@@ -60,20 +59,13 @@ def talk(transcript, agent=None, swap=False):
 def test_what_it_says_of_itself():
     talk(
         """
-        > protocol_version
-        < = 2
-        > name
-        < = hexenv test
-        > version
-        < = *.*
-        > known_command genmove
-        < = true
-        > known_command komi
-        < = false
-        > known_command
-        < = false
-        > hexgui-analyze_commands
-        < =
+        > protocol_version < = 2
+        > name < = hexenv test
+        > version < = *.*
+        > known_command genmove < = true
+        > known_command komi < = false
+        > known_command < = false
+        > hexgui-analyze_commands < =
         """
     )
     commands = HTPServer(RandomAgent(), "test").answer("list_commands")[2:].split()
@@ -86,28 +78,18 @@ def test_a_game_with_ids_comments_and_white_space():
     agent = Planned("b2", "a3")
     server = talk(
         """
-        > 1 boardsize 5
-        < =1
-        > 2   clear_board   # begin
-        < =2
+        > 1 boardsize 5 < =1
+        > 2   clear_board   # begin < =2
         > # nothing but a comment
         >
-        > 30\tplay\tblack\tC3
-        < =30
-        > 4 play W d4
-        < =4
-        > 5 genmove b
-        < =5 b2
-        > 6 genmove white
-        < =6 a3
-        > 7 undo
-        < =7
-        > 8 undo
-        < =8
-        > 9 final_score
-        < =9 cannot score
-        > 2147483647 quit
-        < =2147483647
+        > 30\tplay\tblack\tC3 < =30
+        > 4 play W d4 < =4
+        > 5 genmove b < =5 b2
+        > 6 genmove white < =6 a3
+        > 7 undo < =7
+        > 8 undo < =8
+        > 9 final_score < =9 cannot score
+        > 2147483647 quit < =2147483647
         """,
         agent,
     )
@@ -118,79 +100,53 @@ def test_a_game_with_ids_comments_and_white_space():
 def test_the_board_is_drawn_with_black_from_top_to_bottom():
     talk(
         """
-        > boardsize 3 2
-        < =
-        > play black a1
-        < =
-        > play white c2
-        < =
+        > boardsize 3 2 < =
+        > play black a1 < =
+        > play white c2 < =
         > showboard
         < =
         < a  b  c
         < 1\\B  .  .\\1
         < 2\\.  .  W\\2
         < a  b  c
-        > play black a2
-        < =
-        > final_score
-        < = B+
-        > genmove white
-        < = resign
-        > all_legal_moves
-        < = b1 c1 b2
+        > play black a2 < =
+        > final_score < = B+
+        > genmove white < = resign
+        > all_legal_moves < = b1 c1 b2
         """
     )
     talk("> boardsize 2\n< =\n> play w a2\n< =\n> play w b2\n< =\n> final_score\n< = W+")
 
 
+WRONG = {
+    "? unknown command": "foo|7|-7 name|PLAY black a2",
+    "? unacceptable size": "boardsize 1|boardsize 20|boardsize 99999999999",
+    "? syntax error*": "boardsize|boardsize x|boardsize 5 5 5|play|play black|play black a2 a3"
+    "|genmove|play red a2|genmove empty|time_settings 1 2|time_settings a b c"
+    "|time_left black soon 0|param_game allow_swap maybe|quit now",
+    "? illegal move*": "play black a1|play black f1|play black a0|play black a6|play black pass"
+    "|play black a999999999999999999999|play black swap-pieces",
+}
+
+
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
-        ("foo", "? unknown command"),
+        *((command, answer) for answer, many in WRONG.items() for command in many.split("|")),
         ("7 foo", "?7 unknown command"),
-        ("7", "? unknown command"),
-        ("-7 name", "? unknown command"),
-        ("PLAY black a2", "? unknown command"),
-        ("boardsize", "? syntax error*"),
-        ("boardsize x", "? syntax error*"),
-        ("boardsize 1", "? unacceptable size"),
-        ("boardsize 20", "? unacceptable size"),
-        ("boardsize 99999999999", "? unacceptable size"),
-        ("boardsize 5 5 5", "? syntax error*"),
-        ("play", "? syntax error*"),
-        ("play black", "? syntax error*"),
-        ("play black a2 a3", "? syntax error*"),
-        ("play red a2", "? syntax error: expected black or white, got red"),
-        ("play black a1", "? illegal move: a1 is taken"),
-        ("play black f1", "? illegal move: f1 is no cell"),
-        ("play black a0", "? illegal move*"),
-        ("play black a6", "? illegal move*"),
-        ("play black a999999999999999999999", "? illegal move*"),
-        ("play black pass", "? illegal move*"),
-        ("play black swap-pieces", "? illegal move: swap-pieces is the answer to the first move"),
-        ("play white resign", "="),
-        ("genmove", "? syntax error*"),
-        ("genmove empty", "? syntax error*"),
-        ("time_settings 1 2", "? syntax error*"),
-        ("time_settings a b c", "? syntax error*"),
-        ("time_left black soon 0", "? syntax error*"),
-        ("param_game allow_swap maybe", "? syntax error*"),
-        ("quit now", "? syntax error*"),
-        ("\x00\x07", ""),
         ("x" * 5000, "? unknown command"),
+        ("play white resign", "="),
+        ("\x00\x07", ""),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(command, answer):
     talk(
         f"""
-        > boardsize 5
-        < =
-        > play black a1
-        < =
+        > boardsize 5 < =
+        > play black a1 < =
         > {command}
         {"< " + answer if answer else ""}
-        > genmove white
-        < = b1
+        > genmove white < = b1
         """,
         Planned(),
     )
@@ -227,35 +183,25 @@ def test_a_colour_may_have_all_its_moves_at_once(agent):
 def test_white_who_begins_still_joins_left_and_right():
     talk(
         """
-        > boardsize 3
-        < =
-        > play white a2
-        < =
-        > play black a1
-        < =
-        > play white b2
-        < =
-        > play black b1
-        < =
-        > genmove white
-        < = c2
-        > final_score
-        < = W+
+        > boardsize 3 < =
+        > play white a2 < =
+        > play black a1 < =
+        > play white b2 < =
+        > play black b1 < =
+        > genmove white < = c2
+        > final_score < = W+
         """,
         Planned("b3"),  # c2 on the mirrored board
     )
-    assert [mirrored(cell, (2, 3)) for cell in range(6)] == [0, 2, 4, 1, 3, 5]
 
 
 def test_a_swap_leaves_the_stone_and_white_is_next():
     """As in MoHex and HexGui: the players exchange their colours, so we may be asked for white."""
-    taken_over = """
-        > boardsize 5
-        < =
-        > play black d3
-        < =
-        > play white swap-pieces
-        < =
+    taken_over = (
+        """
+        > boardsize 5 < =
+        > play black d3 < =
+        > play white swap-pieces < =
         > showboard
         < =
         < *
@@ -265,25 +211,19 @@ def test_a_swap_leaves_the_stone_and_white_is_next():
         < 4\\.  .  .  .  .\\4
         < 5\\.  .  .  .  .\\5
         < *
-        > play black d3
-        < ? illegal move: d3 is taken
-        > play white swap-pieces
-        < ? illegal move: swap-pieces is the answer to the first move
-        > genmove white
-        < = c4
-        > undo
-        < =
-        > undo
-        < =
-        > play white swap-pieces
-        < =
-        > play white a1
-        < =
-        > genmove black
-        < = b1
-        > final_score
-        < = cannot score
+        > play black d3 < ? illegal move: d3 is taken
+        > play white swap-pieces < ? illegal move: swap-pieces is the answer to the first move
+        > genmove white < = c4
+        > undo < =
+        > undo < =
+        > play white swap-pieces < =
+        > play white a1 < =
+        > genmove black < = b1
+        > final_score < = cannot score
         """
+        + 4 * "> undo < =\n"
+        + "> undo < ? cannot undo"
+    )
     for swap in (False, True):
         agent = Planned("c4")
         talk(taken_over, agent, swap)
@@ -398,24 +338,15 @@ def test_the_budget_is_what_the_controller_says_less_a_margin():
     agent = Timed()
     talk(
         """
-        > boardsize 5
-        < =
-        > genmove black
-        < = a1
-        > time_settings 0 1 1
-        < =
-        > genmove white
-        < = b1
-        > time_left black 0.05 1
-        < =
-        > genmove black
-        < = c1
-        > time_settings 60 0 0
-        < =
-        > time_left white 0
-        < =
-        > genmove white
-        < = d1
+        > boardsize 5 < =
+        > genmove black < = a1
+        > time_settings 0 1 1 < =
+        > genmove white < = b1
+        > time_left black 0.05 1 < =
+        > genmove black < = c1
+        > time_settings 60 0 0 < =
+        > time_left white 0 < =
+        > genmove white < = d1
         """,
         agent,
     )
@@ -498,25 +429,18 @@ def text_of(env, action):
 
 
 def test_what_an_engine_is_told(tmp_path):
-    log = tmp_path / "log"
-    agent = engine(HTPEngine, "", log, seconds=2.5, tolerance=PROMPTLY, setup="name; version")
     env = hex_v0.env(5)
-    first, second = play_match(env, [agent, RandomAgent()], 2)
-    agent.close()
-    assert (first.forfeit, second.forfeit) == (None, None)
-    said = log.read_text().splitlines()
-    assert said[:6] == [
+    options = {"seconds": 2.5, "tolerance": PROMPTLY, "setup": "name; version"}
+    (first, second), said = match_told(env, HTPEngine, tmp_path / "log", **options)
+    begun = said.index("clear_board", 6)
+    assert said[:10] == [
         "name", "version", "known_command time_settings", "time_settings 0 2 1", "boardsize 5",
         "clear_board",
-    ]  # fmt: skip
-    assert said[6:10] == [
         "genmove black", f"play white {text_of(env, first.actions[1])}",
         "genmove black", f"play white {text_of(env, first.actions[3])}",
     ]  # fmt: skip
-    begun = said.index("clear_board", 6)
-    assert said[begun + 1 : begun + 3] == [
-        f"play black {text_of(env, second.actions[0])}", "genmove white",
-    ]  # fmt: skip
+    opening = text_of(env, second.actions[0])
+    assert said[begun + 1 : begun + 3] == [f"play black {opening}", "genmove white"]
     assert said[-1] == "quit"
     assert said.count("boardsize 5") == 1
 

@@ -22,11 +22,8 @@ def test_a_clean_sweep_has_a_lower_end_alone():
     assert score_interval(np.zeros(50), 2) == pytest.approx((0.0, 1 - low))
 
 
-def test_nothing_played_is_not_known():
+def test_nothing_played_is_not_known_and_one_unit_is_wide():
     assert score_interval([]) == (0.0, 1.0)
-
-
-def test_one_unit_is_wide():
     low, high = score_interval([2.0], 2)
     assert low < 0.4
     assert high == 1

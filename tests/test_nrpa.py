@@ -1,7 +1,6 @@
 """NRPA: what an adaptation does to the weights, what the nest does, and how the agent plays."""
 
 import copy
-import importlib
 import json
 import math
 import pickle
@@ -9,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from environments import make, random_game
+from environments import make, played, shown, theirs
 
 from agents import RandomAgent
+from agents.arena import play_match, summarise
 from agents.mcts import nrpa
 from agents.mcts.nrpa import NRPA, ROOT, adapt_policies, new_bench, new_nest, new_rows
 from agents.registry import make_agent
@@ -33,28 +33,18 @@ over_forms = pytest.mark.parametrize("form", FORMS)
 FOUR_GAMES = ("hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-4")
 
 
-def played(env, actions=()):
-    """The environment, reset and with these actions played."""
-    env.reset()
-    for action in actions:
-        env.step(action)
-    return env
-
-
 def found(agent, env):
-    """The choice and all statistics but the time, as a value that `==` compares."""
+    """The choice and all statistics but the time."""
     choice = agent.act(env)
     of = agent.statistics
     return choice, of.visits.tolist(), of.values.tolist(), of.principal_variation, of.simulations
 
 
 def bench_of(game):
-    """What a search of a game works with, from the start of the game."""
     return new_bench(game, *(base.new_state(game) for _ in range(3)))
 
 
 def learnt(agent, env):
-    """The weights that an agent's search left."""
     agent.act(env)
     return agent._nest.weights
 
@@ -91,25 +81,6 @@ def test_the_search_through_an_environment_is_the_same(board):
     assert found(NRPA(**options), env) == found(through, env)
 
 
-def test_searching_in_slices_is_searching_at_once():
-    game = tictactoe.new()
-    form = NRPA(100, level=2, iterations=5).form
-    weights = []
-    for slices in ([100], [1, 0, 49, 50]):
-        nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
-        rng = np.random.default_rng(0)
-        for simulations in slices:
-            adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
-        weights.append(nest.weights)
-        assert tree.plays[ROOT].sum() == 100
-    np.testing.assert_array_equal(*weights)
-
-
-def test_another_seed_is_another_search():
-    env = played(make("hex-5"))
-    assert found(NRPA(50, seed=0), env)[1] != found(NRPA(50, seed=1), env)[1]
-
-
 # ---- the adaptation ------------------------------------------------------------------------------
 
 
@@ -136,22 +107,12 @@ O_WINS = [0, 3, 1, 4, 8, 5]
 DRAWN = [0, 4, 8, 1, 7, 6, 2, 5, 3]
 
 
-def test_softmax_adaptation_by_hand():
-    weights, odds = adapted(X_WINS, alpha=0.5, mode="adversarial")
-    # X chose 0 among nine, 1 among seven (3 and 0 were taken), 2 among five (without 1 and 4).
-    by_hand = np.zeros(9)
-    for chosen, legal in ((0, range(9)), (1, (1, 2, 4, 5, 6, 7, 8)), (2, (2, 5, 6, 7, 8))):
-        by_hand[chosen] += 0.5
-        by_hand[list(legal)] -= 0.5 / len(legal)
-    np.testing.assert_allclose(weights[0], by_hand, atol=1e-12)
-    assert weights[0].sum() == pytest.approx(0, abs=1e-12)
-    np.testing.assert_allclose(odds[0] / odds[0].sum(), np.exp(by_hand) / np.exp(by_hand).sum())
-
-
 def test_softmax_adaptation_takes_the_probabilities_of_the_old_weights():
     start = np.zeros(9)
     start[:2] = math.log(8), math.log(3)  # shares 8/18 of nine, then 3/9 of seven, then 1/5
-    weights, _ = adapted(X_WINS, weights=start, alpha=1.0, mode="adversarial")
+    weights, odds = adapted(X_WINS, weights=start, alpha=1.0, mode="adversarial")
+    shares = np.exp(weights[0]) / np.exp(weights[0]).sum()
+    np.testing.assert_allclose(odds[0] / odds[0].sum(), shares)
     change = weights[0] - start
     assert change[0] == pytest.approx(1 - 8 / 18)
     assert change[1] == pytest.approx(1 - 3 / 18 - 3 / 9)
@@ -201,29 +162,31 @@ def test_draws_follow_the_shares():
 # ---- the nest and the tree -----------------------------------------------------------------------
 
 
-def nest_after(simulations, **options):
-    game = hex.new(3)
+def nest_after(*slices, **options):
+    """What some slices of a search over Hex have left."""
     form = NRPA(1, **options).form
-    nest, tree = new_nest(form, 9, 9), new_rows(100, 9)
-    rng = np.random.default_rng(0)
-    adapt_policies(bench_of(game), nest, tree, form, simulations, rng)
+    nest, tree, rng = new_nest(form, 9, 9), new_rows(100, 9), np.random.default_rng(0)
+    for simulations in slices:
+        adapt_policies(bench_of(hex.new(3)), nest, tree, form, simulations, rng)
     return nest, tree, form
+
+
+def test_searching_in_slices_is_searching_at_once():
+    options = {"level": 2, "iterations": 5}
+    at_once, in_slices = (nest_after(*each, **options) for each in ([100], [1, 0, 49, 50]))
+    np.testing.assert_array_equal(at_once[0].weights, in_slices[0].weights)
+    assert at_once[1].plays[ROOT].sum() == in_slices[1].plays[ROOT].sum() == 100
 
 
 def test_levels_hand_up_their_lines():
     options = {"level": 3, "iterations": 3, "tree": False}
-    assert nest_after(2, **options)[0].rounds.tolist() == [2, 0, 0]
-    nest = nest_after(3, **options)[0]
-    assert nest.rounds.tolist() == [0, 1, 0]
-    assert nest.lengths[1] > nest.lengths[2] == 0
-    np.testing.assert_array_equal(nest.weights[0], nest.weights[1])
-    assert nest.weights[1].any()
-    assert not nest.weights[2].any()
-    nest = nest_after(26, **options)[0]
-    assert nest.rounds.tolist() == [2, 2, 2]
-    nest = nest_after(27, **options)[0]
-    assert nest.rounds.tolist() == [0, 0, 3]
-    assert nest.weights[2].any()
+    for done, rounds in ((2, [2, 0, 0]), (3, [0, 1, 0]), (26, [2, 2, 2]), (27, [0, 0, 3])):
+        nest = nest_after(done, **options)[0]
+        assert nest.rounds.tolist() == rounds
+        assert nest.weights[1].any() == (done > 2)
+        assert nest.weights[2].any() == (nest.lengths[2] > 0) == (done > 8)
+        if rounds[0] == 0:
+            np.testing.assert_array_equal(nest.weights[0], nest.weights[1])
 
 
 def test_a_nest_that_is_through_begins_anew():
@@ -321,16 +284,15 @@ def test_final_moves(final_move):
         assert action == agent._nest.lines[0, 0]
 
 
-@pytest.mark.parametrize("options", [{}, {"level": 2}])
-def test_seconds_are_kept_to(options):
+@pytest.mark.parametrize("level", [1, 2])
+def test_of_two_budgets_the_first_to_end_counts(level):
     env = played(make("hex-5"))
-    agent = NRPA(seconds=0.1, seed=0, **options)
+    agent, both = NRPA(seconds=0.1, seed=0, level=level), NRPA(20, seconds=30, level=level)
     agent.prepare(env)
     agent.act(env)
+    both.act(env)
     assert agent.statistics.seconds >= 0.1
     assert agent.statistics.simulations >= 1
-    both = NRPA(20, seconds=30, seed=0)
-    both.act(env)
     assert both.statistics.simulations == 20
 
 
@@ -349,35 +311,25 @@ def test_the_policy_is_kept_only_where_it_was_asked_for():
     assert copy.copy(fresh)._nest is None
 
 
-def test_a_move_that_wins_at_once_is_found():
-    env = played(tictactoe_v0.env(), [0, 3, 1, 4])
-    assert NRPA(300, seed=0).act(env) == 2
-    assert NRPA(300, seed=0, tree=False, alpha=0.1).act(env) == 2
-
-
-def wins_against_random(games, board_size=4, **options):
-    env = hex_v0.raw_env(board_size=board_size)
-    agent, opponent = NRPA(seed=1, **options), RandomAgent(seed=2)
-    won = 0
-    for number in range(games):
-        env.reset()
-        side = env.possible_agents[number % 2]
-        while not any(env.terminations.values()):
-            env.step((agent if env.agent_selection == side else opponent).act(env))
-        won += env.rewards[side] > 0
-    return won
-
-
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 def test_the_default_beats_random_and_the_text_does_not():
-    assert wins_against_random(40, simulations=300) >= 38
+    def wins(games, **options):
+        agents = [NRPA(**options), RandomAgent()]
+        return summarise(list(play_match(hex_v0.env(board_size=4), agents, games, seed=1))).wins
+
+    assert wins(40, simulations=300) >= 38
     # Of 100 even games, 35 to 65 are won in 998 of 1,000 cases.
-    assert 35 <= wins_against_random(100, simulations=200, faithful=True) <= 65
+    assert 35 <= wins(100, simulations=200, faithful=True) <= 65
 
 
 POSITIONS = json.loads(
     (Path(__file__).parents[1] / "agents" / "arena" / "positions" / "tictactoe.json").read_text()
 )
+
+
+def test_a_win_at_once_is_played():
+    assert NRPA(300, seed=0).act(played(make("tictactoe"), [0, 3, 1, 4])) == 2
 
 
 @pytest.mark.compiled(only=True)
@@ -404,32 +356,15 @@ def test_perfect_tictactoe_is_drawn():
 @pytest.mark.parametrize("form", ["default", "cooperative", "faithful"])
 @pytest.mark.parametrize("name", ["tictactoe", "connect_four"])
 def test_foreign_environments(name, form):
-    pytest.importorskip("pygame")
-    env = played(importlib.import_module(f"pettingzoo.classic.{name}.{name}").env(), [1])
-
-    def shown():
-        return env.agent_selection, dict(env.rewards), repr(env.last())
-
-    before = shown()
+    env = played(theirs(name).env(), [1])
+    before = shown(env)
     agent = NRPA(12, seed=0, **FORMS[form])
     action = agent.act(env)
-    assert shown() == before
+    assert shown(env) == before
     assert env.last()[0]["action_mask"][action]
     assert agent.statistics.simulations == 12
     env.step(action)
     agent.act(env)  # with what was kept
-
-
-def test_whole_games_are_legal():
-    env = make("connect4-4x5", "env")
-    env.reset(seed=0)
-    agent = NRPA(30, seed=0, keep_policy=True)
-    rng = np.random.default_rng(0)
-    while not any(env.terminations.values()):
-        env.step(agent.act(env))
-        if not any(env.terminations.values()):
-            env.step(next(random_game(env, rng)))
-    assert 0 in env.rewards.values() or sorted(env.rewards.values()) == [-1, 1]
 
 
 # ---- names and errors ----------------------------------------------------------------------------

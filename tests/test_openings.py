@@ -14,7 +14,7 @@ from agents.cli import main
 from agents.search.tree import node_arrays
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku, notation
-from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION
+from hexenv.games.base import EMPTY
 from hexenv.games.gomoku import openings
 from hexenv.games.gomoku.openings import Phase
 from hexenv.games.notation import IllegalActionError
@@ -51,7 +51,13 @@ def legal_texts(game, state):
 
 
 @pytest.mark.compiled
-@over_openings
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ("swap", "swap2", "pro") else [pytest.mark.slow])
+        for name in OPENED
+    ],
+)
 def test_contract(name):
     check_game(OPENED[name], games=6 if JIT and "pro" not in name else 2)
 
@@ -120,18 +126,9 @@ SWAP2_GAMES = {
     f"{THREE_STONES} place_two": [("CHOOSING", 1, 0, "W"), ("PLACING_TWO", 1, 0, "W")],
     f"{THREE_STONES} place_two e5": [("PLACING_TWO", 1, 0, "W"), ("PLACING_TWO", 1, 0, "B")],
     f"{THREE_STONES} place_two e5 a1": [("CHOOSING_LAST", 0, 0, "W")],
-    f"{THREE_STONES} place_two e5 a1 b1": [
-        ("CHOOSING_LAST", 0, 0, "W"),
-        ("PLAYING", 1, 1, "B"),
-    ],
-    f"{THREE_STONES} place_two e5 a1 swap": [
-        ("CHOOSING_LAST", 0, 0, "W"),
-        ("PLAYING", 1, 0, "W"),
-    ],
-    f"{THREE_STONES} place_two e5 a1 swap b1": [
-        ("PLAYING", 1, 0, "W"),
-        ("PLAYING", 0, 0, "B"),
-    ],
+    f"{THREE_STONES} place_two e5 a1 b1": [("CHOOSING_LAST", 0, 0, "W"), ("PLAYING", 1, 1, "B")],
+    f"{THREE_STONES} place_two e5 a1 swap": [("CHOOSING_LAST", 0, 0, "W"), ("PLAYING", 1, 0, "W")],
+    f"{THREE_STONES} place_two e5 a1 swap b1": [("PLAYING", 1, 0, "W"), ("PLAYING", 0, 0, "B")],
 }
 
 
@@ -159,7 +156,7 @@ def test_swap_has_no_second_choice():
     state = played(game, THREE_STONES)
     assert legal_texts(game, state)[-1] == "swap"
     assert game.num_actions() == 26
-    with pytest.raises(ValueError, match="expected a cell from a1 to e5, got 'place_two'"):
+    with pytest.raises(ValueError, match="'place_two'"):
         game.parse_action("place_two")
     assert tell(game, played(game, f"{THREE_STONES} swap")) == ("PLAYING", 0, 1, "W")
     assert tell(game, played(game, f"{THREE_STONES} e5")) == ("PLAYING", 0, 0, "B")
@@ -299,27 +296,18 @@ def test_bytes_of_gomoku_are_what_they_were():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"phase": 4},
-        {"phase": 9},
-        {"phase": -1},
-        {"ply": 5},
-        {"last_cell": 35},
-        {"last_cell": 99},
-        {"last_cell": -1},
-    ],
-    ids=str,
+    ("key", "value"),
+    [*(("phase", n) for n in (4, 9, -1)), ("ply", 5), *(("last_cell", n) for n in (35, 99, -1))],
 )
-def test_damaged_details_are_refused(change):
+def test_damaged_details_are_refused(key, value):
     data = notation.to_bytes(SWAP2, played(SWAP2, f"{THREE_STONES} place_two"))
     length = int.from_bytes(data[8:10], "little")
     header = json.loads(data[10 : 10 + length])
     assert header["details"] == {"phase": 3, "ply": 4, "last_cell": SWAP2.parse_action("c4")}
-    header["details"] |= change
+    header["details"][key] = value
     text = json.dumps(header).encode()
     damaged = data[:8] + len(text).to_bytes(2, "little") + text + data[10 + length :]
-    with pytest.raises(ValueError, match="expected the details of an opening"):
+    with pytest.raises(ValueError, match="details of an opening"):
         notation.from_bytes(SWAP2, damaged)
 
 
@@ -334,9 +322,9 @@ def test_a_board_is_one_whose_opening_is_over():
     swapped = one_more.translate(str.maketrans("XO", "OX"))
     assert tell(SWAP2, notation.parse_board(SWAP2, swapped)) == ("PLAYING", 0, 1, "W")
     for text, to_play, message in (
-        (one_more, 0, "expected black, with a stone more, to have just moved; got 3 X and 2 O"),
-        (board.replace(".", "X", 2), 1, "expected as many X as O with X to play"),
-        ("\n".join(["XO...."] + ["......"] * 5), 0, "whose opening is over, with 3 stones or more"),
+        (one_more, 0, "got 3 X and 2 O"),
+        (board.replace(".", "X", 2), 1, "as many X as O"),
+        ("\n".join(["XO...."] + ["......"] * 5), 0, "3 stones or more"),
     ):
         with pytest.raises(ValueError, match=message):
             notation.parse_board(SWAP2, text, to_play)
@@ -527,8 +515,7 @@ def test_a_clone_draws_what_its_original_draws():
     env.reset(seed=1)
     twin = env.clone()
     assert view(twin) == view(env)
-    ahead = drawn(env, 20)
-    assert drawn(twin, 20) == ahead
+    assert drawn(twin, 20) == drawn(env, 20)
 
 
 def test_single_environments_draw_openings_from_their_stream():
@@ -580,25 +567,22 @@ def test_one_given_opening_is_no_chance():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"opening": "swap3"}, "expected an opening of swap, swap2, pro, long_pro, got 'swap3'"),
-        ({"opening": []}, "expected at least one opening, got none"),
-        ({"opening": ["a1", "z9"]}, "move 1 of 1: expected a cell from a1 to o15, got 'z9'"),
-        ({"opening": ["a1 a1"]}, "move 2 of 2: illegal action 210: a1 is taken"),
-        (
-            {"opening": ["a1 b1 a2 b2 a3 b3 a4 b4 a5"]},
-            "expected openings that leave the game in play, got 'a1 b1 a2 b2 a3 b3 a4 b4 a5'",
-        ),
-        ({"opening": [7]}, "expected openings as move lists, got 7"),
-        ({"opening": "swap2", "connect": 4}, "expected connect of 5 or 6 with an opening, got 4"),
-        ({"opening": "pro", "board_size": 6}, "at least 7 x 7 for pro, got 6 x 6"),
-        ({"opening": "long_pro", "board_size": (9, 8)}, "at least 9 x 9 for long_pro, got 9 x 8"),
+        ({"opening": "swap3"}, "'swap3'"),
+        ({"opening": []}, "got none"),
+        ({"opening": ["a1", "z9"]}, "'z9'"),
+        ({"opening": ["a1 a1"]}, "a1 is taken"),
+        ({"opening": ["a1 b1 a2 b2 a3 b3 a4 b4 a5"]}, "in play, got 'a1 b1"),
+        ({"opening": [7]}, "got 7"),
+        ({"opening": "swap2", "connect": 4}, "connect .* got 4"),
+        ({"opening": "pro", "board_size": 6}, "got 6 x 6"),
+        ({"opening": "long_pro", "board_size": (9, 8)}, "got 9 x 8"),
     ],
     ids=str,
 )
-def test_openings_that_are_none_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_openings_that_are_none_are_refused(options, named):
+    with pytest.raises(ValueError, match=named):
         gomoku_v0.raw_env(**options)
 
 
@@ -647,7 +631,10 @@ AGENTS = {
     "mast": MAST(simulations=8, seed=1, route="interpreted"),
     "nrpa": NRPA(level=1, iterations=3, seed=1),
 }
-MARKS = {"decisive": pytest.mark.slow, "nrpa": pytest.mark.compiled(only=True)}
+MARKS = {
+    "decisive": pytest.mark.slow,
+    "nrpa": [pytest.mark.slow, pytest.mark.compiled(only=True)],
+}
 
 
 @pytest.mark.parametrize(
@@ -686,13 +673,10 @@ def test_openings_are_typed_as_words():
 def test_plain_gomoku_has_no_opening():
     game = gomoku.new(6)
     state = played(game, "c3")
-    assert (openings.is_opening(game, state), openings.phase_of(game, state)) == (
-        False,
-        Phase.PLAYING,
-    )
+    assert not openings.is_opening(game, state)
+    assert openings.phase_of(game, state) == Phase.PLAYING
     same, copied = openings.inner(game, state)
     assert same == game
     assert copied.tobytes() == state.tobytes()
     copied.ply = 9
     assert state.ply == 1
-    assert (state.winner, base.new_state(SWAP2).last_action) == (IN_PLAY, NO_ACTION)

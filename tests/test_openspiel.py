@@ -71,17 +71,10 @@ def compare_random_games(game, their_name, games):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(("game", "their_name"), SMALL, ids=str)
-def test_small_boards_against_openspiel(game, their_name):
-    results = compare_random_games(game, their_name, 300 if JIT else 30)
-    assert {1, -1} <= results
-
-
-# Interpreted, a game of these takes a second.
-@pytest.mark.compiled
-@pytest.mark.parametrize(("game", "their_name"), LARGE, ids=str)
-def test_large_boards_against_openspiel(game, their_name):
-    results = compare_random_games(game, their_name, 300 if JIT else 6)
+@pytest.mark.parametrize(("game", "their_name"), SMALL + LARGE, ids=str)
+def test_random_games_against_openspiel(game, their_name):
+    interpreted = 6 if game.num_actions() > 100 else 30  # a large game takes a second then
+    results = compare_random_games(game, their_name, 300 if JIT else interpreted)
     assert {1, -1} <= results
 
 

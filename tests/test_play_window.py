@@ -1,5 +1,7 @@
 """A person's game in a window, by what the system says that the mouse and keys have done."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -26,6 +28,16 @@ def pygame(monkeypatch):
     module.display.quit()
 
 
+def on_screen(pygame):
+    return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+
+
+def place_of(face, cell):
+    """The pixel of a face's frame in the middle of a cell."""
+    x, y = face.picture._centers[cell]
+    return int(x + face.picture._left), int(y)
+
+
 class Person:
     """Posts events to a face's window, and lets it show a frame."""
 
@@ -46,8 +58,7 @@ class Person:
         self.face.turn()
 
     def place_of(self, cell):
-        x, y = self.face.picture._centers[cell]
-        return int(x + self.face.picture._left), int(y)
+        return place_of(self.face, cell)
 
     def click(self, place, button=1):
         self.post(self.pygame.MOUSEBUTTONDOWN, pos=place, button=button)
@@ -114,13 +125,42 @@ def test_events_that_nobody_asks_for_are_forgotten(pygame):
     shown.close()
 
 
-def test_a_closed_window_hears_nothing_more(pygame):
+def test_the_window_shows_frames_of_any_size_at_its_rate_and_closes_twice(pygame, monkeypatch):
+    shown, waits = Window("tic", fps=50), []
+    assert not pygame.display.get_init()
+    monkeypatch.setattr(shown, "_clock", SimpleNamespace(tick=waits.append))
+    for height in (20, 30):
+        frame = np.full((height, 40, 3), height, np.uint8)
+        shown.show(frame)
+        assert np.array_equal(on_screen(pygame), frame)
+    assert (pygame.display.get_caption()[0], waits) == ("tic", [50, 50])
+    for _ in range(2):
+        shown.close()
+        assert not shown.is_open
+        assert not pygame.display.get_init()
+
+
+def test_a_window_that_the_user_closes_stays_closed(pygame):
     shown = Window("test", fps=0)
-    shown.show(np.zeros((10, 10, 3), np.uint8))
+    frame = np.zeros((10, 10, 3), np.uint8)
+    shown.show(frame)
     pygame.event.post(pygame.event.Event(pygame.QUIT))
-    shown.events()
+    shown.show(frame)
     assert not shown.is_open
+    shown.show(frame)
+    assert not pygame.display.get_init()
     assert shown.events() == []
+
+
+def test_a_window_outlives_another(pygame):
+    frame = np.full((10, 20, 3), 7, np.uint8)
+    first, second = Window("first", fps=0), Window("second", fps=0)
+    first.show(frame)
+    second.show(frame)
+    first.close()
+    second.show(frame)
+    assert np.array_equal(on_screen(pygame), frame)
+    second.close()
 
 
 def test_without_a_screen_it_is_said(pygame, monkeypatch):
@@ -164,20 +204,12 @@ def test_every_game_is_played_to_its_end_by_clicks(pygame, name, player):
     assert person.live.is_closed
 
 
-def test_a_taken_cell_is_said_and_nothing_changes(pygame):
-    person = Person(pygame, session_of(moves="51"))
-    person.click(person.place_of(0))
-    assert "1 is taken" in person.live.message
-    assert person.live.session.moves == "51"
+def test_a_click_anywhere_in_a_column_plays_it_until_it_is_full(pygame):
     person = Person(pygame, session_of("connect4", moves="1111"))
     person.click(person.place_of(15))
     assert "column 1 is full" in person.live.message
-
-
-def test_a_click_anywhere_in_a_column_plays_it(pygame):
-    person = Person(pygame, session_of("connect4"))
     person.click(person.place_of(2))
-    assert person.live.session.moves == "31"
+    assert person.live.session.moves == "111132"
 
 
 def test_other_clicks_do_nothing(pygame):
@@ -306,8 +338,7 @@ def test_buttons_are_within_the_frame(pygame, name):
 
 def test_the_command_plays_in_a_window(pygame, monkeypatch):
     def turn(face):
-        x, y = face.picture._centers[4]
-        face.handle(Click(int(x + face.picture._left), int(y)))
+        face.click(*place_of(face, 4))
         face.handle(Key("q"))
 
     monkeypatch.setattr(window.WindowFace, "turn", turn)
@@ -318,12 +349,8 @@ def test_the_command_plays_in_a_window(pygame, monkeypatch):
 
 
 def test_a_window_that_nobody_can_see_is_not_played_in(pygame, monkeypatch):
-    monkeypatch.delenv("SDL_VIDEODRIVER")
     monkeypatch.setattr("pygame.display.get_driver", lambda: "offscreen")
-    monkeypatch.setattr(Window, "_fetch", lambda self: None)
-    session = session_of("tictactoe", agent=Lowest())
-    live = LiveSession(session, window.HELP)
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # to open one at all where there is no screen
+    live = LiveSession(session_of(), window.HELP)
     with pytest.raises(OSError, match="expected a screen to open a window on"):
         window.WindowFace(live).run()
     monkeypatch.setattr("pygame.display.get_driver", lambda: "dummy")  # as was asked for

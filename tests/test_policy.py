@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agents import PolicyAgent, PUCTAgent, RandomAgent
-from agents.arena import play_match, summarise
+from agents.arena import play_match
 from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.learners.single import SingleEnv
@@ -34,26 +34,22 @@ def seen_by(log):
     return policy
 
 
-def test_the_highest_legal_logit_is_played():
-    agent = PolicyAgent(constant([0, 1, 2, 9, 4, 5, 6]))
+@pytest.mark.parametrize("temperature", [0.0, 1e-320])
+def test_the_highest_legal_logit_is_played(temperature):
+    agent = PolicyAgent(constant([0, 1, 2, 9, 4, 5, 6]), temperature)
     env = started(connect4_v0.env())
     assert agent.act(env) == 3
     assert agent.act(started(env, "444444")) == 6  # column 4 is full
 
 
-def test_a_temperature_draws_in_proportion():
-    agent = PolicyAgent(constant(np.log([1, 2, 4, 1, 1, 1, 1])), temperature=1.0, seed=0)
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_a_temperature_draws_in_proportion(temperature):
+    odds = np.array([1, 2, 4, 1, 1, 1, 1])
+    agent = PolicyAgent(constant(np.log(odds)), temperature, seed=0)
     env = started(connect4_v0.env())
-    counts = np.bincount([agent.act(env) for _ in range(4_400)], minlength=7)
-    assert np.allclose(counts / 400, [1, 2, 4, 1, 1, 1, 1], atol=0.35)
-
-
-def test_half_the_temperature_squares_the_odds():
-    agent = PolicyAgent(constant(np.log([1, 3, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9])), 0.5, seed=0)
-    env = started(connect4_v0.env())
-    counts = np.bincount([agent.act(env) for _ in range(2_000)], minlength=7)
-    assert counts[2:].sum() == 0
-    assert 0.87 < counts[1] / 2_000 < 0.93
+    counts = np.bincount([agent.act(env) for _ in range(4_000)], minlength=7)
+    shares = odds ** (1 / temperature)
+    assert np.allclose(counts / 4_000, shares / shares.sum(), atol=0.03)
 
 
 def test_one_seed_gives_one_game():
@@ -109,11 +105,6 @@ def test_a_wrong_answer_over_a_foreign_environment_names_it():
         agent.act(env)
 
 
-def test_a_tiny_temperature_is_greedy():
-    agent = PolicyAgent(constant([0, 1, 2, 9, 4, 5, 6]), temperature=1e-320)
-    assert agent.act(started(connect4_v0.env())) == 3
-
-
 def test_a_mask_without_a_legal_action_never_reaches_the_policy():
     agent = PolicyAgent(lambda planes, masks: pytest.fail("was asked"))
     masks = np.ones((2, 7), np.int8)
@@ -125,26 +116,12 @@ def test_a_mask_without_a_legal_action_never_reaches_the_policy():
 @pytest.mark.parametrize("answer", [3, -1, 7, 2.5, None, [1], "1"])
 def test_a_function_that_plays_illegally_is_named(answer):
     def stubborn(planes, mask):
+        mask[:] = 1  # which makes nothing legal
         return answer
 
     agent = PolicyAgent.from_function(stubborn)
     with pytest.raises(ValueError, match=r"^stubborn: expected a legal action, got .*ply 6, after"):
         agent.act(started(connect4_v0.env(), "444444"))
-
-
-def test_a_function_cannot_make_an_action_legal():
-    def vandal(planes, mask):
-        mask[:] = 1
-        return 3
-
-    with pytest.raises(ValueError, match="vandal: expected a legal action, got 3"):
-        PolicyAgent.from_function(vandal).act(started(connect4_v0.env(), "444444"))
-
-
-def test_a_function_is_played_at_any_temperature():
-    agent = PolicyAgent.from_function(lambda planes, mask: 3, temperature=5.0)
-    env = started(connect4_v0.env())
-    assert {agent.act(env) for _ in range(50)} == {3}
 
 
 def test_a_function_sees_the_planes_and_the_mask_of_who_is_to_move():
@@ -155,7 +132,7 @@ def test_a_function_sees_the_planes_and_the_mask_of_who_is_to_move():
         return int(np.flatnonzero(mask)[-1])
 
     env = started(connect4_v0.env(), "4")
-    assert PolicyAgent.from_function(function).act(env) == 6
+    assert PolicyAgent.from_function(function, temperature=5.0).act(env) == 6  # as at any
     planes, mask = seen[0]
     assert planes.shape == (6, 7, 2)
     assert planes[5, 3].tolist() == [0, 1]  # the stone is the opponent's
@@ -187,13 +164,6 @@ def test_it_plays_the_other_side_of_one_board_and_of_many():
     assert all(np.array_equal(alone["observation"], one) for one in together["observation"])
     assert [len(masks) for _, masks in log] == [1, 4]
     assert log[0][0][0, 5, 3].tolist() == [0, 1]  # seen from its side
-
-
-def test_it_enters_a_match():
-    agents = [PolicyAgent(constant(np.zeros(9)), temperature=1.0, seed=0), RandomAgent(0)]
-    summary = summarise(list(play_match(tictactoe_v0.env(), agents, 200)))
-    assert summary.illegal_moves == (0, 0)
-    assert 0.4 < summary.score < 0.6
 
 
 def test_values_are_for_the_player_to_move():

@@ -26,8 +26,8 @@ PUBLIC = {
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
-        COMPILE_ERRORS CompiledFunction compiled copy_record inlined_kernel interpreted is_compiled
-        kernel uses_machine_code
+        COMPILE_ERRORS CompiledFunction compiled copy_array copy_record inlined_kernel interpreted
+        is_compiled kernel scratch_array uses_machine_code
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
@@ -77,7 +77,13 @@ def test_the_public_names_are_these(name):
 
 
 OLD_NAMES = agents.registry.MOVED | hexenv.MOVED
-OLD_NAMES |= {"agents.alphahex.self_play": "agents.learning.self_play"}  # of a package that moved
+OLD_NAMES |= {  # of packages that moved
+    f"agents.alphahex.{name}": f"agents.learning.{name}"
+    for name in ("configuration", "networks", "replay", "self_play", "training")
+} | {
+    f"agents.tournament.{name}": f"agents.arena.{name}"
+    for name in ("specification", "standings", "ratings", "results")
+}
 
 
 @pytest.mark.parametrize("old", OLD_NAMES)

@@ -1,15 +1,9 @@
 """The tables of the benchmark pages are those of the results that are kept."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
-
-PATH = Path(__file__).parent / "benchmarks" / "published.py"
-spec = importlib.util.spec_from_file_location("published", PATH)
-published = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(published)
+from benchmarks import published
 
 MARKS = [
     mark
@@ -39,20 +33,16 @@ def shown(mark):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def check(mark):
+def cases():
+    for mark in MARKS:
+        is_quick = mark[1] in ("accuracy", "openspiel")
+        yield pytest.param(mark, marks=() if is_quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("mark", list(cases()))
+def test_tables_are_those_of_their_results(mark):
     header, *rows = published.TABLES[mark[1]](*mark[2].split())
     assert shown(mark) == [header, ["---"] * len(header), *rows]
-
-
-@pytest.mark.parametrize("mark", [m for m in MARKS if m[1] in ("accuracy", "openspiel")])
-def test_tables_are_those_of_their_results(mark):
-    check(mark)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mark", [m for m in MARKS if m[1] not in ("accuracy", "openspiel")])
-def test_tables_of_tournaments_are_those_of_their_results(mark):
-    check(mark)
 
 
 def test_a_page_is_made_anew():

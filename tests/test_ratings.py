@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from benchmarks.intervals import covers, decisions, tournaments
 
 from agents.arena.ratings import (
     PAIR_SCORES,
@@ -16,7 +17,6 @@ from agents.arena.ratings import (
     rate,
     state_of_test,
     tables,
-    walds_bounds,
 )
 from agents.arena.specification import Sprt
 
@@ -32,14 +32,6 @@ def points_of(ratings, games):
 
 
 # ---- Bradley-Terry -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wins", [1, 2, 3, 7.5])
-def test_two_agents(wins):
-    points = [[0, wins], [10 - wins, 0]]
-    found = bradley_terry(points, [[0, 10], [10, 0]], HARDLY_ANY)
-    assert found[0] - found[1] == pytest.approx(400 * math.log10(wins / (10 - wins)), abs=1e-3)
-    assert found.sum() == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("ratings", [[0, 0, 0], [300, 0, -300], [900, -100, -200, -600]])
@@ -68,19 +60,13 @@ def test_the_prior_is_firths():
             assert penalised(beside) < penalised(found)
 
 
-@pytest.mark.parametrize("wins", [0, 3, 10])
-def test_two_agents_with_the_prior_have_half_a_win_each_more(wins):
-    """Jeffreys' prior of one proportion."""
-    found = bradley_terry([[0, wins], [10 - wins, 0]], [[0, 10], [10, 0]])
-    expected = 400 * math.log10((wins + 0.5) / (10.5 - wins))
+@pytest.mark.parametrize(("wins", "games"), [(0, 10), (3, 10), (7.5, 10), (10, 10), (1000, 1000)])
+def test_two_agents_with_the_prior_have_half_a_win_each_more(wins, games):
+    """Jeffreys' prior of one proportion, which keeps a clean sweep finite."""
+    found = bradley_terry([[0, wins], [games - wins, 0]], [[0, games], [games, 0]])
+    expected = 400 * math.log10((wins + 0.5) / (games + 0.5 - wins))
     assert found[0] - found[1] == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("games", [1, 10, 1000])
-def test_a_clean_sweep_stays_finite(games):
-    high, low = bradley_terry([[0, games], [0, 0]], [[0, games], [games, 0]])
-    assert math.isfinite(high)
-    assert high == pytest.approx(-low)
+    assert found.sum() == pytest.approx(0, abs=1e-9)
 
 
 def test_more_wins_and_a_weaker_prior_move_ratings_further_apart():
@@ -100,10 +86,6 @@ def test_who_never_met_is_rated_by_common_opponents():
     points = [[0, 8, 0], [2, 0, 8], [0, 2, 0]]
     found = bradley_terry(points, np.add(points, np.transpose(points)), HARDLY_ANY)
     assert found == pytest.approx([400 * math.log10(4), 0, -400 * math.log10(4)], abs=1e-2)
-
-
-def test_no_games_leave_all_equal():
-    assert bradley_terry(np.zeros((3, 3)), np.zeros((3, 3))) == pytest.approx([0, 0, 0])
 
 
 def test_many_tables_at_once():
@@ -144,37 +126,16 @@ def test_tables_of_pairs():
     assert games.tolist() == [[0, 6, 0], [6, 0, 2], [0, 2, 0]]
 
 
-def simulated(rng, strengths, pairs, draws=0.0):
-    """The pairings of a round robin of agents with these strengths in Elo."""
-    found = []
-    for i, j in itertools.combinations(range(len(strengths)), 2):
-        score = expected_score(strengths[i] - strengths[j])
-        drawn = 2 * draws * min(score, 1 - score)
-        chance = rng.random((pairs, 2))
-        points = (chance < score - drawn / 2) * 0.5 + (chance < score + drawn / 2) * 0.5
-        found.append(PairScores((i, j), points.sum(1), np.full(pairs, 2.0)))
-    return found
-
-
 @pytest.mark.parametrize(
     ("agents", "pairs", "apart", "draws"),
-    [
-        (2, 50, 200, 0.6),
-        (8, 10, 200, 0.0),
-        (8, 10, 400, 0.6),
-        (8, 50, 100, 0.0),
-        (16, 10, 100, 0.6),
-    ],
+    [(2, 50, 200, 0.6), (8, 10, 200, 0), (8, 10, 400, 0.6), (8, 50, 100, 0), (16, 10, 100, 0.6)],
 )
 def test_intervals_cover_what_they_say(agents, pairs, apart, draws):
     """A small form of `tests/benchmarks/intervals.py`."""
     rng = np.random.default_rng(agents * pairs + apart)
     strengths = np.arange(agents) * float(apart)
-    truth = strengths - strengths.mean()
-    hits = []
-    for _ in range(1200 // agents):
-        low, high = np.array(rate(simulated(rng, strengths, pairs, draws), agents).intervals).T
-        hits.append((low <= truth) & (truth <= high))
+    played = tournaments(rng, strengths, pairs, draws, 1200 // agents)
+    hits = [covers(ratings, strengths) for ratings in played]
     assert 0.92 <= np.mean(hits) <= 0.98
 
 
@@ -182,12 +143,8 @@ def test_intervals_cover_what_they_say(agents, pairs, apart, draws):
 def test_the_likelihood_of_superiority_is_calibrated(draws):
     """Of equal agents it is below 0.025 or above 0.975 once in twenty cases."""
     rng = np.random.default_rng(5)
-    found = np.concatenate(
-        [
-            rate(simulated(rng, np.zeros(6), 10, draws), 6).superiority[np.triu_indices(6, 1)]
-            for _ in range(150)
-        ]
-    )
+    played = tournaments(rng, np.zeros(6), 10, draws, 150)
+    found = np.array([ratings.superiority[np.triu_indices(6, 1)] for ratings in played])
     assert 0.03 <= np.mean((found < 0.025) | (found > 0.975)) <= 0.07
     assert 0.45 <= np.mean(found < 0.5) <= 0.55
 
@@ -209,9 +166,8 @@ def test_two_groups_of_which_one_scored_nothing_are_separated():
     between = [pairing(2, 2, agents=(i, j)) for i in (0, 1) for j in (2, 3)]
     found = rate([*inside, *between], 4)
     assert found.separated
-    assert all(
-        low < elo < high for (low, high), elo in zip(found.intervals, found.elo, strict=True)
-    )
+    low, high = np.transpose(found.intervals)
+    assert ((low < found.elo) & (found.elo < high)).all()
     assert not rate([*inside, *between[:-1], pairing(2, 1.5, agents=(1, 3))], 4).separated
 
 
@@ -249,8 +205,7 @@ def test_a_long_match_with_hardly_a_win_covers():
 
 def test_the_memory_grows_with_the_agents_times_their_pairings():
     agents = 50
-    rng = np.random.default_rng(7)
-    pairings = simulated(rng, np.zeros(agents), 2)
+    pairings = [pairing(2, 1, agents=met) for met in itertools.combinations(range(agents), 2)]
     tracemalloc.start()
     rate(pairings, agents)
     _, peak = tracemalloc.get_traced_memory()
@@ -274,7 +229,8 @@ def test_the_interval_is_that_of_pairs_not_games():
 
 def test_superiority_of_both_sides_adds_up_to_1():
     rng = np.random.default_rng(2)
-    found = rate(simulated(rng, np.arange(5) * 80.0, 10), 5).superiority
+    (ratings,) = tournaments(rng, np.arange(5) * 80.0, 10, 0.0, 1)
+    found = ratings.superiority
     assert found + found.T == pytest.approx(np.ones((5, 5)))
     assert found[4, 0] > 0.975
 
@@ -283,19 +239,13 @@ def test_superiority_of_both_sides_adds_up_to_1():
 
 
 def test_expected_scores():
-    assert expected_score(0) == 0.5
-    assert expected_score(400) == pytest.approx(10 / 11)
-    assert expected_score(-400) == pytest.approx(1 / 11)
+    assert [expected_score(elo) for elo in (0, 400, -400)] == pytest.approx([0.5, 10 / 11, 1 / 11])
 
 
-def test_without_games_nothing_is_likelier():
-    assert log_likelihood_ratio([0] * 5, 0, 50) == 0
-
-
-def test_bounds_are_walds():
+def test_without_games_nothing_is_likelier_and_bounds_are_walds():
     state = state_of_test(Sprt(0, 50, alpha=0.05, beta=0.1), [0] * 5)
     assert state.bounds == pytest.approx((math.log(0.1 / 0.95), math.log(0.9 / 0.05)))
-    assert state.accepted is None
+    assert (state.llr, state.accepted) == (0, None)
 
 
 def test_a_clean_sweep_is_decided_after_a_known_number_of_pairs():
@@ -330,17 +280,7 @@ def test_errors_are_as_rare_as_promised(draws, true):
     """The wrong strength is accepted in about alpha, or beta, of all matches."""
     rng = np.random.default_rng(5)
     sprt = Sprt(0, 100, alpha=0.1, beta=0.1)
-    counts = np.zeros((400, 5))
-    accepted = np.zeros(400, int)
-    score = expected_score(getattr(sprt, true))
-    drawn = 2 * draws * min(score, 1 - score)
-    lower, upper = walds_bounds(sprt)
-    for _ in range(250):
-        chance = rng.random((400, 2))
-        places = ((chance < score - drawn / 2) * 1 + (chance < score + drawn / 2)).sum(1)
-        counts[np.arange(400), places] += accepted == 0
-        ratio = log_likelihood_ratio(counts, sprt.elo0, sprt.elo1)
-        accepted = np.where(accepted == 0, (ratio >= upper) * 1 - (ratio <= lower), accepted)
+    accepted, _ = decisions(rng, sprt, getattr(sprt, true), draws, 400, most=250)
     wrong = 1 if true == "elo0" else -1
     assert np.mean(accepted == wrong) <= 0.13
     assert np.mean(accepted == 0) < 0.01

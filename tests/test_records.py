@@ -81,6 +81,9 @@ def document(tmp_path):
     return json.loads((tmp_path / "game.json").read_text(encoding="utf-8"))
 
 
+WON = {"actions": [0, 3, 1, 4, 2], "moves": "14253", "searches": []}
+
+
 def refused(path, text):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(str(path))) as error:
@@ -108,6 +111,8 @@ def refused(path, text):
         ({"moves": "518"}, "moves '519' .*, got '518'"),
         ({"moves": None}, "moves '519' .*, got None"),
         ({"outcome": 1}, "expected no outcome of a game that is not over"),
+        (WON | {"outcome": -1}, "outcome 1 of a game that is over.*got -1"),
+        (WON | {"outcome": 1, "reason": "resigned"}, "no reason, got 1 and 'resigned'"),
         ({"outcome": 2}, "outcome as a whole number from -1 to 1 or null, got 2"),
         ({"agents": ["a"]}, "agents as a list of 2"),
         ({"agents": ["a", "\ud800"]}, r"agents\[1\] as a text"),
@@ -170,17 +175,6 @@ def test_the_largest_seed_is_read(document, tmp_path):
     path = tmp_path / "seed.json"
     path.write_text(json.dumps(document | {"seed": (1 << 128) - 1}), encoding="utf-8")
     assert load_record(path).seed == (1 << 128) - 1
-
-
-def test_a_finished_game_has_its_own_outcome(tmp_path):
-    record = GameRecord.of("tictactoe", (), (0, 3, 1, 4, 2))
-    text = as_text(record)
-    assert "expected outcome 1 of a game that is over" in refused(
-        tmp_path / "bad.json", text.replace('"outcome": 1', '"outcome": -1')
-    )
-    assert "and no reason, got 1 and 'resigned'" in refused(
-        tmp_path / "bad.json", text.replace('"reason": null', '"reason": "resigned"')
-    )
 
 
 @pytest.mark.parametrize(
@@ -314,21 +308,19 @@ def test_priors_of_an_evaluator_are_kept():
     assert kept.priors == {n: pytest.approx(priors[n], rel=1e-5) for n in range(9)}
 
 
-class Loser:
+class Loser(RandomAgent):
     """Plays what is not legal, or forfeits, at its second move."""
 
-    statistics = None
-
-    def __init__(self, forfeits):
-        self.forfeits = forfeits
+    forfeits = False
 
     def reset(self, seed=None):
+        super().reset(seed)
         self.moves = 0
 
     def act(self, env):
         self.moves += 1
         if self.moves < 2:
-            return int(np.flatnonzero(env.last()[0]["action_mask"])[0])
+            return super().act(env)
         if self.forfeits:
             raise ForfeitError("gone")
         return 99
@@ -336,7 +328,8 @@ class Loser:
 
 @pytest.mark.parametrize("forfeits", [True, False])
 def test_why_a_game_was_lost_is_kept(forfeits, tmp_path):
-    agents = [RandomAgent(0), Loser(forfeits)]
+    agents = [RandomAgent(0), Loser(0)]
+    agents[1].forfeits = forfeits
     reason = "forfeit: gone" if forfeits else "illegal action"
     recorder = Recorder("tictactoe", (), ("random", "loser"), agents)
     for result in play_match(make_environment("tictactoe"), agents, 2, 0, recorder.on_move):
@@ -492,10 +485,9 @@ def test_records_of_another_tournament_are_left_alone(tmp_path):
     results, directory = tmp_path / "results.jsonl", tmp_path / "games"
     play(results, directory)
     before = {path: path.read_bytes() for path in directory.iterdir()}
-    with pytest.raises(ValueError, match="expected records of games in the file of results"):
-        play(None, directory)
-    with pytest.raises(ValueError, match="expected records of games in the file of results"):
-        play(tmp_path / "other.jsonl", directory)
+    for other in (None, tmp_path / "other.jsonl"):
+        with pytest.raises(ValueError, match="expected records of games in the file of results"):
+            play(other, directory)
     record = load_record(directory / "000001.json")
     save_record(replace(record, seed=1), directory / "000001.json")
     with pytest.raises(ValueError, match=r"000001\.json: expected the record of game 0 of this"):
@@ -505,14 +497,13 @@ def test_records_of_another_tournament_are_left_alone(tmp_path):
 
 
 def test_a_record_of_other_agents_is_not_replaced(tmp_path):
-    directory = tmp_path / "games"
-    play(None, directory, games=1)
-    play(None, directory, games=1)  # at most one has no line: the same game is played again
+    for _ in range(2):  # at most one has no line: the same game is played again
+        play(None, tmp_path, games=1)
     others = replace(TOURNAMENT, agents=("uct:simulations=2", "random"))
-    before = (directory / "000001.json").read_bytes()
+    before = (tmp_path / "000001.json").read_bytes()
     with pytest.raises(ValueError, match=r"000001\.json: expected the record of game 0 of this"):
-        TournamentRun(others, workers=0, records=directory)
-    assert (directory / "000001.json").read_bytes() == before
+        TournamentRun(others, workers=0, records=tmp_path)
+    assert (tmp_path / "000001.json").read_bytes() == before
 
 
 @pytest.mark.slow

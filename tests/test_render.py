@@ -1,9 +1,9 @@
-"""Pictures of positions: text, frames and the window."""
+"""Pictures of positions: text and frames."""
 
 import re
 import subprocess
 import sys
-import time
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -13,10 +13,9 @@ from hexenv.extras import how_to_install
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.ansi import render_text
 from hexenv.render.geometry import cell_at, cell_centers
-from hexenv.render.look import THEMES, Look, palette_of
+from hexenv.render.look import THEMES, Look, paints_of
 from hexenv.render.overlay import Overlay, move_numbers, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb
-from hexenv.render.window import Window
 
 GAMES = [
     tictactoe.new(),
@@ -27,6 +26,7 @@ GAMES = [
     hex.new(4, swap=True),
     hex.new(2),
 ]
+over_games = pytest.mark.parametrize("game", GAMES, ids=repr)
 
 
 def play(game, moves):
@@ -36,118 +36,108 @@ def play(game, moves):
 # ---- text ----------------------------------------------------------------------------------------
 
 
-def text_of(*lines):
-    return "\n".join(lines)
+TEXTS = [
+    (
+        hex.new(5, swap=True),
+        "b1 swap c2",
+        """
+          a b c d e
+           x x x x x
+        1 o . . . . . o
+         2 o O .(X). . o
+          3 o . . . . . o
+           4 o . . . . . o
+            5 o . . . . . o
+                 x x x x x
+        O to play (ply 3)""",
+    ),
+    (
+        hex.new((3, 4)),
+        "a3 a1 b2 b1 c1",
+        """
+          a b c d
+           x x x x
+        1 o O O[X]. o
+         2 o .[X]. . o
+          3 o[X]. . . o
+               x x x x
+        X has won (ply 5)""",
+    ),
+    (
+        connect4.new(),
+        "1212121",
+        """
+         1 2 3 4 5 6 7
+         . . . . . . .
+         . . . . . . .
+        [X]. . . . . .
+        [X]O . . . . .
+        [X]O . . . . .
+        [X]O . . . . .
+        X has won (ply 7)""",
+    ),
+    (
+        connect4.new(1, 11),
+        "1 11",
+        """
+                           1 1
+         1 2 3 4 5 6 7 8 9 0 1
+         X . . . . . . . . .(O)
+        X to play (ply 2)""",
+    ),
+    (
+        gomoku.new(6),
+        "a1 a6 b1 b6 c1 f6",
+        """
+           a b c d e f
+        6  O O . . .(O)
+        5  . . . . . .
+        4  . . . . . .
+        3  . . . . . .
+        2  . . . . . .
+        1  X X X . . .
+        X to play (ply 6)""",
+    ),
+    (
+        tictactoe.new(),
+        "415293",
+        """
+        [O O O]
+         X X .
+         . . X
+        O has won (ply 6)""",
+    ),
+    (
+        tictactoe.new(),
+        "123547698",
+        """
+         X O X
+         X O X
+         O(X)O
+        draw (ply 9)""",
+    ),
+]
 
 
-def test_text_of_hex():
-    game = hex.new(5, swap=True)
-    assert render_text(game, play(game, "b1 swap c2")) == text_of(
-        "  a b c d e",
-        "   x x x x x",
-        "1 o . . . . . o",
-        " 2 o O .(X). . o",
-        "  3 o . . . . . o",
-        "   4 o . . . . . o",
-        "    5 o . . . . . o",
-        "         x x x x x",
-        "O to play (ply 3)",
-    )
-
-
-def test_text_of_hex_after_the_swap_marks_where_the_stone_went():
-    game = hex.new(3, swap=True)
-    assert "2 o(O). . o" in render_text(game, play(game, "b1 swap"))
-
-
-def test_text_of_hex_that_is_won_and_not_square():
-    game = hex.new((3, 4))
-    assert render_text(game, play(game, "a3 a1 b2 b1 c1")) == text_of(
-        "  a b c d",
-        "   x x x x",
-        "1 o O O[X]. o",
-        " 2 o .[X]. . o",
-        "  3 o[X]. . . o",
-        "       x x x x",
-        "X has won (ply 5)",
-    )
+@pytest.mark.parametrize(("game", "moves", "text"), TEXTS)
+def test_texts_of_positions(game, moves, text):
+    assert render_text(game, play(game, moves)) == dedent(text).removeprefix("\n")
 
 
 def test_rows_of_hex_stay_in_line_where_numbers_get_longer():
     lines = render_text(hex.new(11), base.new_state(hex.new(11))).splitlines()
     assert lines[0] == "   a b c d e f g h i j k"
-    assert lines[2] == " 1 o . . . . . . . . . . . o"
     assert lines[10] == "         9 o . . . . . . . . . . . o"
     assert lines[11] == "         10 o . . . . . . . . . . . o"
-
-
-def test_text_of_connect4():
-    game = connect4.new()
-    assert render_text(game, play(game, "1212121")) == text_of(
-        " 1 2 3 4 5 6 7",
-        " . . . . . . .",
-        " . . . . . . .",
-        "[X]. . . . . .",
-        "[X]O . . . . .",
-        "[X]O . . . . .",
-        "[X]O . . . . .",
-        "X has won (ply 7)",
-    )
-
-
-def test_long_names_of_columns_are_written_downwards():
-    game = connect4.new(1, 11)
-    assert render_text(game, play(game, "1 11")) == text_of(
-        "                   1 1",
-        " 1 2 3 4 5 6 7 8 9 0 1",
-        " X . . . . . . . . .(O)",
-        "X to play (ply 2)",
-    )
-
-
-def test_text_of_gomoku():
-    game = gomoku.new(6)
-    assert render_text(game, play(game, "a1 a6 b1 b6 c1 f6")) == text_of(
-        "   a b c d e f",
-        "6  O O . . .(O)",
-        "5  . . . . . .",
-        "4  . . . . . .",
-        "3  . . . . . .",
-        "2  . . . . . .",
-        "1  X X X . . .",
-        "X to play (ply 6)",
-    )
-
-
-def test_brackets_of_neighbours_that_won_join():
-    game = gomoku.new(6)
-    lines = render_text(game, play(game, "a1 a2 b1 b2 c1 c2 d1 d2 e1")).splitlines()
-    assert lines[-3:] == ["2  O O O O . .", "1 [X X X X X].", "X has won (ply 9)"]
-
-
-def test_text_of_tictactoe():
-    game = tictactoe.new()
-    assert render_text(game, base.new_state(game)) == text_of(
-        " . . .", " . . .", " . . .", "X to play (ply 0)"
-    )
-    assert render_text(game, play(game, "519")) == text_of(
-        " O . .", " . X .", " . .(X)", "O to play (ply 3)"
-    )
-    assert render_text(game, play(game, "415293")) == text_of(
-        "[O O O]", " X X .", " . . X", "O has won (ply 6)"
-    )
-    assert render_text(game, play(game, "123547698")) == text_of(
-        " X O X", " X O X", " O(X)O", "draw (ply 9)"
-    )
 
 
 def test_a_position_without_a_known_last_move_has_no_mark():
     game = tictactoe.new()
     text = render_text(game, notation.parse_board(game, "X../.O./..."))
-    assert text == text_of(" X . .", " . O .", " . . .", "X to play (ply 2)")
+    assert text == " X . .\n . O .\n . . .\nX to play (ply 2)"
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_the_text_gives_the_board_back(game):
     for state in random_states(game, seed=1):
         text = render_text(game, state)
@@ -160,7 +150,7 @@ def test_the_text_gives_the_board_back(game):
         assert game.position_hash(parsed) == game.position_hash(state)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_colours_are_added_only_on_request_and_change_no_text(game):
     states = random_states(game, seed=2)
     for state in (states[0], states[1], states[-1]):
@@ -181,13 +171,13 @@ def test_values_and_numbers_widen_the_cells_of_text():
     values = [np.nan, -0.42, 0.5, np.nan, np.nan, 0.004, np.nan, np.nan, 1]
     state, numbers = play(game, "51"), move_numbers(game, [4, 0])
     overlay = overlay_of_values(game, state, values, title="values")
-    assert render_text(game, state, overlay=overlay, numbers=numbers) == text_of(
+    assert render_text(game, state, overlay=overlay, numbers=numbers).splitlines() == [
         "(  O2 ) -42   +50",
         "   .     X1    +0",
         "   .     .    +100",
         "values",
         "X to play (ply 2)",
-    )
+    ]
 
 
 def test_hexagons_slant_by_half_of_their_width():
@@ -195,7 +185,7 @@ def test_hexagons_slant_by_half_of_their_width():
     state = play(game, "b1")
     shares = [0, 5, 1, 0, 2, 1, 0, 0, 0, 12]  # the last is the swap, on the stone; b1 is taken
     overlay = overlay_of_shares(game, state, shares)
-    assert render_text(game, state, overlay=overlay) == text_of(
+    assert render_text(game, state, overlay=overlay).splitlines() == [
         " a   b   c",
         "   x   x   x",
         "1 o  . (X75) 6  o",
@@ -203,10 +193,10 @@ def test_hexagons_slant_by_half_of_their_width():
         "    3 o  .   .   .  o",
         "           x   x   x",
         "O to play (ply 1)",
-    )
+    ]
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_wide_text_gives_the_board_back(game):
     for state in random_states(game, seed=8):
         overlay = Overlay(np.linspace(-1, 1, game.rows * game.columns), title="any")
@@ -236,24 +226,19 @@ def test_the_ground_of_a_value_tells_its_sign_and_size():
 
 
 @pytest.mark.parametrize("look", [Look("dark", 8), Look("light", 13), Look(coordinates=False)])
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_a_frame_is_a_fresh_array_of_even_sides(game, look):
-    for state in (random_states(game, seed=3)[i] for i in (0, -1)):
+    states = random_states(game, seed=3)
+    height, width, _ = render_rgb(game, states[0], look=look).shape
+    assert height % 2 == width % 2 == 0
+    for state in states:
         frame = render_rgb(game, state, look=look)
         assert frame.dtype == np.uint8
-        assert frame.ndim == 3
-        assert frame.shape[2] == 3
-        assert frame.shape[0] % 2 == frame.shape[1] % 2 == 0
+        assert frame.shape == (height, width, 3)
         assert frame.flags.c_contiguous
-        assert frame.flags.writeable
         before = frame.copy()
         frame[:] = 0
         assert np.array_equal(render_rgb(game, state, look=look), before)
-
-
-def test_all_frames_of_a_game_have_one_size():
-    game = hex.new(4)
-    assert len({render_rgb(game, state).shape for state in random_states(game, seed=4)}) == 1
 
 
 def owners_seen(game, state, look):
@@ -261,17 +246,17 @@ def owners_seen(game, state, look):
     frame = render_rgb(game, state, look=look)
     empty = render_rgb(game, base.new_state(game), look=look)
     places = (cell_centers(game, look) + 0.18 * look.cell_size).astype(int)
-    stones = palette_of(look.theme, game.style).stones
+    paints = paints_of(look.theme, game.style)
     seen = []
     for x, y in places:
-        colors = np.array([*stones, empty[y, x]], int)
+        colors = np.array([paints["stone-0"], paints["stone-1"], empty[y, x]], int)
         distances = np.abs(colors - frame[y, x]).sum(axis=1)
         seen.append((0, 1, base.EMPTY)[int(distances.argmin())])
     return seen
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_every_cell_shows_whose_it_is(game, theme):
     for state in random_states(game, seed=5)[:-1]:  # at the end marks lie over the stones
         owners = base.cell_owners(game, state).ravel().tolist()
@@ -279,7 +264,7 @@ def test_every_cell_shows_whose_it_is(game, theme):
 
 
 @pytest.mark.parametrize("cell_size", [11, 12])
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_a_stone_changes_its_cell_and_nothing_else(game, cell_size):
     look = Look(cell_size=cell_size)
     before = render_rgb(game, base.new_state(game), look=look)
@@ -304,15 +289,6 @@ def cells_that_differ(game, frame, other):
     return {cell_at(game, x + 0.5, y + 0.5) for x, y in zip(columns, rows, strict=True)}
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_the_last_move_is_marked_on_its_cell(game):
-    state = random_states(game, seed=7)[1]
-    unmarked = base.clone(game, state)
-    unmarked.last_action = base.NO_ACTION
-    frames = render_rgb(game, state), render_rgb(game, unmarked)
-    assert cells_that_differ(game, *frames) == {game.last_cell(state)}
-
-
 @pytest.mark.parametrize(
     ("game", "moves"),
     [
@@ -329,6 +305,10 @@ def test_every_stone_that_won_is_marked_and_no_other(monkeypatch, game, moves):
     marked = render_rgb(game, state)
     monkeypatch.setattr(type(game), "winning_cells", lambda self, state: [])
     assert cells_that_differ(game, marked, render_rgb(game, state)) == set(won)
+    unmarked = base.clone(game, state)
+    unmarked.last_action = base.NO_ACTION
+    frames = render_rgb(game, state), render_rgb(game, unmarked)
+    assert cells_that_differ(game, *frames) == {game.last_cell(state)}
 
 
 def test_games_with_equal_parameters_do_not_share_a_picture():
@@ -355,8 +335,8 @@ def test_what_is_no_look_is_refused(options, message):
 
 @pytest.mark.parametrize("style", ["squares", "points", "holes", "hexagons"])
 def test_stones_of_the_safe_theme_differ_in_lightness(style):
-    stones = palette_of("colorblind", style).stones
-    first, second = (float(np.dot(stone, (0.299, 0.587, 0.114))) for stone in stones)
+    paints = paints_of("colorblind", style)
+    first, second = (np.dot(paints[f"stone-{n}"], (0.299, 0.587, 0.114)) for n in (0, 1))
     assert abs(first - second) > 80  # of 255
 
 
@@ -385,7 +365,7 @@ def test_cell_at_is_the_inverse_of_cell_centers(game, cell_size):
         assert cell_at(game, x + 0.3 * cell_size, y - 0.2 * cell_size, look) == cell
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@over_games
 def test_beyond_the_board_there_is_no_cell(game):
     height, width, _ = render_rgb(game, base.new_state(game)).shape
     for x, y in ((0, 0), (width, 0), (0, height), (width, height), (-1000, 5), (5, 1e6)):
@@ -402,80 +382,7 @@ def test_the_tips_of_hexagons_reach_between_the_cells_above():
     assert cell_at(game, x + 20, y - 27) is None
 
 
-def test_neighbours_in_hex_touch():
-    game = hex.new(5)
-    centers = cell_centers(game)
-    cell = game.parse_action("c3")
-    near = np.hypot(*(centers - centers[cell]).T) < 1.1 * 48
-    found = {game.action_text(int(other)) for other in np.flatnonzero(near)}
-    assert found == {"c3", "c2", "d2", "b3", "d3", "b4", "c4"}
-
-
-# ---- the window ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def pygame(monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setenv("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    module = pytest.importorskip("pygame")
-    module.display.quit()  # what another test may have left open
-    yield module
-    module.display.quit()
-
-
-def shown(pygame):
-    return pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
-
-
-def test_the_window_shows_frames_of_any_size_and_closes_twice(pygame):
-    game = tictactoe.new()
-    window = Window("tic", fps=0)
-    assert not pygame.display.get_init()
-    for cell_size in (20, 30):
-        frame = render_rgb(game, play(game, "519"), look=Look(cell_size=cell_size))
-        window.show(frame)
-        assert np.array_equal(shown(pygame), frame)
-    assert pygame.display.get_caption()[0] == "tic"
-    assert window.is_open
-    window.close()
-    window.close()
-    assert not window.is_open
-    assert not pygame.display.get_init()
-
-
-def test_a_window_that_the_user_closes_stays_closed(pygame):
-    frame = np.zeros((10, 20, 3), np.uint8)
-    window = Window("test", fps=0)
-    window.show(frame)
-    pygame.event.post(pygame.event.Event(pygame.QUIT))
-    window.show(frame)
-    assert not window.is_open
-    window.show(frame)
-    assert not pygame.display.get_init()
-    window.close()
-
-
-def test_a_window_outlives_another(pygame):
-    frame = np.full((10, 20, 3), 7, np.uint8)
-    first, second = Window("first", fps=0), Window("second", fps=0)
-    first.show(frame)
-    second.show(frame)
-    first.close()
-    second.show(frame)
-    assert np.array_equal(shown(pygame), frame)
-    second.close()
-
-
-def test_the_window_keeps_to_its_frame_rate(pygame):
-    window = Window("test", fps=50)
-    frame = np.zeros((10, 20, 3), np.uint8)
-    window.show(frame)
-    start = time.perf_counter()
-    for _ in range(3):
-        window.show(frame)
-    assert time.perf_counter() - start > 0.04  # of 0.06: clocks are coarse
-    window.close()
+# ---- without a window ----------------------------------------------------------------------------
 
 
 def test_all_but_the_window_works_without_pygame():

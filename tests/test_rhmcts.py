@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from environments import JIT, make
+from environments import JIT
+from grown_trees import tree_of, with_options
 from test_variants import assert_routes_agree, needs_compiler
 
 from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
@@ -44,7 +45,7 @@ def played(moves="", size=15, **options):
 
 
 def texts(env, actions):
-    return [env.unwrapped.game.action_text(int(action)) for action in actions]
+    return [env.game.action_text(int(action)) for action in actions]
 
 
 def studied(rules, state):
@@ -52,24 +53,30 @@ def studied(rules, state):
     return game, pattern_board.state_of(game, state, JIT)
 
 
+def studied_after(*arguments, **options):
+    env = played(*arguments, **options)
+    return env, *studied(env.game, env.state)
+
+
+def cells_near(rules, state, reach):
+    """The legal cells at most so far from a stone; on an empty board all."""
+    owners = base.cell_owners(rules, state)
+    rows, columns = np.nonzero(owners != base.EMPTY)
+    return [
+        cell
+        for cell in base.legal_actions(rules, state)
+        if not len(rows)
+        or np.maximum(abs(rows - cell // rules.columns), abs(columns - cell % rules.columns)).min()
+        <= reach
+    ]
+
+
 def clustered(rules, rng, plies, spread=2):
     """A random position whose stones lie together; None if the game is over by then."""
-    state, stones = base.new_state(rules), []
+    state = base.new_state(rules)
     for _ in range(plies):
-        legal = base.legal_actions(rules, state)
-        near = [
-            action
-            for action in legal
-            if not stones
-            or min(
-                max(abs(action // rules.columns - row), abs(action % rules.columns - column))
-                for row, column in stones
-            )
-            <= spread
-        ]
-        action = near[int(rng.random() * len(near))]
-        stones.append(divmod(action, rules.columns))
-        rules.step(state, action)
+        near = cells_near(rules, state, spread)
+        rules.step(state, near[int(rng.random() * len(near))])
         if rules.is_terminal(state):
             return None
     return state
@@ -79,57 +86,35 @@ def clustered(rules, rng, plies, spread=2):
 
 
 @needs_compiler
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "board"),
     [
-        pytest.param("rhmcts", "gomoku-7x9", marks=pytest.mark.slow),
-        pytest.param("rhmcts", "renju-7", marks=pytest.mark.slow),
-        pytest.param(
-            "rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9", marks=pytest.mark.slow
-        ),
-        pytest.param("rhmcts:faithful=on", "gomoku-7x9", marks=pytest.mark.slow),
-        pytest.param("rhmcts:faithful=on", "renju-7", marks=pytest.mark.slow),
-        pytest.param("rhmcts:implicit_minimax=0.3", "gomoku-7x9", marks=pytest.mark.slow),
-        pytest.param("uct:threats=on", "gomoku-7x9", marks=pytest.mark.slow),
-        pytest.param("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9", marks=pytest.mark.slow),
-        pytest.param("uct:threats=on,transpositions=on", "gomoku-7x9", marks=pytest.mark.slow),
+        ("rhmcts", "renju-7"),
+        ("rhmcts:depth=4,k=2,bias=1,widening=1.5", "gomoku-7x9"),
+        ("rhmcts:faithful=on", "renju-7"),
+        ("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9"),
+        ("uct:threats=on,transpositions=on", "gomoku-7x9"),
     ],
 )
 def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
-    separator = "," if ":" in spec else ":"
-    assert_routes_agree(
-        lambda route: make_agent(f"{spec}{separator}simulations=40,route={route}", seed=3), board
-    )
+    options = with_options(spec, "simulations=40,route=")
+    assert_routes_agree(lambda route: make_agent(options + route, seed=3), board)
 
 
-@pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
-@pytest.mark.parametrize("board", ["tictactoe", "gomoku-4", "gomoku-9", "renju-7"])
-def test_it_plays_any_game_of_stones_in_a_row_to_its_end(spec, board):
-    env = make(board, "env")
-    separator = "," if ":" in spec else ":"
-    options = f"{separator}simulations=30" if "rhmcts" in spec else ""
-    first = make_agent(spec + options, seed=1)
-    second = make_agent(spec + options, seed=2)
-    results = list(play_match(env, [first, second], 2, seed=5))
-    assert [result.illegal for result in results] == [None, None]
-    assert all(len(result.actions) > 4 for result in results)
-
-
-def test_it_refuses_what_has_no_stones_in_a_row():
-    env = hex_v0.env(board_size=3)
+@pytest.mark.parametrize(
+    ("env", "options", "named"),
+    [
+        (hex_v0.env(board_size=3), {}, "Hex"),
+        (gomoku_v0.env(board_size=6), {"route": "environment"}, "gomoku"),
+    ],
+)
+def test_it_refuses_what_has_no_stones_in_a_row_to_look_at(env, options, named):
     env.reset()
-    for agent in (RHMCTS(simulations=5), UCT(5, threats=True), AlphaBeta(2, patterns=True)):
-        with pytest.raises(ValueError, match="to look for patterns, got Hex"):
+    agents = RHMCTS(5, **options), UCT(5, threats=True, **options)
+    for agent in (*agents, AlphaBeta(2, patterns=True, **options)):
+        with pytest.raises(ValueError, match=f"to look for patterns, got.*{named}"):
             agent.act(env)
-
-
-def test_an_environment_of_others_is_named():
-    env = gomoku_v0.env(board_size=6)
-    env.reset()
-    with pytest.raises(ValueError, match=r"to look for patterns, got the environment .*gomoku"):
-        RHMCTS(5, route="environment").act(env)
 
 
 def test_what_compiles_before_the_first_search_is_not_on_its_clock():
@@ -148,8 +133,8 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
     agent = RHMCTS(simulations=60, seed=4)
     agent.act(env)
     twins = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
-    env.step(env.unwrapped.game.parse_action("g7"))
-    env.step(env.unwrapped.game.parse_action("j10"))
+    env.step(env.game.parse_action("g7"))
+    env.step(env.game.parse_action("j10"))
     expected = agent.act(env)
     for twin in twins:
         assert twin.act(env) == expected
@@ -159,58 +144,48 @@ def test_it_is_copied_and_pickled_with_its_game_under_way():
 # ---- what is proven is true ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "connect"), [((5, 4), 4), (4, 3), ((3, 5), 3)])
-@pytest.mark.parametrize("n", [2, 12])
-def test_what_it_proves_is_what_the_solver_says(size, connect, n):
+@pytest.mark.parametrize(
+    ("size", "connect"),
+    [pytest.param((5, 4), 4, marks=pytest.mark.slow), (4, 3), ((3, 5), 3)],
+)
+@pytest.mark.parametrize("n", [2, 12])  # of few candidates those left out may not be forgotten
+@pytest.mark.parametrize(
+    "positions", [6, pytest.param(120, marks=[pytest.mark.slow, needs_compiler])]
+)
+def test_what_it_proves_is_what_the_solver_says(size, connect, n, positions):
     rules = gomoku.new(size, connect)
     rng = np.random.default_rng(7)
     env = gomoku_v0.raw_env(board_size=size, connect=connect)
-    proven = {-1: 0, 0: 0, 1: 0}
-    for number in range(60 if JIT else 6):
+    proven = []
+
+    def check(state, value):
+        env.reset(options={"state": state})
+        assert value == solver.value(env), notation.board_text(rules, state)
+        proven.append(value)
+
+    for number in range(positions):
         state = clustered(rules, rng, 2 + number % 8)
         if state is None:
             continue
         env.reset(options={"state": state})
         agent = RHMCTS(simulations=300, n=n, threats=number % 2 == 0, seed=number)
         agent.act(env)
-        found = agent.statistics.proven
-        if found is not None:
-            proven[found] += 1
-            assert found == solver.value(env), notation.board_text(rules, state)
-    assert sum(proven.values()) > (8 if JIT else 0)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_what_its_tree_proves_is_what_the_solver_says():
-    # Every proven node of the trees, not only their roots: few candidates, so that most losses
-    # would be proven wrongly if those left out were forgotten.
-    rules = gomoku.new((5, 4), 4)
-    rng = np.random.default_rng(3)
-    env = gomoku_v0.raw_env(board_size=(5, 4), connect=4)
-    checked = {-1: 0, 0: 0, 1: 0}
-    for number in range(200):
-        state = clustered(rules, rng, 4 + number % 6)
-        if state is None:
+        if agent.statistics.proven is not None:
+            check(state, agent.statistics.proven)
+        if agent.statistics.simulations == 0:
             continue
-        env.reset(options={"state": state})
-        agent = RHMCTS(simulations=150, n=2, threats=False, seed=number)
-        agent.act(env)
-        tree = agent._workers[0].tree
+        tree = tree_of(agent)
         below = children(tree, ROOT)
-        for child in range(below.start, below.stop):
-            if tree.proof[child] == UNPROVEN:
-                continue
+        for action, proof in zip(tree.action[below], tree.proof[below], strict=True):
             after = base.clone(rules, state)
-            rules.step(after, int(tree.action[child]))
-            env.reset(options={"state": after})
-            truth = rules.outcome(after, rules.to_play(state))
-            if not rules.is_terminal(after):
-                truth = -solver.value(env)
-            assert tree.proof[child] == truth
-            checked[truth] += 1
-    assert checked[1] > 0
-    assert checked[-1] > 2
+            rules.step(after, int(action))
+            if proof != UNPROVEN and rules.is_terminal(after):
+                assert proof == rules.outcome(after, rules.to_play(state))
+            elif proof != UNPROVEN:
+                check(after, -proof)
+    assert len(proven) > 0
+    if positions > 6:
+        assert {-1, 1} <= set(proven)
 
 
 @pytest.mark.slow
@@ -259,38 +234,26 @@ POSITIONS = {
     2: ("a1 h8 c1 i8 e1 j8 g2 k8 l8 n12", {"g8"}),
     3: ("h8 a1 i8 c1 j8 e1", {"g8", "k8"}),
     4: ("a1 h8 c1 i8 o1 j8", {"g8", "k8", "f8", "l8"}),
+    5: ("e8 d8 f8 h12 g8 o11 h9 o9 h10 n1 h11 a1", {"h8"}),  # a four down and one across
 }
 
 
 @pytest.mark.parametrize("number", POSITIONS)
 def test_a_heuristic_answers_what_is_urgent(number):
     moves, expected = POSITIONS[number]
-    env = played(moves)
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    env, game, position = studied_after(moves)
     candidates = Candidates().with_memory(game)
     out, rng = np.empty(225, np.int32), np.random.default_rng(0)
     count = candidates.list_actions(game, position, rng, out)
     assert set(texts(env, out[:count])) <= expected
     assert count >= 1
+    if number == 5:
+        assert game.kind(position, 0, int(out[0])) == TWO_FOURS
     without = candidates._replace(heuristics=ALL & ~(1 << number))
     assert without.list_actions(game, position, rng, out) > 4  # the best cells near the stones
     assert RHMCTS(simulations=50, seed=1).act(env) in [
-        env.unwrapped.game.parse_action(text) for text in expected
+        env.game.parse_action(text) for text in expected
     ]
-
-
-def test_a_fork_of_two_fours_is_made_and_stopped():
-    moves = "e8 d8 f8 h12 g8 o11 h9 o9 h10 n1 h11 a1"  # h8 makes a four down and one across
-    env = played(moves)
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
-    cell = env.unwrapped.game.parse_action("h8")
-    assert game.kind(position, 0, cell) == TWO_FOURS
-    out, rng = np.empty(225, np.int32), np.random.default_rng(0)
-    candidates = Candidates().with_memory(game)
-    assert candidates.list_actions(game, position, rng, out) == 1
-    assert out[0] == cell
-    without = candidates._replace(heuristics=ALL & ~(1 << 5))
-    assert without.list_actions(game, position, rng, out) > 4
 
 
 @pytest.mark.parametrize(
@@ -301,13 +264,11 @@ def test_a_fork_of_two_fours_is_made_and_stopped():
     ],
 )
 def test_the_text_plays_one_move_and_draws_against_an_open_four(moves, blocks):
-    env = played(moves)
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    env, game, position = studied_after(moves)
     rng, out = np.random.default_rng(5), np.empty(225, np.int32)
     candidates = FaithfulCandidates().with_memory(game)
     points = {
-        text: cell_points(game, position, env.unwrapped.game.parse_action(text), 1.0, 0)
-        for text in blocks
+        text: cell_points(game, position, env.game.parse_action(text), 1.0, 0) for text in blocks
     }
     drawn = []
     draws = 2_000 if JIT else 500
@@ -322,12 +283,11 @@ def test_the_text_plays_one_move_and_draws_against_an_open_four(moves, blocks):
 
 
 def test_without_heuristics_nothing_is_urgent():
-    env = played(POSITIONS[4][0])
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    env, game, position = studied_after(POSITIONS[4][0])
     assert urgency(game, position, 0) == 0
     agent = RHMCTS(simulations=100, heuristics="", threats=False, seed=1)
     agent.act(env)
-    assert agent._workers[0].tree.child_count[ROOT] == 12
+    assert tree_of(agent).child_count[ROOT] == 12
 
 
 # ---- candidates, selection, simulations ----------------------------------------------------------
@@ -343,25 +303,14 @@ def test_candidates_are_the_best_cells_near_the_stones():
         game, position = studied(rules, state)
         if urgency(game, position, ALL) != 0:
             continue
-        owners = base.cell_owners(rules, state)
-        stones = list(zip(*np.nonzero(owners != base.EMPTY), strict=True))
         for n, reach in ((5, 1), (12, 2), (81, 1)):
             candidates = Candidates(n=n, reach=reach).with_memory(game)
             count = candidates.list_actions(game, position, rng, out)
-            near = [
-                cell
-                for cell in base.legal_actions(rules, state)
-                if any(
-                    max(abs(cell // 9 - row), abs(cell % 9 - column)) <= reach
-                    for row, column in stones
-                )
-            ]
-            merits = sorted(
-                (cell_points(game, position, cell, 0.5, ALL) for cell in near), reverse=True
-            )
+            near = cells_near(rules, state, reach)
+            merits = sorted(cell_points(game, position, cell, 0.5, ALL) for cell in near)
             found = [cell_points(game, position, int(cell), 0.5, ALL) for cell in out[:count]]
             assert found == sorted(found)  # the best last
-            assert found[::-1] == merits[:n]
+            assert found == merits[-n:]
             assert set(out[:count].tolist()) <= set(near)
             looked_at += 1
     assert looked_at > 30
@@ -377,8 +326,8 @@ def test_selection_follows_its_formula():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=200, c=0.7, threats=False, seed=2)
     agent.act(env)
-    tree = agent._workers[0].tree
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    tree = tree_of(agent)
+    game, position = studied(env.game, env.state)
     below = children(tree, ROOT)
     points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
     priors = np.sqrt(points + 1) / np.sqrt(points + 1).sum()
@@ -405,7 +354,7 @@ def test_widening_looks_at_more_candidates_as_visits_grow(simulations):
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=simulations, widening=1.0, threats=False, seed=2)
     agent.act(env)
-    tree = agent._workers[0].tree
+    tree = tree_of(agent)
     below = children(tree, ROOT)
     looked_at = tree.extras.rank[below][tree.visits[below] > 0]
     assert looked_at.max() < int(np.sqrt(simulations))  # at the last selection N was one less
@@ -425,8 +374,8 @@ def test_minimax_values_are_those_of_the_whole_tree(spec):
     simulations = 300 if JIT and "interpreted" not in spec else 40
     agent = make_agent(f"{spec},simulations={simulations},implicit_minimax=0.2", seed=2)
     agent.act(env)
-    tree = agent._workers[0].tree
-    game, root = studied(env.unwrapped.game, env.unwrapped.state)
+    tree = tree_of(agent)
+    game, root = studied(env.game, env.state)
     checked = [0, 0]
 
     def minimax(node, state):
@@ -458,7 +407,7 @@ def test_eager_search_simulates_every_child_at_once():
     env = played("h8 i9 i8 g7", size=15)
     agent = RHMCTS(simulations=40, eager=True, threats=False, k=3, route="interpreted", seed=2)
     agent.act(env)
-    tree = agent._workers[0].tree
+    tree = tree_of(agent)
     count = int(tree.node_count[0])
     assert agent.statistics.simulations >= 40
     assert tree.visits[1:count].min() == 1
@@ -470,39 +419,35 @@ def test_eager_search_simulates_every_child_at_once():
 
 
 def test_the_evaluation_is_antisymmetric_and_sees_who_wins():
-    env = played("h8 a1 i8 c1 j8 e1")
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    _, game, position = studied_after("h8 a1 i8 c1 j8 e1")
     assert evaluate_board(game, position, 3000.0) == 1.0  # an open four that nobody can stop
-    quiet = played("h8 i9 i8")
-    game, position = studied(quiet.unwrapped.game, quiet.unwrapped.state)
+    _, game, position = studied_after("h8 i9 i8")
     judge = PatternEvaluation()
     assert judge.evaluate(game, position, 0) == -judge.evaluate(game, position, 1) != 0
     lost = played("a1 h8 c1 i8 e1 j8 n1 k8")  # white makes five at g8 or l8
-    game, position = studied(lost.unwrapped.game, lost.unwrapped.state)
+    game, position = studied(lost.game, lost.state)
     assert evaluate_board(game, position, 3000.0) == -1.0
 
 
-def test_one_scale_for_all_that_judges():
-    agent = RHMCTS(simulations=2, scale=500, implicit_minimax=0.3, threats=False)
-    agent.act(played("h8 i9 g8 a1"))
-    variant = agent._workers[0].variant
-    scales = (variant.selection.scale, variant.selection.selection.scale, variant.playout.scale)
-    assert scales == (500, 500, 500)
-
-
-def test_patterns_are_read_from_a_file(tmp_path):
+def test_patterns_are_read_from_a_file_and_have_one_scale(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text(json.dumps({"open_two": 7, "one": 1}))
     env = played("h8 i9 g8 a1")
-    agent = RHMCTS(simulations=40, patterns=str(path), threats=False, seed=1)
+    options = {"scale": 500, "implicit_minimax": 0.3, "threats": False, "seed": 1}
+    agent = RHMCTS(simulations=40, patterns=str(path), **options)
     agent.act(env)
-    tree = agent._workers[0].tree
-    game = pattern_board.new(env.unwrapped.game, agent._given_knowledge.scores)
-    position = pattern_board.state_of(game, env.unwrapped.state, JIT)
+    rule, playout = agent._workers[0].variant[:2]
+    assert (rule.scale, rule.selection.scale, playout.scale) == (500, 500, 500)
+    for use in (agent.save, agent.load):  # trees that know patterns are not for files
+        with pytest.raises(ValueError, match="expected an agent whose selection"):
+            use(tmp_path / "tree.npz")
+    tree = tree_of(agent)
+    game = pattern_board.new(env.game, agent._given_knowledge.scores)
+    position = pattern_board.state_of(game, env.state, JIT)
     below = children(tree, ROOT)
     points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
     np.testing.assert_allclose(
-        tree.extras.prior[below], np.sqrt(points + 1) / np.sqrt(points + 1).sum()
+        tree.extras.inner.prior[below], np.sqrt(points + 1) / np.sqrt(points + 1).sum()
     )
     assert points.max() > 7
     with pytest.raises(FileNotFoundError):
@@ -515,31 +460,11 @@ def test_patterns_are_read_from_a_file(tmp_path):
 @pytest.mark.parametrize("spec", ["rhmcts", "uct:threats=on", "rave:threats=on"])
 def test_a_win_by_threats_is_played_without_a_search(spec):
     env = played(POSITIONS[3][0])
-    separator = "," if ":" in spec else ":"
-    agent = make_agent(f"{spec}{separator}simulations=50", seed=1)
+    agent = make_agent(with_options(spec, "simulations=50"), seed=1)
     assert agent.act(env) == vcf(env)[0]
     assert agent.statistics.proven == 1
     assert agent.statistics.simulations == 0
     assert agent.statistics.values.max() == 1.0
-
-
-def test_leaves_that_are_won_by_fours_are_proven():
-    # White can stop one three only; whatever black plays elsewhere, white wins by fours.
-    env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8", size=15)
-    _, position = studied(env.unwrapped.game, env.unwrapped.state)
-    assert position.counts[1, OPENS_FOUR] > 0
-    env.step(env.unwrapped.game.parse_action("o8"))
-    assert env.unwrapped.game.to_play(env.unwrapped.state) == 0
-    agent = UCT(simulations=300, threats=True, seed=1)
-    agent.act(env)
-    tree = agent._workers[0].tree
-    below = children(tree, ROOT)
-    lost = {
-        env.unwrapped.game.action_text(int(action))
-        for action in tree.action[below][tree.proof[below] == -1]
-    }
-    assert {"b2", "n14", "c9"} <= lost
-    assert not {"g8", "k8"} & lost
 
 
 def indifferent(planes, masks):
@@ -547,52 +472,59 @@ def indifferent(planes, masks):
     return np.zeros(masks.shape), None
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [
+        UCT(simulations=300, threats=True, seed=1),
+        pytest.param(
+            PUCTAgent(PolicyAgent(indifferent), 600, threats=True, seed=1), marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_leaves_that_are_won_by_fours_are_proven(agent):
+    # White can stop one three only; whatever black plays elsewhere, white wins by fours.
+    env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8", size=15)
+    _, position = studied(env.game, env.state)
+    assert position.counts[1, OPENS_FOUR] > 0
+    env.step(env.game.parse_action("o8"))
+    assert env.game.to_play(env.state) == 0
+    agent.act(env)
+    tree = tree_of(agent)
+    below = children(tree, ROOT)
+    lost = {
+        env.game.action_text(int(action)) for action in tree.action[below][tree.proof[below] == -1]
+    }
+    assert {"b2", "n14"} <= lost
+    assert not {"g8", "k8"} & lost
+
+
 def test_policies_take_no_minimax():
-    with pytest.raises(ValueError, match="expected no implicit_minimax where a policy evaluates"):
-        PUCTAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
-    with pytest.raises(
-        ValueError, match=r"expected no implicit_minimax \(Gumbel's search has none"
-    ):
-        GumbelAgent(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
-
-
-@pytest.mark.slow
-def test_policies_take_threats():
-    env = played("a1 h8 o1 i8 a15 j8 o15 h5 a8 o8", size=15)  # white has an open three
-    agent = PUCTAgent(PolicyAgent(indifferent), 600, threats=True, seed=1)
-    agent.act(env)
-    values = dict(zip(texts(env, range(225)), agent.statistics.values, strict=True))
-    assert values["b2"] == values["n14"] == -1
-    assert values["g8"] > -1
-    assert values["k8"] > -1
-
-
-def test_trees_that_know_patterns_are_not_saved(tmp_path):
-    env = played("h8 i9")
-    agent = RHMCTS(simulations=20)
-    agent.act(env)
-    for use in (agent.save, agent.load):
-        with pytest.raises(ValueError, match="expected an agent whose selection does not look at"):
-            use(tmp_path / "tree.npz")
+    for kind in (PUCTAgent, GumbelAgent):
+        with pytest.raises(ValueError, match="expected no implicit_minimax"):
+            kind(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
 
 
 # ---- openings ------------------------------------------------------------------------------------
 
 
-OPENERS = ["rhmcts", "rhmcts:threats=off", FAITHFUL, "alphabeta:patterns=on,depth=1"]
-
-
 @pytest.mark.slow
 @needs_compiler
-@pytest.mark.parametrize("opening", ["swap", "swap2", "pro", "long_pro"])
-@pytest.mark.parametrize("spec", OPENERS)
-def test_openings_are_played(opening, spec):
-    env = gomoku_v0.env(board_size=9, opening=opening)
-    if "rhmcts" in spec:
-        spec += ("," if ":" in spec else ":") + "simulations=20"
-    agents = [make_agent(spec, seed=number) for number in range(2)]
-    results = list(play_match(env, agents, 2, seed=1))
+@pytest.mark.parametrize("spec", ["rhmcts", FAITHFUL, "alphabeta:patterns=on,depth=2"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"board_size": 9, "opening": name} for name in ("swap", "swap2", "pro", "long_pro")),
+        {"board_size": 3, "connect": 3}, {"board_size": 4, "connect": 3, "rule": "standard"},
+        {"board_size": 9, "rule": "standard"}, {"board_size": 7, "rule": "renju"},
+    ],
+)  # fmt: skip
+def test_it_plays_any_game_of_stones_in_a_row_and_any_opening(spec, options):
+    env = gomoku_v0.env(**options)
+    spec = with_options(spec, "simulations=20") if "rhmcts" in spec else spec
+    agents = [make_agent(spec, seed=number) for number in (1, 2)]
+    results = list(play_match(env, agents, 2, seed=5))
     assert [result.illegal for result in results] == [None, None]
+    assert all(len(result.actions) > 3 for result in results)
 
 
 @pytest.mark.parametrize(
@@ -607,7 +539,7 @@ def test_openings_are_played(opening, spec):
 )
 def test_colours_are_chosen_by_what_white_is_worth(moves, value, answer):
     env = played(moves, opening="swap2")
-    game, state = env.unwrapped.game, env.unwrapped.state
+    game, state = env.game, env.state
     seen = []
 
     def think(view):
@@ -622,8 +554,8 @@ def test_colours_are_chosen_by_what_white_is_worth(moves, value, answer):
 @pytest.mark.parametrize(("moves", "takes_black"), [("h8 a1 h9", True), ("h8 h9 a1", False)])
 def test_a_search_chooses_the_better_colour(moves, takes_black):
     env = played(moves, opening="swap")
-    game = env.unwrapped.game
-    assert phase_of(game, env.unwrapped.state) == Phase.CHOOSING
+    game = env.game
+    assert phase_of(game, env.state) == Phase.CHOOSING
     action = RHMCTS(simulations=300 if JIT else 60, seed=1).act(env)
     assert (game.action_text(action) == "swap") == takes_black
 
@@ -640,7 +572,7 @@ def test_balanced_openings_are_three_stones_on_any_board():
 
 def test_alphabeta_by_patterns_is_minimax_over_the_candidates():
     env = played("e5 f6 e6 d4", size=9)
-    game, root = studied(env.unwrapped.game, env.unwrapped.state)
+    game, root = studied(env.game, env.state)
     candidates = Candidates(budget=0).with_memory(game)
     rng = np.random.default_rng(0)
 
@@ -687,19 +619,11 @@ def test_alphabeta_with_time_goes_as_deep_as_it_can():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n", 0),
-        ("k", 0),
-        ("depth", -1),
-        ("neighbourhood", 0),
-        ("heuristics", "18"),
-        ("heuristics", 1234),
-        ("patterns", 5),
-        ("seconds", "1"),
-        ("c", float("nan")),
-        ("scale", 0),
-        ("implicit_minimax", 2),
+        ("n", 0), ("k", 0), ("depth", -1), ("neighbourhood", 0), ("heuristics", "18"),
+        ("heuristics", 1234), ("patterns", 5), ("seconds", "1"), ("c", float("nan")),
+        ("scale", 0), ("implicit_minimax", 2),
     ],
-)
+)  # fmt: skip
 def test_parameters_out_of_range_are_refused(name, value):
     with pytest.raises(ValueError, match=rf"\b{name}\b.*{value}"):
         RHMCTS(**{name: value})
@@ -718,12 +642,10 @@ def test_faithful_has_the_authors_defaults():
 
 
 def test_forced_positions_cover_what_matters_only_where_that_is_sure():
-    env = played(POSITIONS[4][0])
-    game, position = studied(env.unwrapped.game, env.unwrapped.state)
+    _, game, position = studied_after(POSITIONS[4][0])
     assert covers_all(game, position, ALL)
     assert not covers_all(game, position, ALL & ~(1 << 4) & ~(1 << 5))
-    quiet = played("h8 i9")
-    game, position = studied(quiet.unwrapped.game, quiet.unwrapped.state)
+    _, game, position = studied_after("h8 i9")
     assert not covers_all(game, position, ALL)
 
 

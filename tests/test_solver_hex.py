@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from environments import JIT
 
-from agents.knowledge.hex import solver
+from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
-from hexenv.games import base, hex
+from hexenv.games import base, hex, notation
 
 needs_compiler = pytest.mark.compiled(only=True)
 DATA = Path(__file__).parents[1] / "agents" / "arena" / "positions"
@@ -18,17 +18,27 @@ OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").rea
 
 
 def position(game, moves):
-    state = base.new_state(game)
-    for move in moves:
-        game.step(state, game.parse_action(move))
-    return state
+    return notation.play(game, [game.parse_action(move) for move in moves])
 
 
-def winning_moves(game, state):
-    values = solver.solve(game, state)
-    assert list(values) == base.legal_actions(game, state)
+def solver_of(rows, columns=None, swap=False, entries=1 << 12, compiles=JIT):
+    return HexSolver(hex.new((rows, columns or rows), swap), entries, bool(compiles))
+
+
+def winning_moves(tool, moves):
+    state = position(tool.game, moves)
+    before = state.tobytes()
+    values = tool.values(state, Clock())
+    assert state.tobytes() == before
+    assert list(values) == base.legal_actions(tool.game, state)
     assert set(values.values()) <= {-1, 1}
-    return [game.action_text(action) for action, value in values.items() if value == 1]
+    return sorted(tool.game.action_text(action) for action, value in values.items() if value == 1)
+
+
+def winner_at(tool, moves):
+    """The player who wins after some moves."""
+    state = position(tool.game, moves)
+    return tool.winner_of(state, Clock())[0]
 
 
 def solved_positions(size, step=1):
@@ -36,11 +46,10 @@ def solved_positions(size, step=1):
         return [json.loads(line) for line in lines][::step]
 
 
-def check_solved_positions(size, positions):
-    game = hex.new(size)
+def check_solved_positions(size, positions, entries=1 << 20):
+    tool = solver_of(size, entries=entries)
     for known in positions:
-        state = position(game, known["moves"])
-        assert sorted(winning_moves(game, state)) == sorted(known["winning"]), known
+        assert winning_moves(tool, known["moves"]) == sorted(known["winning"]), known
 
 
 @needs_compiler
@@ -50,22 +59,24 @@ def test_finds_exactly_the_winning_moves_of_solved_positions(size, step):
 
 
 @needs_compiler
-def test_finds_exactly_the_winning_moves_of_solved_endgames_on_7x7():
-    endgames = [known for known in solved_positions(7) if known["empties"] <= 30]
-    check_solved_positions(7, endgames)
-
-
-@needs_compiler
-@pytest.mark.slow
-@pytest.mark.parametrize(("size", "empties"), [(6, 36), (7, 42)])  # emptier ones take minutes each
+@pytest.mark.parametrize(
+    ("size", "empties"),
+    [(7, 30), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(6, 36), (7, 42)])],
+)
 def test_finds_exactly_the_winning_moves_of_large_solved_positions(size, empties):
+    """Emptier ones take minutes each."""
     found = [known for known in solved_positions(size) if known["empties"] <= empties]
-    assert len(found) > 50
+    assert len(found) > 20
     check_solved_positions(size, found)
 
 
 def test_finds_the_winning_moves_of_some_solved_positions_in_plain_python_too():
     check_solved_positions(4, solved_positions(4, 10))
+
+
+@needs_compiler
+def test_a_small_table_changes_nothing_but_the_time():
+    check_solved_positions(5, solved_positions(5, 25), entries=4)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +88,9 @@ def test_finds_the_winning_moves_of_some_solved_positions_in_plain_python_too():
     ],
 )
 def test_finds_exactly_the_winning_first_moves(size):
-    game = hex.new(size)
-    known = OPENINGS[f"{size}x{size}"]
-    assert winning_moves(game, position(game, [])) == [m for m in known if known[m] == "black"]
-    assert solver.winner(game, position(game, [])) == 0
+    tool, known = solver_of(size, entries=1 << 20), OPENINGS[f"{size}x{size}"]
+    assert winning_moves(tool, []) == sorted(move for move in known if known[move] == "black")
+    assert winner_at(tool, []) == 0
 
 
 def brute_force(rows, columns):
@@ -131,166 +141,118 @@ def all_positions(cells):
     ],
 )
 def test_agrees_with_brute_force_on_every_position(rows, columns):
-    winner = brute_force(rows, columns)
-    tool = solver.HexSolver(rows, columns, entries=1 << 12)
+    """And the carrier is enough to win on: all else may be the loser's."""
+    winner, tool = brute_force(rows, columns), solver_of(rows, columns)
     count = 0
     for first, second, mover in all_positions(rows * columns):
         won, carrier = tool.solve(first, second, mover, Clock())
         assert won == winner(first, second, mover), (first, second, mover)
         assert carrier & (first | second) == 0
+        if rows * columns < 10:
+            stones = [first, second]
+            stones[1 - won] |= tool.board.everything & ~(first | second | carrier)
+            assert winner(*stones, mover) == won, (first, second, mover, carrier)
         count += 1
     assert count > rows * columns
 
 
-@needs_compiler
-@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (2, 4), (4, 2)])
-def test_a_carrier_is_enough_to_win_on(rows, columns):
-    winner = brute_force(rows, columns)
-    tool = solver.HexSolver(rows, columns, entries=1 << 12)
-    for first, second, mover in all_positions(rows * columns):
-        won, carrier = tool.solve(first, second, mover, Clock())
-        stones = [first, second]
-        rest = (1 << rows * columns) - 1 & ~(first | second | carrier)
-        stones[1 - won] |= rest  # all else is the loser's
-        assert winner(*stones, mover) == won, (first, second, mover, carrier)
+def random_bits(rng, cells, least_empty=1, most_empty=None):
+    """A random position: the stones of both players as bits, and the mover."""
+    empty = int(rng.integers(least_empty, (most_empty or cells) + 1))
+    order = rng.permutation(cells)[empty:].tolist()
+    first, second = (sum(1 << cell for cell in order[player::2]) for player in (0, 1))
+    return first, second, len(order) & 1
 
 
-@needs_compiler
-@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (4, 3)])
-def test_agrees_with_brute_force_on_boards_of_twelve_cells(rows, columns):
-    winner = brute_force(rows, columns)
-    tool = solver.HexSolver(rows, columns)
+LARGE = [(7, 8), (8, 7), (6, 10), (10, 6), (2, 19), (19, 2)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "empty", "count"),
+    [
+        *(pytest.param(*size, 12, 2_000, marks=needs_compiler) for size in [(3, 4), (4, 3)]),
+        *((*size, 8, 20) for size in LARGE),  # nearly full
+    ],
+)
+def test_agrees_with_brute_force_on_random_positions(rows, columns, empty, count):
+    winner, tool = brute_force(rows, columns), solver_of(rows, columns)
     rng = np.random.default_rng(1)
-    for _ in range(2_000):
-        cells = rng.permutation(rows * columns)[: int(rng.integers(rows * columns))]
-        first = sum(1 << int(cell) for cell in cells[::2])
-        second = sum(1 << int(cell) for cell in cells[1::2])
-        mover = len(cells) & 1
-        assert tool.solve(first, second, mover, Clock())[0] == winner(first, second, mover)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(7, 8), (8, 7), (6, 10), (10, 6), (2, 19), (19, 2)])
-def test_agrees_with_brute_force_on_large_boards_that_are_nearly_full(rows, columns):
-    winner = brute_force(rows, columns)
-    tool = solver.HexSolver(rows, columns, entries=1 << 12)
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        cells = [int(cell) for cell in rng.permutation(rows * columns)[8:]]
-        first = sum(1 << cell for cell in cells[::2])
-        second = sum(1 << cell for cell in cells[1::2])
-        mover = len(cells) & 1
-        assert tool.solve(first, second, mover, Clock())[0] == winner(first, second, mover)
-
-
-def brute_force_value(game, state):
-    if game.is_terminal(state):
-        return game.outcome(state, game.to_play(state))
-    return max(brute_force_values(game, state).values())
+    for _ in range(count):
+        bits = random_bits(rng, rows * columns, min(empty, 8) if count < 100 else 1, empty)
+        assert tool.solve(*bits, Clock())[0] == winner(*bits)
 
 
 def brute_force_values(game, state):
+    """The value of each action, by trying all games."""
     values = {}
     for action in base.legal_actions(game, state):
         child = base.clone(game, state)
         game.step(child, action)
-        values[action] = -brute_force_value(game, child)
+        over = {-1: game.outcome(child, game.to_play(child))} if game.is_terminal(child) else None
+        values[action] = -max((over or brute_force_values(game, child)).values())
     return values
 
 
 def test_knows_what_the_swap_is_worth_on_2x2():
-    game = hex.new(2, swap=True)
-    states = [position(game, [])]
-    states += [position(game, [move]) for move in ("a1", "b1", "a2", "b2")]
-    states += [position(game, [move, "swap"]) for move in ("a1", "b1")]
-    for state in states:
-        values = brute_force_values(game, state)
-        assert solver.solve(game, state) == values
-        player = game.to_play(state)
-        assert solver.winner(game, state) == (player if 1 in values.values() else 1 - player)
+    tool = solver_of(2, swap=True)
+    starts = [[], *([move] for move in ("a1", "b1", "a2", "b2")), ["a1", "swap"], ["b1", "swap"]]
+    for moves in starts:
+        state = position(tool.game, moves)
+        values = brute_force_values(tool.game, state)
+        assert tool.values(state, Clock()) == values
+        assert tool.value(state, Clock()) == max(values.values())
 
 
 @needs_compiler
 @pytest.mark.parametrize("size", [3, 4, 5])
 def test_the_swap_wins_exactly_where_the_first_stone_would_have_won(size):
-    game = hex.new(size, swap=True)
-    swap = size * size
-    assert solver.winner(game, position(game, [])) == 1
-    assert set(solver.solve(game, position(game, [])).values()) == {-1}
+    tool, swap = solver_of(size, swap=True), size * size
+    assert winner_at(tool, []) == 1
+    assert winning_moves(tool, []) == []
     for move, winner in OPENINGS[f"{size}x{size}"].items():
-        values = solver.solve(game, position(game, [move]))
+        values = tool.values(position(tool.game, [move]), Clock())
         assert values[swap] == (1 if winner == "black" else -1)
         assert (max(values[cell] for cell in list(values)[:-1]) == 1) == (winner == "white")
         # The stone is at the mirror cell and white's, black moves: colours and edges are exchanged.
-        assert solver.winner(game, position(game, [move, "swap"])) == (winner == "black")
+        assert winner_at(tool, [move, "swap"]) == (winner == "black")
 
 
 def test_a_finished_game_has_a_winner_and_no_actions():
-    game = hex.new(2)
-    state = position(game, ["a1", "b1", "a2"])
-    assert solver.winner(game, state) == 0
-    assert solver.solve(game, state) == {}
-
-
-def test_leaves_the_position_as_it_was():
-    game = hex.new(4, swap=True)
-    state = position(game, ["b2"])
-    before = state.tobytes()
-    solver.solve(game, state)
-    assert state.tobytes() == before
+    tool, moves = solver_of(2), ["a1", "b1", "a2"]
+    assert winner_at(tool, moves) == 0
+    assert winning_moves(tool, moves) == []
 
 
 @needs_compiler
 def test_the_order_of_calls_makes_no_difference():
     positions = [known["moves"] for known in solved_positions(5, 20)]
-    game = hex.new(5)
-    shared = [winning_moves(game, position(game, moves)) for moves in positions]
-    alone = []
-    for moves in reversed(positions):
-        solver.shared_solver.cache_clear()
-        alone.append(winning_moves(game, position(game, moves)))
-    assert alone[::-1] == shared
+    shared = solver_of(5)
+    together = [winning_moves(shared, moves) for moves in positions]
+    assert [winning_moves(solver_of(5), moves) for moves in positions] == together
 
 
 @needs_compiler
 @pytest.mark.parametrize(("rows", "columns"), [(3, 3), (2, 4), (4, 3)])
 def test_machine_code_and_plain_python_search_the_same(rows, columns):
-    compiled = solver.HexSolver(rows, columns, entries=1 << 10)
-    plain = solver.HexSolver(rows, columns, entries=1 << 10, compiles=False)
-    rng = np.random.default_rng(2)
-    clocks = Clock(), Clock()
+    tools = [solver_of(rows, columns, entries=1 << 10, compiles=each) for each in (True, False)]
+    rng, clocks = np.random.default_rng(2), (Clock(), Clock())
     for _ in range(60):
-        cells = rng.permutation(rows * columns)[: int(rng.integers(rows * columns - 2))]
-        first = sum(1 << int(cell) for cell in cells[::2])
-        second = sum(1 << int(cell) for cell in cells[1::2])
-        arguments = first, second, len(cells) & 1
-        assert compiled.solve(*arguments, clocks[0]) == plain.solve(*arguments, clocks[1])
+        bits = random_bits(rng, rows * columns, 3)
+        assert tools[0].solve(*bits, clocks[0]) == tools[1].solve(*bits, clocks[1])
     assert clocks[0].nodes == clocks[1].nodes > 0
-
-
-@needs_compiler
-def test_a_small_table_changes_nothing_but_the_time():
-    game = hex.new(5)
-    tiny = solver.HexSolver(5, 5, entries=4)
-    for known in solved_positions(5, 25):
-        state = position(game, known["moves"])
-        values = solver.action_values(game, state, tiny, Clock())
-        wins = [game.action_text(action) for action, value in values.items() if value == 1]
-        assert sorted(wins) == sorted(known["winning"])
 
 
 @pytest.mark.compiled
 def test_gives_up_when_the_time_is_over_and_can_go_on():
-    game = hex.new(7)
-    state = position(game, ["g1"] if JIT else [])
-    for ask in (solver.solve, solver.winner):
-        with pytest.raises(TimeoutError, match=r"expected to solve the position within 0\.05 s"):
-            ask(game, state, seconds=0.05)
-    small = hex.new(3)
-    assert "b2" in winning_moves(small, position(small, []))
+    tool = solver_of(7)
+    state = position(tool.game, ["g1"] if JIT else [])
+    for ask in (tool.value, tool.values):
+        with pytest.raises(TimeoutError, match=r"within 0\.05 s"):
+            ask(state, Clock(0.05))
+    nearly_over = ["d1", "a1", "d2", "a2", "d3", "a3", "d4", "a4", "d5", "a5", "d6", "a6"]
+    assert tool.value(position(tool.game, nearly_over), Clock()) == 1
 
 
 def test_refuses_a_board_that_is_too_large():
-    game = hex.new(8)
-    for ask in (solver.solve, solver.winner):
-        with pytest.raises(ValueError, match="at most 61 cells, got 8 x 8"):
-            ask(game, position(game, []))
+    with pytest.raises(ValueError, match="61 cells, got 8 x 8"):
+        solver_of(8)

@@ -74,6 +74,25 @@ def test_the_parts_are_disjoint_and_complete(suite):
     assert all(parts)
 
 
+PRODUCT = """
+import pytest
+
+@pytest.mark.parametrize("game", ["hex", "gomoku", "connect4"])
+@pytest.mark.parametrize(("agent", "count"), [("uct", 1), ("rave", 1), ("uct", 2), ("mast", 2)])
+def test_product(game, agent, count): pass
+"""
+
+
+def test_every_row_of_a_product_is_shown_and_the_rest_is_slow(suite):
+    suite.makepyfile(test_three=PRODUCT)
+    path = suite.path / "test_three.py"
+    quick = names_of(suite.runpytest_inprocess("--collect-only", "-q", path))
+    slow = names_of(suite.runpytest_inprocess("--collect-only", "-q", "-m", "slow", path))
+    assert (len(quick), len(slow), len(quick | slow)) == (3 + 4 - 1, 6, 12)
+    assert all(any(game in name for name in quick) for game in ("hex", "gomoku", "connect4"))
+    assert all(any(row in name for name in quick) for row in ("uct-1", "rave-1", "uct-2", "mast-2"))
+
+
 @pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b"])
 def test_a_part_that_is_none_is_refused(suite, part):
     result = suite.runpytest_inprocess("--part", part)

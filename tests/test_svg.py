@@ -9,7 +9,7 @@ from environments import random_states
 
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.geometry import cell_centers
-from hexenv.render.look import THEMES, Look, palette_of
+from hexenv.render.look import THEMES, Look, paints_of
 from hexenv.render.overlay import Overlay, move_numbers
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import LAYERS, animated_svg, board_svg, render_svg, svg_image, theme_css
@@ -108,7 +108,7 @@ def test_colours_are_properties_that_a_page_may_set(game, theme):
     rule = theme_css(game.style, theme)
     assert rule in text
     found = dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6});", rule))
-    paints = palette_of(theme, game.style).paints
+    paints = paints_of(theme, game.style)
     assert found == {name: f"#{bytes(color).hex()}" for name, color in paints.items()}
     css = root.find(f"{NAMESPACE}style").text
     for each in root.iter():

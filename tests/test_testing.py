@@ -300,39 +300,9 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
     columns: int = 3
     bits: int = 64
 
-    name = TicTacToe.name
-    style = TicTacToe.style
-    state_dtype = TicTacToe.state_dtype
-
-    num_actions = TicTacToe.num_actions
-    max_plies = TicTacToe.max_plies
-    initial = TicTacToe.initial
-    copy = TicTacToe.copy
-    step = TicTacToe.step
-    legal_actions = TicTacToe.legal_actions
-    legal_mask = TicTacToe.legal_mask
-    is_terminal = TicTacToe.is_terminal
-    to_play = TicTacToe.to_play
-    outcome = TicTacToe.outcome
-    owner = TicTacToe.owner
-    owners = TicTacToe.owners
-    observe = TicTacToe.observe
-    last_cell = TicTacToe.last_cell
-    cell_of = TicTacToe.cell_of
-    num_cells = TicTacToe.num_cells
-    next_actions = TicTacToe.next_actions
-    random_playout = TicTacToe.random_playout
-    place = TicTacToe.place
-    completes = TicTacToe.completes
-
-    action_text = TicTacToe.action_text
-    parse_action = TicTacToe.parse_action
-    why_illegal = TicTacToe.why_illegal
-    count_plies = TicTacToe.count_plies
-    labels = TicTacToe.labels
-    planes = TicTacToe.planes
-    symmetries = TicTacToe.symmetries
-    winning_cells = TicTacToe.winning_cells
+    for _name in sorted(set(dir(base.Game)) - {"rows", "columns", "position_hash"}):
+        if not _name.startswith("_"):
+            vars()[_name] = getattr(TicTacToe, _name)
 
     def position_hash(self, state):
         stones = int(state.stones[0]) | int(state.stones[1]) << 9

@@ -1,16 +1,17 @@
 """The Tournament of Progressive Policies, on runs whose networks are made by hand."""
 
+import functools
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
+from training_runs import call
 
 from agents.arena import TournamentRun, run_tournament
-from agents.cli import INTERRUPTED, main
+from agents.cli import INTERRUPTED
 from agents.learning.configuration import GuidedSearchOptions, NetworkOptions, as_dict, make
 from agents.learning.topp import (
     check_results,
@@ -28,6 +29,8 @@ from hexenv.extras import how_to_install
 
 pytestmark = pytest.mark.compiled  # it plays whole games with networks
 
+run = functools.partial(call, "topp")
+
 SIZE = 5
 OPTIONS = NetworkOptions(kind="anet", layers=[], value=False)
 """A policy of one linear layer, without a value."""
@@ -35,11 +38,11 @@ LEARNING = {0: -1.0, 5: 0.0, 10: 1.0}
 """By iteration, how much a network likes the middle of the board, where Hex is decided."""
 
 
-def linear_network(liking):
-    """A network that prefers the cells in the middle, or those at the edge."""
+def save(directory, iteration, liking):
+    """Write a network that prefers the cells in the middle, or those at the edge."""
     torch = pytest.importorskip("torch", reason="the extra train is not installed")
     pytest.importorskip("safetensors", reason="the extra train is not installed")
-    from agents.learning.files import game_of
+    from agents.learning.files import game_of, save_network
     from agents.learning.networks import new_network
 
     network = new_network(game_of("hex", {"board_size": SIZE}), OPTIONS, seed=1)
@@ -48,13 +51,6 @@ def linear_network(liking):
     with torch.no_grad():
         network.logits.weight[:] = 0.0
         network.logits.bias[:] = torch.from_numpy(order - liking * np.add.outer(away, away).ravel())
-    return network
-
-
-def save(directory, iteration, liking):
-    network = linear_network(liking)
-    from agents.learning.files import save_network
-
     path = directory / "networks" / f"{iteration:06}.safetensors"
     save_network(path, network, OPTIONS, ("hex", {"board_size": SIZE}), {"iteration": iteration})
 
@@ -75,18 +71,8 @@ def learnt(tmp_path):
     return directory
 
 
-def run(*arguments, status=0):
-    result = CliRunner().invoke(main, ["topp", *map(str, arguments)])
-    assert result.exit_code == status, result.output
-    return result
-
-
 def found_by(*arguments):
     return json.loads(run(*arguments, "--workers", 0, "--json").stdout)
-
-
-def without_time(rows):
-    return [{key: row[key] for key in row if key != "seconds_per_move"} for row in rows]
 
 
 # ---- what it says --------------------------------------------------------------------------------
@@ -180,23 +166,6 @@ def test_openings_are_those_of_the_run_and_long_enough(learnt, tmp_path):
 # ---- the file of results -------------------------------------------------------------------------
 
 
-def test_a_tournament_that_was_broken_off_goes_on(learnt):
-    topp = new_topp(learnt, pairs=6)
-    broken = TournamentRun(topp.tournament, learnt / "topp.jsonl", workers=0)
-    games = iter(broken)
-    for _ in range(7):
-        next(games)
-    games.close()
-    broken.close()
-    before = (learnt / "topp.jsonl").read_text()
-    found = found_by(learnt, "--pairs", 6)
-    after = (learnt / "topp.jsonl").read_text()
-    assert after.startswith(before)
-    assert len(after.splitlines()) == 1 + topp.tournament.games
-    anew = found_by(learnt, "--pairs", 6, "--results", learnt / "anew.jsonl")
-    assert without_time(found["ratings"]) == without_time(anew["ratings"])
-
-
 @pytest.mark.parametrize("change", ["another network", "another seed", "the same name"])
 def test_results_of_others_are_refused(learnt, change):
     found_by(learnt, "--pairs", 1)
@@ -268,24 +237,25 @@ def test_the_plot(learnt):
         assert f"<!-- {words} -->" in lines
 
 
+def damaged(directory):
+    (directory / "networks" / "000005.safetensors").write_bytes(b"nothing")
+    return directory
+
+
 @pytest.mark.parametrize(
     ("make_wrong", "message"),
     [
+        (damaged, "000005.safetensors"),
         (lambda run: run / "none", "the directory of a run"),
         (lambda run: configured(run.parent / "new"), "two saved networks"),
         (lambda run: run.rename(run.parent / "a,b"), "without a comma"),
     ],
 )
 def test_what_is_no_run_is_refused(learnt, make_wrong, message):
-    words = " ".join(run(make_wrong(learnt), status=2).output.split())
-    assert message in words
-
-
-def test_a_damaged_network_is_named(learnt):
-    (learnt / "networks" / "000005.safetensors").write_bytes(b"nothing")
-    words = "".join(run(learnt, status=2).output.split())
-    assert "000005.safetensors" in words
-    assert not (learnt / "topp.jsonl").exists()
+    directory = make_wrong(learnt)
+    words = "".join(run(directory, status=2).output.split())
+    assert "".join(message.split()) in words
+    assert not (directory / "topp.jsonl").exists()
 
 
 def test_without_pytorch_it_says_what_to_install(tmp_path, monkeypatch):

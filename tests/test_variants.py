@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from environments import legal_actions as legal_in
-from environments import make, random_action
+from environments import make, played, random_action, shown, theirs
+from grown_trees import assert_same_nodes, below, nodes, positions_of, with_options
 
 from agents.knowledge.hex.bridges import SaveBridge
 from agents.mcts.distance import DistanceScore, DistanceUCB
@@ -20,18 +20,18 @@ from agents.mcts.mast import NST, Mast
 from agents.mcts.playouts import make_playout
 from agents.mcts.ppa import PolicyAdaptation
 from agents.mcts.quality import Discounted, RelativeBonus
-from agents.mcts.rave import HAND, MSE, TEXT, Rave, amaf_weight
+from agents.mcts.rave import HAND, MSE, TEXT, Rave
 from agents.mcts.ucb1_tuned import UCB1Tuned
 from agents.registry import agent_classes, make_agent
-from agents.search.mcts import Variant, search, with_memory
+from agents.search.mcts import Variant, search, simulation_for, with_memory
 from agents.search.playout import Decisive, Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import new_simulation
-from agents.search.tree import ROOT, UNPROVEN, children, new_tree, node_arrays
-from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from agents.search.tree import ROOT, UNPROVEN, new_tree
 from hexenv.games import base, hex, notation, tictactoe
+from hexenv.games.base import legal_actions as legal
 
 needs_compiler = pytest.mark.compiled(only=True)
 
@@ -51,48 +51,26 @@ PARTS = (
     "distance:faithful=on,solver=soft", "flat", "transposition",
 )  # fmt: skip
 """Every part of a variant, in few compositions: each takes seconds to compile."""
-PRODUCT = (
-    "uct", "uct:solver=hard", "uct:solver=off", "rave", "rave:schedule=hand,c=0.3",
-    "rave:schedule=text", "grave", "grave:ref=5", "history", "ucb1-tuned", "lgr", "lgr:order=2",
-    "lgr:forgetting=off", "mast", "mast:temperature=0.2", "uct:playout=nst", "uct:playout=ppa",
-    "uct:playout=decisive", "quality", "quality:quality=discount", "distance:faithful=on",
-)  # fmt: skip
-IN_HEX = ("uct:playout=bridges", "rave:playout=bridges", "uct:playout=bridges+lgr2")
-ROUTES = [(spec, "hex-3-swap") for spec in PARTS] + [("quality:playout=bridges", "hex-3x5")]
+ROUTES = [(spec, "hex-3-swap" if "bridges" in spec else "tictactoe") for spec in PARTS]
+ROUTES += [("quality:playout=bridges", "hex-3x5")]
 ROUTES += [
     pytest.param(spec, board, marks=pytest.mark.slow)
-    for boards, specs in (
-        (("hex-3-swap", "connect4"), PRODUCT),
-        (("hex-3-swap", "hex-3x5"), IN_HEX),
-        (("connect4",), [spec for spec in PARTS if "bridges" not in spec]),
-    )
-    for board in boards
-    for spec in specs
-    if (spec, board) not in ROUTES
+    for spec in (*PARTS, "lgr:forgetting=off", "uct:playout=decisive")
+    if "bridges" not in spec
+    for board in ("connect4", "hex-3-swap")
 ]
 
 
 def nodes_in_use(agent):
     """All that the search has written for the nodes of its tree, or of its graph."""
     worker = agent._workers[0]
-    count = int(worker.tree.node_count[0])
-    # No rule keeps anything of the root itself.
-    nodes = {
-        name: array[1 if name.startswith("extras") else 0 : count].copy()
-        for name, array in node_arrays(worker.tree).items()
-    }
+    found = nodes(worker.tree)
     if (graph := getattr(worker, "graph", None)) is not None:
-        positions = np.flatnonzero(worker.tree.action[:count] == -1)
-        nodes["target"] = graph.target[:count].copy()
+        positions = np.flatnonzero(found["action"] == -1)
+        found["target"] = graph.target[: len(found["action"])].copy()
         for name in ("mover", "own", "mean"):
-            nodes[name] = getattr(graph, name)[positions]
-    return nodes
-
-
-def assert_same_nodes(one, other):
-    assert list(one) == list(other)
-    for name, array in one.items():
-        np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
+            found[name] = getattr(graph, name)[positions]
+    return found
 
 
 def three_moves(agent, board):
@@ -103,8 +81,8 @@ def three_moves(agent, board):
     for _ in range(3):
         action = agent.act(env)
         yield action, agent.statistics, nodes_in_use(agent)
-        for played in (action, None):
-            env.step(random_action(env, rng) if played is None else played)
+        for next_one in (action, None):
+            env.step(random_action(env, rng) if next_one is None else next_one)
             if any(env.terminations.values()):
                 return
 
@@ -122,10 +100,8 @@ def assert_routes_agree(new_agent, board):
 @needs_compiler
 @pytest.mark.parametrize(("spec", "board"), ROUTES)
 def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
-    separator = "," if ":" in spec else ":"
-    assert_routes_agree(
-        lambda route: make_agent(f"{spec}{separator}simulations=70,route={route}", seed=3), board
-    )
+    options = with_options(spec, "simulations=70,route=")
+    assert_routes_agree(lambda route: make_agent(options + route, seed=3), board)
 
 
 LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
@@ -138,13 +114,9 @@ OF_GOMOKU = {"rhmcts"}
 
 @pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_GOMOKU))
 def test_every_agent_plays_legally_over_pettingzoo(name):
-    pytest.importorskip("pygame")
-    theirs = importlib.import_module("pettingzoo.classic.tictactoe.tictactoe")
-    agent = make_agent(f"{name}:simulations=12" if name not in WITHOUT_BUDGET else name, seed=1)
-    env = theirs.env()
-    env.reset()
-    for action in (4, 0, 1):  # a middle game, for those who search it to the end
-        env.step(action)
+    has_budget = name not in ("alphabeta", "greedy", "random", "solver")
+    agent = make_agent(f"{name}:simulations=12" if has_budget else name, seed=1)
+    env = played(theirs("tictactoe").env(), (4, 0, 1))  # for those who search it to the end
     while not any(env.terminations.values()):
         before = shown(env)
         action = agent.act(env)
@@ -152,15 +124,6 @@ def test_every_agent_plays_legally_over_pettingzoo(name):
         assert type(action) is int
         assert env.observe(env.agent_selection)["action_mask"][action] == 1
         env.step(action)
-
-
-WITHOUT_BUDGET = ("alphabeta", "greedy", "random", "solver")
-
-
-def shown(env):
-    seen = [repr(env.observe(agent)) for agent in env.agents]
-    state = (env.agents, env.agent_selection, env.rewards, env.terminations, env.infos)
-    return seen, repr(state), repr(env.last())
 
 
 # ---- a record of every simulation ----------------------------------------------------------------
@@ -236,7 +199,8 @@ def searched(
     variant = with_memory(variant, env.game)
     nodes = 1 + (simulations + 1) * env.game.num_actions()
     tree = new_tree(nodes, variant.selection.new_extras(nodes))
-    search(env.game, env.state, base.new_state(env.game), tree, variant, simulations, rng)
+    places = env.state, base.new_state(env.game), tree
+    search(env.game, *places, variant, simulation_for(variant, env.game), simulations, rng)
     return Search(env.game, env.state, tree, variant, variant.reward.log)
 
 
@@ -246,23 +210,13 @@ def worth(result, player):
 
 
 def positions(found):
-    """The position of every node."""
-    states = {ROOT: found.root}
-    for node in range(int(found.tree.node_count[0])):
-        below = children(found.tree, node)
-        for child in range(below.start, below.stop):
-            states[child] = base.clone(found.game, states[node])
-            found.game.step(states[child], int(found.tree.action[child]))
-    return states
+    return dict(positions_of(found.game, found.root, found.tree))
 
 
 def parents_of(tree):
     """The parent of every node but the root."""
-    found = {}
-    for node in range(int(tree.node_count[0])):
-        below = children(tree, node)
-        found |= dict.fromkeys(range(below.start, below.stop), node)
-    return found
+    count = int(tree.node_count[0])
+    return {child: node for node in range(count) for child in below(tree, node)}
 
 
 def cells_of(found):
@@ -278,16 +232,14 @@ def inner_nodes(tree):
     return [int(n) for n in np.flatnonzero(tree.child_count[: int(tree.node_count[0])])]
 
 
-def scored(found, node):
-    """The scores of a node's children as the rule says them; where all come first, of the tried."""
+def scores(found):
+    """Every inner node and its children with their scores; where all come first, of the tried."""
     selection, tree = found.variant.selection, found.tree
-    prepared = selection.prepare(tree, node)
-    below = children(tree, node)
-    return {
-        child: selection.score(tree, child, prepared)
-        for child in range(below.start, below.stop)
-        if tree.visits[child] or not selection.tries_all_first()
-    }
+    for node in inner_nodes(tree):
+        prepared = selection.prepare(tree, node)
+        for child in below(tree, node):
+            if tree.visits[child] or not selection.tries_all_first():
+                yield node, child, selection.score(tree, child, prepared)
 
 
 def in_play(board, found, simulation):
@@ -328,8 +280,7 @@ def test_all_moves_as_first_are_counted_at_every_node(board, rule, solver):
         for ply, node in enumerate([ROOT, *simulation.path[:-1]]):
             mover = simulation.players[ply]
             later = set(zip(simulation.players[ply:], simulation.cells[ply:], strict=True))
-            below = children(tree, node)
-            for child in range(below.start, below.stop):
+            for child in below(tree, node):
                 if (mover, cells[child]) in later:
                     counts[child] += 1
                     sums[child] += worth(simulation.result, mover)
@@ -339,23 +290,6 @@ def test_all_moves_as_first_are_counted_at_every_node(board, rule, solver):
         assert tree.extras.parents[child] == parent
         assert tree.extras.cells[child] == cells[child]
     assert not found.variant.selection.played.any()
-
-
-def test_schedules_by_hand():
-    # 20 own visits of 100 of the parent, 60 of AMAF, k = 30.
-    assert amaf_weight(MSE, 30.0, 100, 20, 60.0) == pytest.approx(60 / (20 + 60 + 40))
-    assert amaf_weight(HAND, 30.0, 100, 20, 60.0) == pytest.approx(math.sqrt(30 / 330))
-    assert amaf_weight(TEXT, 30.0, 100, 20, 60.0) == pytest.approx(30 / 110)
-
-
-def test_mse_weighs_by_the_squared_errors():
-    # The weight that minimises w^2 (variance + bias^2) + (1 - w)^2 variance / own, as in Silver.
-    own, amaf, k, variance = 13, 40, 200.0, 0.25
-    bias = math.sqrt(1 / (4 * k))
-    weights = np.linspace(0, 1, 100_001)
-    errors = weights**2 * (variance / amaf + bias**2) + (1 - weights) ** 2 * variance / own
-    best = weights[errors.argmin()]
-    assert amaf_weight(MSE, k, 999, own, float(amaf)) == pytest.approx(best, abs=1e-4)
 
 
 def mixed(tree, child, amaf, weight, exploration, parent_visits, fpu):
@@ -375,7 +309,7 @@ def test_rave_scores_mix_the_means(board, schedule):
     k, c = 40.0, 0.3
     found = searched(board, Rave(k, c, schedule, 0.7, 0), simulations=200, plies=2)
     tree = found.tree
-    for node in inner_nodes(tree):
+    for node, child, score in scores(found):
         visits = int(tree.visits[node])
 
         def weight(own, amaf, total=visits):
@@ -383,21 +317,19 @@ def test_rave_scores_mix_the_means(board, schedule):
                 return amaf / (own + amaf + own * amaf / k)
             return math.sqrt(k / (3 * total + k)) if schedule == HAND else k / (own + amaf + k)
 
-        for child, score in scored(found, node).items():
-            amaf = tree.extras.amaf[child]
-            assert score == pytest.approx(mixed(tree, child, amaf, weight, c, visits, 0.7))
+        amaf = tree.extras.amaf[child]
+        assert score == pytest.approx(mixed(tree, child, amaf, weight, c, visits, 0.7))
 
 
 def test_now_and_then_ucb1_selects_in_rave():
     found = searched("tictactoe", Rave(k=40.0, c=0.0, plain_every=10), simulations=99)
     tree = found.tree
     assert tree.visits[ROOT] == 100
-    for child, score in scored(found, ROOT).items():
+    for node, child, score in scores(found):
         visits = int(tree.visits[child])
-        bound = math.inf
-        if visits:
-            bound = tree.value[child] + math.sqrt(math.log(100) / visits)
-        assert score == pytest.approx(bound)
+        if node == ROOT and visits:
+            assert score == pytest.approx(tree.value[child] + math.sqrt(math.log(100) / visits))
+        assert node != ROOT or visits or score == math.inf
 
 
 @pytest.mark.parametrize(
@@ -409,7 +341,7 @@ def test_grave_asks_the_nearest_ancestor_that_knows_enough(board, ref):
     tree, cells, parents = found.tree, cells_of(found), parents_of(found.tree)
     states = positions(found)
     asked = Counter()
-    for node in inner_nodes(tree):
+    for node, child, score in scores(found):
         line = [node]
         while line[-1] != ROOT:
             line.append(parents[line[-1]])
@@ -420,16 +352,12 @@ def test_grave_asks_the_nearest_ancestor_that_knows_enough(board, ref):
         assert found.variant.selection.prepare(tree, node)[1] == ancestor
         asked[ancestor == node] += 1
 
-        below = children(tree, ancestor)
-        known = {cells[child]: child for child in range(below.start, below.stop)}
-        for child, score in scored(found, node).items():
-            source = known.get(cells[child])
-            amaf = (0, 0.0) if source is None else tree.extras.amaf[source]
-            visits = int(tree.visits[node])
-            expected = mixed(
-                tree, child, amaf, lambda n, a: a / (n + a + 1e-3 * n * a), 0.2, visits, 0.6
-            )
-            assert score == pytest.approx(expected)
+        known = {cells[other]: other for other in below(tree, ancestor)}
+        source = known.get(cells[child])
+        amaf = (0, 0.0) if source is None else tree.extras.amaf[source]
+        visits = int(tree.visits[node])
+        weight = lambda n, a: a / (n + a + 1e-3 * n * a)  # noqa: E731
+        assert score == pytest.approx(mixed(tree, child, amaf, weight, 0.2, visits, 0.6))
     assert asked[True] > 0
     assert (asked[False] == 0) == (ref == 0)
 
@@ -450,13 +378,11 @@ def test_ucb1_tuned_bounds_the_variance(board, reward):
         squares = np.square(rewards)
         assert tree.extras.squares[node] == pytest.approx(squares.mean())
         assert tree.value[node] == pytest.approx(np.mean(rewards))
-    for node in inner_nodes(tree):
-        for child, score in scored(found, node).items():
-            if tree.visits[child]:
-                share = math.log(tree.visits[node]) / len(got[child])
-                variance = np.var(got[child]) + math.sqrt(2 * share)
-                bound = np.mean(got[child]) + 0.8 * math.sqrt(share * min(0.2, variance))
-                assert score == pytest.approx(bound)
+    for node, child, score in scores(found):
+        share = math.log(tree.visits[node]) / len(got[child])
+        variance = np.var(got[child]) + math.sqrt(2 * share)
+        bound = np.mean(got[child]) + 0.8 * math.sqrt(share * min(0.2, variance))
+        assert score == pytest.approx(bound)
 
 
 @over_boards
@@ -469,14 +395,12 @@ def test_progressive_history_adds_means_of_moves(board):
     for (player, cell), mean in means.items():
         assert history[player, cell].tolist() == pytest.approx([counts[player, cell], mean])
     assert history[:, :, 0].sum() == sum(counts.values())
-    for node in inner_nodes(tree):
+    for node, child, score in scores(found):
         mover = found.game.to_play(states[node])
-        for child, score in scored(found, node).items():
-            visits, mean = int(tree.visits[child]), float(tree.value[child])
-            if visits:
-                bonus = 0.7 * math.sqrt(math.log(tree.visits[node]) / visits)
-                fading = 2.5 * means[mover, cells[child]] / ((1 - mean) * visits + 1)
-                assert score == pytest.approx(mean + bonus + fading)
+        visits, mean = int(tree.visits[child]), float(tree.value[child])
+        bonus = 0.7 * math.sqrt(math.log(tree.visits[node]) / visits)
+        fading = 2.5 * means[mover, cells[child]] / ((1 - mean) * visits + 1)
+        assert score == pytest.approx(mean + bonus + fading)
 
 
 def rewards_by_move(log):
@@ -549,44 +473,32 @@ def replies(policy):
     return one, two
 
 
-def test_only_the_winner_teaches_replies():
-    policy = LastGoodReply(1, False).with_memory(GAME)
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
-    assert replies(policy) == ({(0, 0): 8, (0, 2): 6}, {})
-    policy.update(None, simulated(GAME, [4, 0, 1, 2, 3, 5], -1.0))
-    assert replies(policy) == ({(0, 0): 8, (0, 2): 6, (1, 4): 0, (1, 1): 2, (1, 3): 5}, {})
+WON = ([4, 0, 8, 2, 6], 1.0)  # black answers 0 by 8 and 2 by 6
+TAUGHT = {(0, 0): 8, (0, 2): 6}
+TAUGHT_OF_TWO = {(0, 4, 0): 8, (0, 8, 2): 6}
+OF_WHITE = {(1, 4): 0, (1, 8): 2, (1, 5): 7}
+OF_WHITE_TO_TWO = {(1, 0, 8): 2, (1, 2, 5): 7}
+LATER = ([4, 0, 8, 2, 5, 7], -1.0)
+"""8 is a loser's answer now, and 5 in place of 6 is not what is stored."""
 
 
-def test_replies_to_two_moves_need_two_moves():
-    policy = LastGoodReply(2, False).with_memory(GAME)
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
-    assert replies(policy) == ({(0, 0): 8, (0, 2): 6}, {(0, 4, 0): 8, (0, 8, 2): 6})
-    policy.update(None, simulated(GAME, [4, 0, 8, 2], -1.0))
-    assert replies(policy)[1] == {(0, 4, 0): 8, (0, 8, 2): 6, (1, 0, 8): 2}
-
-
-@pytest.mark.parametrize("forgetting", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
-def test_replies_that_lose_are_forgotten(order, forgetting):
+@pytest.mark.parametrize(
+    ("order", "forgetting", "games", "one", "two"),
+    [
+        (1, False, [WON], TAUGHT, {}),
+        (2, False, [WON], TAUGHT, TAUGHT_OF_TWO),
+        (1, False, [WON, LATER], TAUGHT | OF_WHITE, {}),
+        (2, False, [WON, LATER], TAUGHT | OF_WHITE, TAUGHT_OF_TWO | OF_WHITE_TO_TWO),
+        (1, True, [WON, LATER], {(0, 2): 6} | OF_WHITE, {}),
+        (2, True, [WON, LATER], {(0, 2): 6} | OF_WHITE, {(0, 8, 2): 6} | OF_WHITE_TO_TWO),
+        (2, True, [WON, ([4, 0, 8, 2, 5], 0.0)], TAUGHT, TAUGHT_OF_TWO),  # a draw says nothing
+    ],
+)
+def test_winners_teach_replies_and_losers_forget_them(order, forgetting, games, one, two):
     policy = LastGoodReply(order, forgetting).with_memory(GAME)
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
-    # 8 is a loser's answer now, and 5 in place of 6 is not what is stored.
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 5, 7], -1.0))
-    one, two = replies(policy)
-    assert ((0, 0) in one) != forgetting
-    assert one[0, 2] == 6
-    assert one[1, 4] == 0
-    if order == 2:
-        assert ((0, 4, 0) in two) != forgetting
-        assert two[0, 8, 2] == 6
-
-
-def test_a_draw_teaches_and_forgets_nothing():
-    policy = LastGoodReply(2, True).with_memory(GAME)
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 6], 1.0))
-    before = replies(policy)
-    policy.update(None, simulated(GAME, [4, 0, 8, 2, 5], 0.0))
-    assert replies(policy) == before
+    for cells, result in games:
+        policy.update(None, simulated(GAME, cells, result))
+    assert replies(policy) == (one, two)
 
 
 def test_the_reply_to_two_moves_comes_first_then_to_one_then_another_policy():
@@ -637,14 +549,18 @@ def test_mast_plays_the_best_mean_or_at_random():
     assert set(counts) == set(range(9)) - {4}
 
 
-def test_mast_with_a_temperature_plays_in_proportion():
+@pytest.mark.parametrize("policy", [Mast(temperature=0.5), PolicyAdaptation()])
+def test_moves_are_drawn_in_proportion(policy):
     state = notation.play(GAME, [0, 1, 2, 3, 4, 5])  # 6, 7 and 8 are left, for black
-    policy = Mast(temperature=0.5).with_memory(GAME)
-    policy.means[6:9, 1] = (0.0, 0.5, 1.0)
+    policy = policy.with_memory(GAME)
+    if isinstance(policy, Mast):
+        policy.means[6:9, 1] = (0.0, 0.5, 1.0)
+        weights = np.exp([0.0, 1.0, 2.0])
+    else:
+        policy.weights[0, 6:9] = weights = np.array([1.0, 2.0, 5.0])
     counts = Counter(choice(policy, GAME, state, seed=seed) for seed in range(2_000))
-    shares = np.exp([0.0, 1.0, 2.0])
-    shares /= shares.sum()
-    assert [counts[cell] / 2_000 for cell in (6, 7, 8)] == pytest.approx(shares, abs=0.045)
+    shares = [counts[cell] / 2_000 for cell in (6, 7, 8)]
+    assert shares == pytest.approx(weights / weights.sum(), abs=0.045)
 
 
 def test_nst_averages_over_the_sequences_that_a_move_ends():
@@ -684,10 +600,6 @@ def test_nst_chooses_the_best_mean(board):
     assert policy.mean_of(now, 0, int(game.cell_of(state, chosen))) == best
 
 
-def legal(game, state):
-    return base.legal_actions(game, state)
-
-
 @pytest.mark.parametrize("length", [0, 4])
 def test_sequences_of_other_lengths_are_refused(length):
     with pytest.raises(ValueError, match="from 1 to 3 moves"):
@@ -719,15 +631,6 @@ def test_playout_policy_adaptation_climbs_the_winners_gradient(board, simulation
         assert (found.variant.playout.weights != 1).any(axis=1).sum() <= 1
 
 
-def test_playout_policy_adaptation_plays_in_proportion():
-    state = notation.play(GAME, [0, 1, 2, 3, 4, 5])
-    policy = PolicyAdaptation().with_memory(GAME)
-    policy.weights[0, 6:9] = (1.0, 2.0, 5.0)
-    counts = Counter(choice(policy, GAME, state, seed=seed) for seed in range(2_000))
-    shares = [counts[cell] / 2_000 for cell in (6, 7, 8)]
-    assert shares == pytest.approx([0.125, 0.25, 0.625], abs=0.045)
-
-
 def wins(game, state, player):
     """The actions with which a player would win if it were the player's turn, by playing them."""
     found = []
@@ -738,6 +641,16 @@ def wins(game, state, player):
         if reached.winner == player:
             found.append(action)
     return found
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "asks"), [([0, 3, 1, 4], 2, 0), ([0, 4, 1], 2, 0), ([0, 4], 8, 1)]
+)
+def test_decisive_moves_ask_another_policy_only_where_nothing_is_to_be_done(line, action, asks):
+    game, other = make("tictactoe").game, Last()
+    decisive = Decisive(other).with_memory(game)
+    assert choice(decisive, game, notation.play(game, line)) == action
+    assert other.asked == asks
 
 
 @pytest.mark.parametrize(
@@ -763,53 +676,32 @@ def test_playouts_win_at_once_or_else_block(board, playout, simulations):
     assert min(seen["win"], seen["block"], seen["other"]) > 0
 
 
-@pytest.mark.parametrize(
-    ("line", "action", "asks"),
-    [
-        ([0, 3, 1, 4], 2, 0),  # wins, though there is something to block
-        ([0, 4, 1], 2, 0),  # blocks
-        ([0, 4], 8, 1),  # nothing to do: the other policy's choice
-    ],
-)
-def test_decisive_moves_by_hand(line, action, asks):
-    other = Last()
-    assert choice(Decisive(other).with_memory(GAME), GAME, notation.play(GAME, line)) == action
-    assert other.asked == asks
-
-
 # Cells of Hex as row and column; black joins top and bottom and moves first, and the last move is
 # the intrusion.
 BRIDGES = {
-    "between two stones": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 2)], (2, 3)),
-    "between two stones, the other cell": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 3)], (2, 2)),
-    "to the top": ((5, 5), [(1, 2), (0, 2)], (0, 3)),
-    "to the top, the other cell": ((5, 5), [(1, 2), (0, 3)], (0, 2)),
-    "to the bottom": ((5, 5), [(3, 2), (4, 1)], (4, 2)),
-    "to the left": ((5, 5), [(0, 4), (2, 1), (2, 0)], (3, 0)),
-    "to the right": ((5, 5), [(0, 0), (2, 3), (2, 4)], (1, 4)),
-    "to the right of a wide board": ((3, 5), [(0, 0), (1, 3), (1, 4)], (0, 4)),
-}
+    "between two stones": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 2)], {(2, 3)}),
+    "between two stones, the other cell": ((5, 5), [(1, 3), (0, 0), (3, 2), (2, 3)], {(2, 2)}),
+    "to the top": ((5, 5), [(1, 2), (0, 2)], {(0, 3)}),
+    "to the top, the other cell": ((5, 5), [(1, 2), (0, 3)], {(0, 2)}),
+    "to the bottom": ((5, 5), [(3, 2), (4, 1)], {(4, 2)}),
+    "to the left": ((5, 5), [(0, 4), (2, 1), (2, 0)], {(3, 0)}),
+    "to the right": ((5, 5), [(0, 0), (2, 3), (2, 4)], {(1, 4)}),
+    "to the right of a wide board": ((3, 5), [(0, 0), (1, 3), (1, 4)], {(0, 4)}),
+    "of two or three": (
+        (5, 5), [(1, 3), (0, 0), (3, 2), (4, 4), (2, 1), (2, 2)], {(2, 3), (1, 2), (3, 1)}
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("size", "line", "reply"), BRIDGES.values(), ids=BRIDGES)
-def test_an_intrusion_into_a_bridge_is_answered(size, line, reply):
+@pytest.mark.parametrize(("size", "line", "answers"), BRIDGES.values(), ids=BRIDGES)
+def test_an_intrusion_into_a_bridge_is_answered(size, line, answers):
     game = hex.Hex(*size)
     other = Last()
     policy = SaveBridge(other).with_memory(game)
     state = notation.play(game, [row * size[1] + column for row, column in line])
-    chosen = {divmod(choice(policy, game, state, seed=seed), size[1]) for seed in range(12)}
-    assert chosen == {reply}
+    chosen = {divmod(choice(policy, game, state, seed=seed), size[1]) for seed in range(40)}
+    assert chosen == answers
     assert other.asked == 0
-
-
-def test_of_two_bridges_either_is_saved():
-    # White at (2, 2) intrudes between (1, 3) and (3, 2), and between (1, 3) and (2, 1).
-    game = hex.Hex(5, 5)
-    line = [(1, 3), (0, 0), (3, 2), (4, 4), (2, 1), (2, 2)]
-    state = notation.play(game, [row * 5 + column for row, column in line])
-    policy = SaveBridge(Last()).with_memory(game)
-    chosen = {divmod(choice(policy, game, state, seed=seed), 5) for seed in range(40)}
-    assert chosen == {(2, 3), (1, 2), (3, 1)}
 
 
 @pytest.mark.parametrize("line", [[], [12], [8, 0, 17, 24], [8, 24, 17, 13, 12], [12, 25]])
@@ -834,9 +726,24 @@ def test_rewards_of_both_players_add_up_to_one(reward, outcome, plies):
     assert all(0 <= got <= 1 for got in rewards)
 
 
-def test_a_discount_by_hand():
-    assert Discounted(0.9).shape(1.0, 1, 2, 9) == pytest.approx(0.5 + 0.405)
-    assert Discounted(0.9).shape(-1.0, 1, 2, 9) == pytest.approx(0.5 - 0.405)
+DISTANCE = DistanceScore()
+IN_1000 = 1 / 2_000
+
+
+@pytest.mark.parametrize(
+    ("reward", "outcome", "plies", "above_half"),
+    [
+        (Discounted(0.9), 1.0, 2, 0.405), (Discounted(0.9), -1.0, 2, -0.405),
+        (DISTANCE, 1.0, 0, 0.5), (DISTANCE, 1.0, 1, 0.5), (DISTANCE, 1.0, 4, IN_1000 / 4),
+        (DISTANCE, -1.0, 1, -0.5), (DISTANCE, -1.0, 5, -IN_1000 / 5),
+        (DISTANCE, 0.0, 1, -0.5), (DISTANCE, 0.0, 4, -IN_1000 / 4),
+        (DistanceScore(10.0, 2.0), 1.0, 3, 0.5 / 90), (DistanceScore(draw=0.0), 0.0, 3, 0.0),
+    ],
+)  # fmt: skip
+def test_rewards_by_hand(reward, outcome, plies, above_half):
+    for player in range(2):
+        found = reward.shape(outcome, player, plies, 9)
+        assert found - 0.5 == pytest.approx(above_half, abs=1e-12)
 
 
 @over_boards
@@ -861,75 +768,44 @@ def test_the_bonus_is_relative_to_the_winners_games_so_far(board):
     assert bonuses > 10
 
 
-@pytest.mark.parametrize(
-    ("outcome", "plies", "score"),
-    [(1.0, 0, 1000.0), (1.0, 1, 1000.0), (1.0, 4, 1 / 4), (-1.0, 1, -1000.0), (-1.0, 5, -1 / 5),
-     (0.0, 1, -1000.0), (0.0, 4, -1 / 4)],
-)  # fmt: skip
-def test_the_score_by_distance_by_hand(outcome, plies, score):
-    for player in range(2):
-        reward = DistanceScore().shape(outcome, player, plies, 9)
-        assert (2 * reward - 1) * 1000 == pytest.approx(score, abs=1e-9)
-
-
-def test_options_of_the_score_by_distance():
-    assert DistanceScore(10.0, 2.0).shape(1.0, 0, 3, 9) == pytest.approx(0.5 + 0.5 / 90)
-    assert DistanceScore(draw=0.0).shape(0.0, 0, 3, 9) == 0.5
-
-
 @pytest.mark.parametrize("literal", [False, True])
 def test_the_formula_of_the_distance_with_and_without_its_slip(literal):
     rule = DistanceUCB(1.3, literal, 1000.0)
     found = searched("tictactoe", rule, reward=DistanceScore(), solver="off", simulations=200)
     tree = found.tree
     everything = math.log(tree.visits[ROOT])
-    for node in inner_nodes(tree):
-        prepared = rule.prepare(tree, node)
-        below = children(tree, node)
-        for child in range(below.start, below.stop):
-            visits = int(tree.visits[child])
-            if visits:
-                score = rule.score(tree, child, prepared)
-                mean = (2 * tree.value[child] - 1) * 1000
-                share = math.log(tree.visits[node]) / visits
-                corrected = mean + 1.3 * math.sqrt(share)
-                slip = mean / visits + 1.3 * math.sqrt(everything) / visits
-                assert score == pytest.approx(slip if literal else corrected)
-
-
-def test_evenly_is_even():
-    found = searched("connect4-4x5", Evenly(), simulations=100)
-    for node in inner_nodes(found.tree):
-        visits = found.tree.visits[children(found.tree, node)]
-        assert visits.max() - visits.min() <= 1
+    for node, child, score in scores(found):
+        visits, mean = int(tree.visits[child]), (2 * tree.value[child] - 1) * 1000
+        corrected = mean + 1.3 * math.sqrt(math.log(tree.visits[node]) / visits)
+        slip = mean / visits + 1.3 * math.sqrt(everything) / visits
+        assert score == pytest.approx(slip if literal else corrected)
 
 
 # ---- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [connect4_v0, tictactoe_v0])
-@pytest.mark.parametrize("playout", ["bridges", "decisive+bridges+mast"])
-def test_bridges_outside_hex_are_refused(module, playout):
-    env = module.raw_env()
-    env.reset()
-    with pytest.raises(ValueError, match="bridges"):
-        make_agent(f"uct:simulations=5,playout={playout}").act(env)
-
-
-@pytest.mark.parametrize("playout", ["decisive", "decisive+lgr1"])
-def test_decisive_moves_over_a_foreign_environment_are_refused(playout):
-    env = hex_v0.env(board_size=3)
-    env.reset()
-    agent = make_agent(f"uct:simulations=5,playout={playout},route=environment")
-    with pytest.raises(ValueError, match="winning_action"):
-        agent.act(env)
-    assert legal_in(env) == list(range(9))
-
-
-@pytest.mark.parametrize("playout", ["", "nonsense", "mast+lgr1", "decisive+", "fast+mast", "LGR1"])
+@pytest.mark.parametrize(
+    "playout", ["", "nonsense", "mast+lgr1", "decisive+", "fast+mast", "LGR1", "lgrf1+decisive"]
+)
 def test_an_unknown_playout_is_refused(playout):
-    with pytest.raises(ValueError, match="playout of fast"):
+    with pytest.raises(ValueError, match=r"playout of fast|decisive before"):
         make_playout(playout)
+
+
+@pytest.mark.parametrize(
+    ("spec", "board", "named"),
+    [
+        ("uct:playout=bridges", "connect4", "bridges"),
+        ("uct:playout=decisive+bridges+mast", "tictactoe", "bridges"),
+        ("uct:playout=decisive+lgr1,route=environment", "hex-3", "winning_action"),
+        ("lgr:playout=decisive", "gomoku-9", "decisive"),
+    ],
+)
+def test_playouts_that_make_no_sense_here_are_refused(spec, board, named):
+    env = make(board)
+    env.reset()
+    with pytest.raises(ValueError, match=named):
+        make_agent(f"{spec},simulations=5").act(env)
 
 
 def test_playouts_nest_in_the_order_of_their_names():
@@ -938,15 +814,6 @@ def test_playouts_nest_in_the_order_of_their_names():
     assert (policy.otherwise.order, policy.otherwise.forgetting) == (2, True)
     assert type(policy.otherwise.otherwise) is Mast
     assert make_playout("lgr1") == LastGoodReply(1, False, Uniform())
-
-
-def test_decisive_moves_are_asked_first():
-    with pytest.raises(ValueError, match="decisive"):
-        make_playout("lgrf1+decisive")
-    env = make("gomoku-9")
-    env.reset()
-    with pytest.raises(ValueError, match="decisive"):
-        make_agent("lgr:playout=decisive,simulations=10").act(env)
 
 
 @pytest.mark.parametrize(

@@ -193,13 +193,6 @@ def test_the_variant_plays_other_games(game, own_selection):
 # ---- matches and tournaments ---------------------------------------------------------------------
 
 
-def test_a_match():
-    table = json.loads(
-        command("match", GAME, f"{VARIANT}:simulations=30", "random", "--games", 4, "--json")
-    )
-    assert table["games"] == 4
-
-
 def test_a_tournament_in_processes(tmp_path):
     """Each of them finds the game and the variant by name."""
     path, records = tmp_path / "results.jsonl", tmp_path / "records"

@@ -15,21 +15,10 @@ from processes import is_alive, wait_for
 from workers_for_tests import Adder, Slow, exits, refused
 
 from agents.core import workers
-from agents.core.workers import (
-    ATTEMPTS,
-    Limits,
-    LocalPool,
-    Lost,
-    ProcessPool,
-    StartError,
-)
+from agents.core.workers import ATTEMPTS, Limits, LocalPool, Lost, ProcessPool, StartError
 
-WITH_RAY = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning",
-    "ignore::FutureWarning",
-    "ignore::ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
+IGNORED = "DeprecationWarning FutureWarning ResourceWarning pytest.PytestUnraisableExceptionWarning"
+WITH_RAY = pytest.mark.filterwarnings(*(f"ignore::{kind}" for kind in IGNORED.split()))
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +84,12 @@ def test_a_pool_in_this_process_does_the_same():
 
 
 def test_a_death_loses_one_task_alone(new_pool):
-    found = outcomes(new_pool(), [0, "die", 2, "crash", 4, 5])
+    pool = new_pool()
+    found = outcomes(pool, [0, "die", 2, "crash", 4, 5])
     assert [found[number] for number in (0, 2, 4, 5)] == [0, 2, 4, 5]
     assert all(isinstance(found[number], str) for number in (1, 3))
+    with pytest.raises(ChildProcessError, match=f"{ATTEMPTS} times"):
+        collected(pool, ["die"])  # one that always kills its worker
 
 
 def test_collect_has_lost_tasks_done_again(new_pool, tmp_path):
@@ -105,12 +97,6 @@ def test_collect_has_lost_tasks_done_again(new_pool, tmp_path):
     pool.share(7)
     assert collected(pool, ["once a", 1, "once b", 2]) == ["a", 8, "b", 9]
     assert collected(pool, [3]) == [10]
-
-
-def test_a_task_that_always_kills_its_worker_is_given_up(new_pool):
-    pool = new_pool()
-    with pytest.raises(ChildProcessError, match=f"{ATTEMPTS} times"):
-        collected(pool, ["die"])
 
 
 def test_a_task_may_take_its_time_and_no_more(new_pool):
@@ -127,18 +113,15 @@ def test_preparing_has_a_limit_of_its_own():
 
 @pytest.mark.parametrize(
     ("task", "error", "text"),
-    [
-        ("raise no", ValueError, "no"),
-        ("exit 3", SystemExit, "3"),
-        ("odd", RuntimeError, "Odd"),
-        ("local", RuntimeError, "Local"),
-    ],
-)
+    [("raise no", ValueError, "no"), ("exit 3", SystemExit, "3"), ("odd", RuntimeError, "Odd"),
+     ("local", RuntimeError, "Local")],
+)  # fmt: skip
 def test_what_a_task_raises_is_raised_here(new_pool, task, error, text):
     with pytest.raises(error, match=text) as found:
         collected(new_pool(), [task])
-    assert "in a worker" in "".join(found.value.__notes__)
-    assert "workers_for_tests" in "".join(found.value.__notes__)
+    notes = "".join(found.value.__notes__)
+    assert "in a worker" in notes
+    assert "workers_for_tests" in notes
 
 
 @pytest.mark.parametrize("local", [False, True])

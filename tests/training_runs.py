@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from click.testing import CliRunner
+
 TINY = {
     "game": "tictactoe",
     "iterations": 5,
@@ -40,6 +42,15 @@ def train(directory, settings):
     run = Run(directory, settings)
     run.run()
     return run
+
+
+def call(command, *arguments, status=0):
+    """Call a command of `hexenv`, and check how it ends."""
+    from agents.cli import main
+
+    result = CliRunner().invoke(main, [command, *map(str, arguments)])
+    assert result.exit_code == status, result.output
+    return result
 
 
 def log_of(directory):

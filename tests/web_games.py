@@ -3,6 +3,8 @@
 import threading
 from contextlib import contextmanager
 
+import pytest
+
 from agents.web.choices import start
 from agents.web.game import ServedGame
 from agents.web.protocol import Message, Setup
@@ -51,7 +53,10 @@ def state_of(game):
 @contextmanager
 def serving(extra=(), port=0, **options):
     """A server on a thread of its own: its port, and its games."""
-    import uvicorn
+    uvicorn, *_ = (
+        pytest.importorskip(name, reason="the extra web is not installed")
+        for name in ("uvicorn", "starlette", "websockets")
+    )
 
     from agents.cli.serve import listen
     from agents.web.games import Games

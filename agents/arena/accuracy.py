@@ -31,9 +31,7 @@ from hexenv.games.tictactoe import HAS_LINE
 
 CHUNK: Final = 25
 """Positions in a task of a worker."""
-MOST_BOARDS: Final = 3**9
-MOST_POSITIONS: Final = 100_000
-MOST_ACTIONS: Final = 1_000_000
+MOST_BOARDS, MOST_POSITIONS, MOST_ACTIONS = 3**9, 100_000, 1_000_000
 """The most in a file: boards of TicTacToe, positions of other games, and their legal actions."""
 
 
@@ -107,11 +105,8 @@ class Accuracy:
 def interval(found: NDArray[Any]) -> tuple[float, float]:
     """95 % interval of a share, by `agents.arena.intervals.score_interval` over positions.
 
-    Each position counts with its mean over the seeds: more seeds say nothing about the accuracy in
-    other positions.
-
-    Args:
-        found: ``(seeds, positions)``: from 0 to 1.
+    Each position counts with its mean over the seeds, which are the first axis: more seeds say
+    nothing about the accuracy in other positions.
     """
     return score_interval(found.mean(axis=0))
 
@@ -135,11 +130,7 @@ def difference(one: Accuracy, other: Accuracy) -> tuple[float, tuple[float, floa
 
 
 def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPosition]]:
-    """The sets in the package for a game with these options (or any), by name.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """The sets in the package for a game with these options (or any), by name."""
     folder = resources.files("agents.arena") / "positions"
     sets: dict[str, list[SolvedPosition]] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
@@ -155,12 +146,7 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
 
 
 def load_positions(path: str | Path) -> list[SolvedPosition]:
-    """The positions of a file: of one of the package's kinds, or of the public Connect4 sets.
-
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If a line, which is named, or the file is of no known kind.
-    """
+    """The positions of a file: of one of the package's kinds, or of the public Connect4 sets."""
     return read_positions(read_text(path), str(path))
 
 
@@ -177,8 +163,7 @@ def read_positions(text: str, name: str) -> list[SolvedPosition]:
                 f"{name}: expected solved boards of tictactoe (the positions of other games are "
                 f"lines, in a .jsonl): {error}"
             ) from None
-    found: list[SolvedPosition] = []
-    actions = 0
+    found, actions = list[SolvedPosition](), 0
     for number, line in enumerate(text.splitlines(), 1):
         try:
             found.append(_json_line(line) if line.startswith("{") else _scored_line(line))
@@ -275,14 +260,12 @@ def measure(
         positions: The set.
         name: The set's name, for the result.
         seeds: How many times each position is played.
-        seed: Of all random numbers; the agent's seed is made of it, the run and the position's
-            number.
+        seed: The agent's seeds are made of it, the run and the position's number.
         workers: Processes; the result is the same for any number. 0: none but this one.
         on_chunk: Called when a chunk of positions is done.
 
     Raises:
-        ValueError: If no position is left, or the agent or the environment cannot be made, or the
-            agent fails, or no process can be started; naming it.
+        ValueError: If no position is left, or the agent, the environment or a process fails.
     """
     played = [position for position in positions if position.mistake_possible]
     if not played:
@@ -318,9 +301,6 @@ def with_simulations(agent: str, simulations: Sequence[int]) -> list[str]:
     """An agent's text with each of these simulations a move.
 
     An agent that has its own number, or its own seconds, or counts none, stays as it is.
-
-    Raises:
-        ValueError: If there is no such agent, or it refuses a number.
     """
     has_own = re.search(r"[:,](simulations|seconds)=", agent)
     if has_own or not hasattr(make_agent(agent), "simulations"):
@@ -333,37 +313,27 @@ def with_simulations(agent: str, simulations: Sequence[int]) -> list[str]:
 
 def without_simulations(agent: str) -> str:
     """An agent's text without its simulations, the same for all numbers of them."""
-    name, _, rest = agent.partition(":")
-    others = [pair for pair in rest.split(",") if pair and not pair.startswith("simulations=")]
-    return f"{name}:{','.join(others)}" if others else name
+    return re.sub(r"(?<=[:,])simulations=[^,]*(,|$)", "", agent).rstrip(":,")
 
 
 def _grade(position: SolvedPosition, action: int) -> tuple[int, int]:
     """The loss of an action, and whether it is optimal; an illegal one has the greatest loss."""
     if action not in position.values:
         return 2, 0
-    best = max(position.values.values())
-    is_optimal = position.scores[action] == max(position.scores.values())
-    return best - position.values[action], int(is_optimal)
+    loss = max(position.values.values()) - position.values[action]
+    return loss, int(position.scores[action] == max(position.scores.values()))
 
 
 class Chunk(NamedTuple):
-    """Some positions of a set."""
+    """Some positions of a set, of which the first has the number `start`, in one of the runs."""
 
     run: int
-    """Of the runs with different seeds."""
     start: int
-    """The number of the first position in the set."""
     positions: list[SolvedPosition]
 
 
 class Examinee(Worker):
-    """An agent that acts in solved positions.
-
-    Args:
-        text: The agent's text.
-        seed: Of all random numbers.
-    """
+    """An agent that acts in solved positions."""
 
     def __init__(self, text: str, seed: int) -> None:
         self._text, self._seed = text, seed

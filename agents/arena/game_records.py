@@ -10,7 +10,7 @@ from agents.arena.schedule import OF_ENVIRONMENTS, Schedule, ScheduledGame, stre
 from agents.arena.specification import Tournament, describe
 from agents.records.files import RecordDirectory, load_unchecked
 from agents.records.record import GameRecord
-from agents.records.recorder import Recorder, assumed_of, reason_of
+from agents.records.recorder import assumed_of, reason_of
 
 
 def game_name(tournament: Tournament) -> str:
@@ -22,8 +22,7 @@ def game_name(tournament: Tournament) -> str:
 def agent_names(tournament: Tournament, game: ScheduledGame) -> tuple[str, str]:
     """The two agents of a game: their labels, with their texts where the labels are others."""
     names: list[str] = []
-    for number in game.agents:
-        entrant = tournament.entrants[number]
+    for entrant in (tournament.entrants[number] for number in game.agents):
         text = describe(entrant.agent)
         is_text = entrant.label.startswith(text)
         names.append(entrant.label if is_text else f"{entrant.label}={text}")
@@ -33,12 +32,6 @@ def agent_names(tournament: Tournament, game: ScheduledGame) -> tuple[str, str]:
 def environment_seed(tournament: Tournament, game: ScheduledGame) -> int:
     """The seed of the environment, the same for both games of a pair."""
     return stream_seed(tournament.seed, OF_ENVIRONMENTS, game.pairing, game.pair)
-
-
-def new_recorder(tournament: Tournament, game: ScheduledGame, agents: list[Any]) -> Recorder:
-    """The recorder of a game."""
-    names = agent_names(tournament, game)
-    return Recorder(game_name(tournament), tournament.options, names, agents)
 
 
 def known_before(tournament: Tournament, game: ScheduledGame) -> dict[str, Any]:
@@ -70,12 +63,6 @@ class TournamentRecords:
     A record is written before the line of its game in the file of results. So when a tournament
     goes on, at most one record has no line, and its game is played again. Lines without a record
     come from a tournament that began without records; they get one without searches.
-
-    Args:
-        path: The directory.
-        tournament: Whose games.
-        schedule: Its games.
-        results: The results so far, by number.
 
     Raises:
         OSError: If a file cannot be read or written.
@@ -120,10 +107,6 @@ class TournamentRecords:
             )
 
     def add(self, played: PlayedGame) -> None:
-        """Write the record of a game.
-
-        Raises:
-            OSError: If it cannot be written.
-        """
+        """Write the record of a game."""
         record = played.record or plain_record(self._tournament, played)
         self._directory.save(played.game.number + 1, record)

@@ -35,7 +35,7 @@ def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
         games: ``(units,)``, or one number for all: how many games a unit has.
 
     Returns:
-        The lower and the upper end, within 0 and 1; (0, 1) without a unit.
+        Its ends, within 0 and 1; (0, 1) without a unit.
     """
     scored = np.asarray(points, np.float64)
     played = np.broadcast_to(np.asarray(games, np.float64), scored.shape)
@@ -55,13 +55,8 @@ def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
 def difference_interval(gains: Any) -> tuple[float, float]:
     """The interval of Bonett and Price (2012) for a mean difference of scores on the same units.
 
-    Two made-up units, one with a gain of 1 and one of -1, keep its width above 0.
-
-    Args:
-        gains: ``(units,)``: from -1 to 1.
-
-    Returns:
-        The lower and the upper end, within -1 and 1.
+    The gains of the ``(units,)``, and the ends, are from -1 to 1. Two made-up units, one with a
+    gain of 1 and one of -1, keep its width above 0.
     """
     every = np.append(np.asarray(gains, np.float64), (1.0, -1.0))
     margin = QUANTILE * every.std() / math.sqrt(len(every))
@@ -75,13 +70,10 @@ def binomial_moments(expected: Any, games: Floats) -> tuple[Any, Any]:
     agents. In a single game of equal agents it is 0: without a draw the distance is always 1/2. But
     there are draws, and a few of them must not count as games that never vary.
 
-    Args:
-        expected: Expected score of a game, above 0 and below 1.
-        games: ``(units,)``: games of each unit.
-
     Returns:
         The variance of the points, and the variance of their squared distance from the expected
-        ones, each summed over the units.
+        ones, each summed over the ``(units,)`` of so many games. The expected score of a game is
+        above 0 and below 1.
     """
     of_game = expected * (1 - expected)
     variances = of_game * games
@@ -95,14 +87,8 @@ def dispersion(
     """How much units vary, as a multiple of what `binomial_moments` says.
 
     This is the ratio of the two variances, drawn towards `around`: a few units that happen to be
-    equal must not count as units that never vary.
-
-    Args:
-        squares: Squared distances of the points from the expected ones, summed.
-        variance: The expected value of this sum for independent games without draws.
-        of_squares: Its variance.
-        freedom: The degrees of freedom of `around`.
-        around: The multiple to expect.
+    equal must not count as units that never vary. The squares are the squared distances of the
+    points from the expected ones, summed; `around`, the multiple to expect, has degrees of freedom.
     """
     doubt = freedom * of_squares / (2 * variance**2)  # freedom, over that of the ratio itself
     return (squares / variance + doubt * around) / (1 + doubt)

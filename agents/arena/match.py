@@ -66,50 +66,47 @@ def play_game(
     played = ForeignState(env)
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
     assumed: list[str | None] = [None, None]
-    arguments = actions, seconds, moves, clock, assumed
+    illegal, forfeit = None, None
     while not is_over(env):
         number = game.to_play(played) ^ first
         started = time.perf_counter()
-        action, forfeit = _ask(agents[number], env)
+        action: Any = None
+        try:
+            action = agents[number].act(env)
+        except ForfeitError as error:
+            forfeit = error.reason
         taken = time.perf_counter() - started
         seconds[number] += taken
         moves[number] += 1
-        assumed[number] = assumed[number] or _assumed_by(agents[number])
+        statistics = getattr(agents[number], "statistics", None)
+        assumed[number] = assumed[number] or getattr(statistics, "assumed", None)
         if forfeit is not None or not is_legal(env, action):
             illegal = number if forfeit is None else None
             outcome = 1 if number else -1
-            return _result(first, outcome, *arguments, illegal, forfeit)
+            break
         action = operator.index(action)  # it may be a NumPy integer, or True
         actions.append(action)
         clock.append(taken)
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
-    return _result(first, game.outcome(played, first), *arguments)
-
-
-def _ask(agent: Agent, env: Any) -> tuple[Any, str | None]:
-    """The agent's action, or None and the reason of its forfeit."""
-    try:
-        return agent.act(env), None
-    except ForfeitError as error:
-        return None, error.reason
-
-
-def _assumed_by(agent: Agent) -> str | None:
-    """What an agent's last search assumed although it is false."""
-    return getattr(getattr(agent, "statistics", None), "assumed", None)
+    else:
+        outcome = game.outcome(played, first)
+    return GameResult(
+        first,
+        outcome,
+        tuple(actions),
+        illegal,
+        (seconds[0], seconds[1]),
+        (moves[0], moves[1]),
+        forfeit,
+        tuple(clock),
+        (assumed[0], assumed[1]),
+    )
 
 
 def check_playable(env: Any) -> None:
-    """Check that two agents can play against each other in an environment.
-
-    Args:
-        env: After `reset`.
-
-    Raises:
-        ValueError: If it is not for two agents who move in turn, with a mask of legal actions.
-    """
+    """Refuse an environment, after `reset`, in which two agents cannot play in turn."""
     ForeignGame(env)
     check_in_play(env)
 
@@ -117,9 +114,7 @@ def check_playable(env: Any) -> None:
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
     """Let agents compile what they need before the time of their moves is measured.
 
-    Args:
-        env: An environment after `reset`.
-        agents: Those without a method `prepare` are skipped.
+    The environment is one after `reset`; agents without a method `prepare` are skipped.
     """
     for agent in agents:
         if hasattr(agent, "prepare"):
@@ -127,11 +122,7 @@ def prepare(env: Any, agents: Sequence[Agent]) -> None:
 
 
 def close(agents: Iterable[Agent]) -> None:
-    """Let agents end what they have started, such as an engine's process.
-
-    Args:
-        agents: Those without a method `close` are skipped.
-    """
+    """Let agents that have a method `close` end what they have started, such as a process."""
     for agent in agents:
         if hasattr(agent, "close"):
             cast("Any", agent).close()
@@ -145,30 +136,6 @@ def is_legal(env: Any, action: Any) -> bool:
     except TypeError:
         return False
     return 0 <= number < len(mask) and bool(mask[number])
-
-
-def _result(
-    first: int,
-    outcome: int,
-    actions: list[int],
-    seconds: list[float],
-    moves: list[int],
-    clock: list[float],
-    assumed: list[str | None],
-    illegal: int | None = None,
-    forfeit: str | None = None,
-) -> GameResult:
-    return GameResult(
-        first,
-        outcome,
-        tuple(actions),
-        illegal,
-        (seconds[0], seconds[1]),
-        (moves[0], moves[1]),
-        forfeit,
-        tuple(clock),
-        (assumed[0], assumed[1]),
-    )
 
 
 def play_match(
@@ -188,7 +155,7 @@ def play_match(
         agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
         games: How many.
         seed: Of all random numbers.
-        on_move: Called after each move.
+        on_move: As in `play_game`.
     """
     env.reset(seed=seed)
     prepare(env, agents)
@@ -204,10 +171,7 @@ class MatchSummary:
     """The summary of a match, from agent 0's view.
 
     Attributes:
-        games: Games played.
-        wins: Of agent 0, as `draws` and `losses`.
-        draws: Games drawn.
-        losses: Games lost.
+        games: Games played: `wins`, `draws` and `losses` of agent 0 together.
         score: (wins + draws / 2) / games; 0 without a game.
         interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
             of games in which both agents move first once.
@@ -237,7 +201,7 @@ class MatchSummary:
     assumed: tuple[str | None, str | None] = (None, None)
 
     def as_json(self) -> dict[str, Any]:
-        """As a dictionary for JSON."""
+        """A dictionary for JSON."""
         return asdict(self)
 
 
@@ -257,10 +221,6 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         moves = sum(result.moves[number] for result in results)
         return sum(result.seconds[number] for result in results) / max(moves, 1)
 
-    def wins_moving_first(number: int) -> int:
-        won = 1 if number == 0 else -1
-        return sum(result.first == number and result.outcome == won for result in results)
-
     return MatchSummary(
         games=count,
         wins=wins,
@@ -270,12 +230,14 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         interval=score_interval(
             np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
         ),
-        wins_moving_first=of_both(wins_moving_first),
-        games_moving_first=of_both(lambda n: sum(result.first == n for result in results)),
-        illegal_moves=of_both(lambda n: sum(result.illegal == n for result in results)),
+        wins_moving_first=of_both(
+            lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)
+        ),
+        games_moving_first=of_both(lambda n: sum(r.first == n for r in results)),
+        illegal_moves=of_both(lambda n: sum(r.illegal == n for r in results)),
         seconds_per_move=of_both(seconds_per_move),
         plies=sum(len(result.actions) for result in results) / max(count, 1),
-        forfeits=of_both(lambda n: sum(result.forfeited_by == n for result in results)),
+        forfeits=of_both(lambda n: sum(r.forfeited_by == n for r in results)),
         reasons=tuple(
             f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"
             for number, result in enumerate(results, 1)

@@ -27,27 +27,21 @@ In degrees of freedom. Of 8 and 30 the one with better coverage for 8 and 16 age
 of games.
 """
 
-SKEW_SHIFT: Final = 0.9
-SKEW_WIDTH: Final = 0.35
+SKEW_SHIFT, SKEW_WIDTH = 0.9, 0.35
 """By how much a skewed likelihood shifts and widens an interval; see `rate`."""
 
 
 class Fit(NamedTuple):
-    """The most likely strengths, in log-odds.
-
-    Attributes:
-        strength: ``(..., n)``: their mean is 0 in every group of agents that have met, directly or
-            through others.
-        covariance: ``(..., n, n)``: the inverse of the information of independent games without
-            draws.
-        expected: ``(..., n, n)``: expected score of agent i in a game with agent j.
-        leverage: ``(..., n, n)``: how many parameters the games of i and j determine.
-    """
+    """The most likely strengths, in log-odds."""
 
     strength: Floats
+    """``(..., n)``: their mean is 0 in every group of agents that have met, even through others."""
     covariance: Floats
+    """``(..., n, n)``: the inverse of the information of independent games without draws."""
     expected: Floats
+    """``(..., n, n)``: expected score of agent i in a game with agent j."""
     leverage: Floats
+    """``(..., n, n)``: how many parameters the games of i and j determine."""
 
 
 def bradley_terry(score: Any, games: Any, prior: float = 1.0) -> Floats:
@@ -121,17 +115,13 @@ def _groups(links: Floats) -> Floats:
 
 
 class PairScores(NamedTuple):
-    """The pairs of games that two agents played.
-
-    Attributes:
-        agents: Numbers of the two.
-        points: ``(pairs,)``: what the first scored in each, 0 to 2.
-        games: ``(pairs,)``: how many games of it were played, 1 or 2.
-    """
+    """The pairs of games that two agents played."""
 
     agents: tuple[int, int]
     points: Floats
+    """``(pairs,)``: what the first scored in each, 0 to 2."""
     games: Floats
+    """``(pairs,)``: how many games of it were played, 1 or 2."""
 
 
 def tables(pairings: Sequence[PairScores], agents: int) -> tuple[Floats, Floats]:
@@ -181,10 +171,6 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
     the form of Cornish and Fisher (1938). Like `PRIOR_FREEDOM`, s and w were chosen by the exact
     coverage of two agents with ten pairs of games, and by that of an agent who is 1,000 Elo above
     seven others.
-
-    Args:
-        pairings: The pairs of games of each two agents that met.
-        agents: How many agents there are.
     """
     points, games = tables(pairings, agents)
     played = [pairing for pairing in pairings if len(pairing.points)]
@@ -242,12 +228,7 @@ def _dispersions(influence: Floats, moments: Floats, pool: float) -> Floats:
     """The dispersion of each quantity, from the influence of every pairing on it.
 
     It is shrunk towards that of all games, but is at least what these games alone would give if
-    they did not vary at all.
-
-    Args:
-        influence: ``(..., pairings)``: the quantity's change with a point of the pairing.
-        moments: See `_moments`.
-        pool: The dispersion of all games.
+    they did not vary at all. The influence is ``(..., pairings)``.
     """
     weights = influence**2
     sums = weights @ moments[:, 0], weights @ moments[:, 1], weights**2 @ moments[:, 2]
@@ -311,13 +292,7 @@ def log_likelihood_ratio(
     this comes near ``(s1 - s0) (2 mean - s0 - s1) n / (2 variance)``, which however explodes in a
     clean sweep, where the variance is 0.
 
-    Args:
-        counts: ``(..., 5)``: how many pairs had each of `PAIR_SCORES`.
-        elo0: The lower strength.
-        elo1: The higher.
-
-    Returns:
-        ``(...)``; 0 without a pair.
+    The counts, ``(..., 5)``, say how many pairs had each of `PAIR_SCORES`. Without a pair it is 0.
     """
     played = np.asarray(counts, np.float64)
     seen = np.maximum(played, LEAST_COUNT)

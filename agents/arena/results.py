@@ -14,15 +14,16 @@ import importlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 import hexenv
+from agents.arena.match import GameResult
 from agents.arena.schedule import Schedule, ScheduledGame
 from agents.arena.specification import Tournament, digest
 from agents.core.reading import MOST_BYTES, as_object, parse_json
@@ -38,36 +39,17 @@ TORN_HEADER: Final = (
 )
 
 
-@dataclass(frozen=True)
-class PlayedGame:
-    """A game played to its end.
+@dataclass(frozen=True, kw_only=True)
+class PlayedGame(GameResult):
+    """A game played to its end; the opening is among its actions, and no clock is kept.
 
     Attributes:
         game: Its place in the schedule.
-        outcome: For agent 0 of the two: 1 won, 0 drawn, -1 lost.
-        actions: All legal actions, the opening's among them.
-        illegal: Which of the two lost by an illegal action, or None.
-        seconds: Time each of the two spent choosing.
-        moves: Moves each of them chose.
-        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
-        assumed: What each agent's searches assumed although it is false.
         record: Its record where records are kept, until it is written.
     """
 
     game: ScheduledGame
-    outcome: int
-    actions: tuple[int, ...]
-    illegal: int | None
-    seconds: tuple[float, float]
-    moves: tuple[int, int]
-    forfeit: str | None = None
-    assumed: tuple[str | None, str | None] = (None, None)
     record: GameRecord | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def forfeited_by(self) -> int | None:
-        """Which of the two lost by a forfeit, or None."""
-        return None if self.forfeit is None else int(self.outcome > 0)
 
     @property
     def course(self) -> tuple[Any, ...]:
@@ -98,8 +80,7 @@ def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
     }
     if isinstance(result, FailedGame):
         return {**line, "failed": result.reason}
-    line = {
-        **line,
+    line |= {
         "outcome": result.outcome,
         "illegal": result.illegal,
         "plies": len(result.actions),
@@ -131,12 +112,7 @@ class PlayedLine(Struct):
 
 
 def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, ...]) -> Result:
-    """The result in a line that `as_line` has written.
-
-    Args:
-        line: The line.
-        game: The tournament's game of that number.
-        labels: What the agents are called.
+    """The result in a line that `as_line` has written of a game.
 
     Raises:
         ValueError: If a field is wrong, or the line is of another game.
@@ -148,16 +124,9 @@ def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, .
         found = to_structure(fields, PlayedLine)
         if found.forfeit is not None and found.outcome == 0:
             raise ValueError(f"expected forfeit as the reason of a loss, got {found.forfeit!r}")
-        result = PlayedGame(
-            game,
-            found.outcome,
-            found.actions,
-            found.illegal,
-            found.seconds,
-            found.moves,
-            found.forfeit,
-            found.assumed,
-        )
+        about = structs.asdict(found)
+        del about["plies"]
+        result = PlayedGame(first=game.first, game=game, **about)
     expected = as_line(result, labels)
     for key, value in expected.items():
         if line.get(key) != value:
@@ -219,8 +188,11 @@ def _read(path: Path, tournament: Tournament, schedule: Schedule) -> Contents:
                 break
             elif number == 1:
                 _check_header(fields, tournament)
+            elif "failed" in fields:
+                failed.append(_result(fields, tournament, schedule, results))
             elif set(fields) != {"torn"}:
-                _add(fields, tournament, schedule, results, failed)
+                result = _result(fields, tournament, schedule, results)
+                results[result.game.number] = result
         except ValueError as error:
             if number == 1:
                 raise ResultsError(f"{path}:1: {error if is_ended else TORN_HEADER}") from None
@@ -249,23 +221,15 @@ def _parse(line: bytes) -> dict[str, Any]:
         raise ValueError(f"expected a line of JSON, got {line[:40]!r}: {error}") from None
 
 
-def _add(
-    line: Mapping[str, Any],
-    tournament: Tournament,
-    schedule: Schedule,
-    results: dict[int, Result],
-    failed: list[Result],
-) -> None:
+def _result(
+    line: Mapping[str, Any], tournament: Tournament, schedule: Schedule, known: Container[int]
+) -> Result:
     number = line.get("game")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(schedule):
         raise ValueError(f"expected a game from 0 to {len(schedule) - 1}, got {number!r}")
-    if number in results:
+    if number in known:
         raise ValueError(f"expected each game once, got game {number} again")
-    result = from_line(line, schedule[number], tournament.labels)
-    if "failed" in line:
-        failed.append(result)
-    else:
-        results[number] = result
+    return from_line(line, schedule[number], tournament.labels)
 
 
 def _header(tournament: Tournament) -> dict[str, Any]:
@@ -289,11 +253,11 @@ def _check_header(found: Mapping[str, Any], tournament: Tournament) -> None:
     if not isinstance(theirs, dict):
         raise ValueError(f"expected the description of a tournament, got {theirs!r}")
     for key, value in expected["tournament"].items():
-        if key != "pairs" and cast("dict[str, Any]", theirs).get(key) != value:
-            got = json.dumps(cast("dict[str, Any]", theirs).get(key))
+        got = cast("dict[str, Any]", theirs).get(key)
+        if key != "pairs" and got != value:
             raise ValueError(
                 f"expected results of this tournament, with {key} {json.dumps(value)}, got those "
-                f"of one with {got}"
+                f"of one with {json.dumps(got)}"
             )
     if found.get("hash") != expected["hash"]:
         raise ValueError(f"expected hash {expected['hash']}, got {found.get('hash')!r}")
@@ -358,10 +322,8 @@ class ResultsFile:
             contents = _read(self.path, tournament, schedule)
         self.results = contents.results
         self._added = len(self.results)
-        self.notes += [
-            f"{self.path}:{number}: passed over, as it was not written to its end"
-            for number in contents.torn
-        ]
+        passed_over = "passed over, as it was not written to its end"
+        self.notes += [f"{self.path}:{number}: {passed_over}" for number in contents.torn]
         text = "\n" if contents.lacks_newline else ""
         if contents.is_empty:
             text = json.dumps(_header(tournament)) + "\n"
@@ -371,11 +333,7 @@ class ResultsFile:
             self._write(text)
 
     def add(self, result: Result) -> None:
-        """Write the line of a game.
-
-        Raises:
-            OSError: If it cannot be written; the file is as before.
-        """
+        """Write the line of a game; after an `OSError` the file is as before."""
         self._write(json.dumps(as_line(result, self._labels)) + "\n")
         self._added += 1
 
@@ -385,19 +343,16 @@ class ResultsFile:
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
-            self._force_to_disk()
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):
+                    raise  # these come from pipes and the like
         except OSError as error:
             if self._is_regular:
                 with suppress(OSError):
                     os.ftruncate(self._descriptor, size)  # remove half of this line
             raise self._named(error) from error
-
-    def _force_to_disk(self) -> None:
-        try:
-            os.fsync(self._descriptor)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):
-                raise  # the others come from pipes and the like
 
     def _named(self, error: OSError) -> OSError:
         kept = f"; the {self._added} games before it are kept" if self._added else ""
@@ -406,5 +361,5 @@ class ResultsFile:
         )
 
     def close(self) -> None:
-        """Close the file and release its lock."""
+        """Release the lock too."""
         os.close(self._descriptor)

@@ -14,22 +14,17 @@ from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from msgspec import Meta
 
-from agents.arena.game_records import TournamentRecords, environment_seed, new_recorder
+from agents.arena.game_records import TournamentRecords, agent_names, environment_seed, game_name
 from agents.arena.match import close, play_game, prepare
 from agents.arena.results import FailedGame, PlayedGame, Result, ResultsFile
-from agents.arena.schedule import (
-    OF_AGENTS,
-    Schedule,
-    ScheduledGame,
-    new_environment,
-    stream_seed,
-)
+from agents.arena.schedule import OF_AGENTS, Schedule, ScheduledGame, new_environment, stream_seed
 from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import SprtMonitor, Standings, standings
 from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.core.ray_workers import RayPool
 from agents.core.structured import convert
 from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
+from agents.records.recorder import Recorder
 from agents.registry import make_agent
 from agents.search.environment import action_mask, planner_view
 from hexenv.cpus import usable_cpus
@@ -123,10 +118,6 @@ def _function_named(text: str) -> Callable[..., Any] | None:
 def check_agents(tournament: Tournament, must_pickle: bool) -> None:
     """Make every agent once, so that mistakes are found before anything is played.
 
-    Args:
-        tournament: Whose agents.
-        must_pickle: Whether they are sent to other processes.
-
     Raises:
         ValueError: Naming the agent, or why it cannot plan in the tournament's environment.
     """
@@ -197,10 +188,6 @@ class Players(Worker):
     Every game is a function of its description alone: environment and agents are reset with seeds
     that come from the tournament's seed and the game's number. An agent is made for its first game,
     and compiles before the game's clock starts.
-
-    Args:
-        tournament: What is played.
-        keeps_records: Whether the games' records are made.
     """
 
     def __init__(self, tournament: Tournament, keeps_records: bool = False) -> None:
@@ -215,10 +202,8 @@ class Players(Worker):
             return self._play(task, start_clock)
         except (Exception, SystemExit) as error:
             self.close()  # they may be in any state
-            reason = str(error)
-            if not isinstance(error, AgentError):
-                reason = f"{type(error).__name__}: {reason}"
-            return FailedGame(task, reason)
+            kind = "" if isinstance(error, AgentError) else f"{type(error).__name__}: "
+            return FailedGame(task, f"{kind}{error}")
 
     def close(self) -> None:
         close(self._agents.values())
@@ -239,20 +224,12 @@ class Players(Worker):
         for place, agent in enumerate(agents):
             agent.reset(stream_seed(tournament.seed, OF_AGENTS, game.number, place))
         start_clock()
-        recorder = new_recorder(tournament, game, agents) if self._keeps_records else None
-        on_move = None if recorder is None else recorder.on_move
-        result = play_game(self._env, agents, game.first, on_move)
-        return PlayedGame(
-            game=game,
-            outcome=result.outcome,
-            actions=game.opening + result.actions,
-            illegal=result.illegal,
-            seconds=result.seconds,
-            moves=result.moves,
-            forfeit=result.forfeit,
-            assumed=result.assumed,
-            record=recorder and recorder.record(result, seed=seed, opening=game.opening),
-        )
+        about = game_name(tournament), tournament.options, agent_names(tournament, game)
+        recorder = Recorder(*about, agents) if self._keeps_records else None
+        result = play_game(self._env, agents, game.first, recorder and recorder.on_move)
+        record = recorder and recorder.record(result, seed=seed, opening=game.opening)
+        result = replace(result, actions=game.opening + result.actions, clock=())
+        return PlayedGame(**vars(result), game=game, record=record)
 
     def _agent(self, number: int) -> _LabelledAgent:
         if number not in self._agents:
@@ -320,24 +297,18 @@ class TournamentRun:
             self._file = ResultsFile(results, tournament, self._schedule)
             self.notes += self._file.notes
             self.results |= {result.game.number: result for result in self._file.results}
-            self.results |= {  # a game may have failed first and been played later
-                result.game.number: result
-                for result in self._file.results
-                if isinstance(result, PlayedGame)
-            }
-        self._records = None if records is None else self._open_records(records)
+        self._records = None
+        if records is not None:
+            try:
+                self._records = TournamentRecords(records, tournament, self._schedule, self.results)
+            except BaseException:
+                self.close()
+                raise
         self._failed_before = {n for n, r in self.results.items() if isinstance(r, FailedGame)}
         self._monitor = None
         if tournament.sprt is not None:
             self._monitor = SprtMonitor(tournament.sprt, tournament.pairs)
             self._follow()
-
-    def _open_records(self, path: str | os.PathLike[str]) -> TournamentRecords:
-        try:
-            return TournamentRecords(path, self.tournament, self._schedule, self.results)
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         """Close the file of results."""
@@ -400,11 +371,7 @@ class TournamentRun:
 
 
 def check_running(engine: str, workers: int | None, game_seconds: float | None) -> None:
-    """Check how a tournament is played.
-
-    Raises:
-        ValueError: Naming the wrong value.
-    """
+    """Check how a tournament is played."""
     convert(engine, EngineName, "engine")
     if workers is not None:
         convert(workers, Annotated[int, Meta(ge=1 if engine == "ray" else 0)], "workers")

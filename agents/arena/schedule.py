@@ -3,7 +3,6 @@
 A pairing is two agents who meet; a pair is two of their games with sides exchanged.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,11 +49,7 @@ def stream_seed(seed: int, *numbers: int) -> int:
 
 
 def new_environment(tournament: Tournament) -> Any:
-    """The environment of a tournament.
-
-    Raises:
-        ValueError: If there is no such game, or it refuses an option.
-    """
+    """The environment of a tournament; a `ValueError` if there is none."""
     if isinstance(tournament.game, str):
         return make_environment(tournament.game, tournament.options)
     return tournament.game()
@@ -73,15 +68,13 @@ class Schedule:
         try:
             env.reset(seed=stream_seed(tournament.seed, OF_ENVIRONMENTS))
             check_playable(env)
-            view = None
-            if tournament.opening_plies:
-                try:
-                    view = planner_view(env)
-                except UnfitEnvironmentError as error:
-                    raise UnfitEnvironmentError(
-                        "random openings need planning too (opening_plies 0 plays without them): "
-                        f"{error}"
-                    ) from None
+            try:
+                view = planner_view(env) if tournament.opening_plies else None
+            except UnfitEnvironmentError as error:
+                raise UnfitEnvironmentError(
+                    "random openings need planning too (opening_plies 0 plays without them): "
+                    f"{error}"
+                ) from None
             self._openings = [
                 Openings(view, tournament.opening_plies, tournament.seed, pairing)
                 for pairing in range(len(tournament.pairings))
@@ -93,9 +86,6 @@ class Schedule:
 
     def __len__(self) -> int:
         return self._tournament.games
-
-    def __iter__(self) -> Iterator[ScheduledGame]:
-        return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> ScheduledGame:
         if not 0 <= number < len(self):
@@ -112,13 +102,7 @@ class Openings:
 
     If possible, each leads to a different position. After an opening the game is not over,
     and the player to move cannot win at once. When no new one is found, the known ones are used
-    again in turn.
-
-    Args:
-        view: The game, at its start; only needed for openings that are not empty.
-        plies: How long they are.
-        seed: The tournament's.
-        pairing: The pairing's number.
+    again in turn. Only openings that are not empty need a view of the game at its start.
     """
 
     def __init__(self, view: View | None, plies: int, seed: int, pairing: int) -> None:
@@ -140,13 +124,20 @@ class Openings:
         """A new opening; None if none is found."""
         rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
         assert self._view is not None
+        game, state = self._view.game, self._view.new_state()
         usable = 0
-        draws = DRAWS_FOR_ANY if self._plies < self._view.game.max_plies() else 0
-        for _ in range(draws):
+        for _ in range(DRAWS_FOR_ANY if self._plies < game.max_plies() else 0):
             opening = random_opening(self._view, self._plies, rng)
-            usable += opening is not None
-            if opening is not None and self._add_if_new(opening):
+            if opening is None:
+                continue
+            game.copy(self._view.root, state)
+            for action in opening:
+                game.step(state, action)
+            position = int(game.position_hash(state))
+            if position not in self._positions:
+                self._positions.add(position)
                 return opening
+            usable += 1
             if usable >= DRAWS_FOR_NEW:
                 break
         if not self._found:
@@ -156,27 +147,9 @@ class Openings:
             )
         return None
 
-    def _add_if_new(self, opening: tuple[int, ...]) -> bool:
-        """Note the position after an opening; returns whether it is a new one."""
-        assert self._view is not None
-        game, state = self._view.game, self._view.new_state()
-        game.copy(self._view.root, state)
-        for action in opening:
-            game.step(state, action)
-        key = int(game.position_hash(state))
-        is_new = key not in self._positions
-        self._positions.add(key)
-        return is_new
-
 
 def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
-    """Random legal actions; None if they end the game or let the next player win at once.
-
-    Args:
-        view: The game, at its start.
-        plies: How many.
-        rng: The random generator.
-    """
+    """Random legal actions; None if they end the game or let the next player win at once."""
     game = view.game
     state, after = view.new_state(), view.new_state()
     game.copy(view.root, state)

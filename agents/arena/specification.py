@@ -44,19 +44,17 @@ class Sprt:
 
     @classmethod
     def of(cls, value: Any) -> "Sprt":
-        """From a text ``elo0,elo1[,alpha,beta]``, a dictionary, or itself.
-
-        Raises:
-            ValueError: Naming the wrong key or value.
-        """
+        """From a text ``elo0,elo1[,alpha,beta]``, a dictionary, or itself."""
         if isinstance(value, Sprt):
             return value
         if isinstance(value, str):
-            parts = value.split(",")
-            names = [item.name for item in fields(cls)]
-            if not 2 <= len(parts) <= len(names):
+            try:
+                numbers = [float(part) for part in value.split(",")]
+            except ValueError:
+                raise ValueError(f"expected sprt as numbers, got {value!r}") from None
+            if not 2 <= len(numbers) <= len(fields(cls)):
                 raise ValueError(f"expected sprt as elo0,elo1[,alpha[,beta]], got {value!r}")
-            return cls(**dict(zip(names, map(_read_number, parts), strict=False)))
+            return cls(*numbers)
         if not isinstance(value, Mapping):
             raise ValueError(f"expected sprt as elo0,elo1 or a dictionary, got {value!r}")
         return to_structure(value, cls, "sprt")
@@ -83,9 +81,7 @@ class Entrant:
             return value
         if isinstance(value, str):
             label, equals, text = value.partition("=")
-            if equals and ":" not in label:
-                return cls(label, text)
-            return cls(value, value)
+            return cls(label, text) if equals and ":" not in label else cls(value, value)
         if isinstance(value, Mapping):
             named = cast("Mapping[str, Any]", value)
             if len(named) != 1:
@@ -146,13 +142,6 @@ class Tournament:
         if self.options and not isinstance(self.game, str):
             raise ValueError(f"expected no options for a function, got {list(self.options)}")
         check_fields(self, "kind", "pairs", "opening_plies", "seed")
-        self._check_agents()
-        if self.sprt is not None:
-            if self.kind != "pair":
-                raise ValueError(f'expected kind "pair" for an sprt, got {self.kind!r}')
-            object.__setattr__(self, "sprt", Sprt.of(self.sprt))
-
-    def _check_agents(self) -> None:
         entrants = _with_unique_labels(self.agents)
         count = len(entrants)
         if count < 2 or (self.kind == "pair" and count > 2):
@@ -163,6 +152,10 @@ class Tournament:
             raise ValueError("expected an agent object of its own for each entrant, got one twice")
         object.__setattr__(self, "entrants", entrants)
         object.__setattr__(self, "agents", entrants)
+        if self.sprt is not None:
+            if self.kind != "pair":
+                raise ValueError(f'expected kind "pair" for an sprt, got {self.kind!r}')
+            object.__setattr__(self, "sprt", Sprt.of(self.sprt))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -197,11 +190,7 @@ class Tournament:
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> "Tournament":
-        """A tournament from the keys that `description` writes; all but two may be left out.
-
-        Raises:
-            ValueError: Naming the wrong key or value.
-        """
+        """A tournament from the keys that `description` writes; all but two may be left out."""
         missing = [key for key in ("game", "agents") if key not in description]
         expect_keys(description, [item.name for item in fields(cls) if item.init])
         if missing:
@@ -242,10 +231,3 @@ def _with_unique_labels(agents: Sequence[Any]) -> tuple[Entrant, ...]:
         found.append(Entrant(label, entrant.agent))
         labels.add(label)
     return tuple(found)
-
-
-def _read_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"expected sprt as numbers, got {text!r}") from None

@@ -3,16 +3,16 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, isinf
-from typing import Any, Final
+from string import ascii_uppercase
+from typing import Any
 
 import numpy as np
 
 from agents.arena.intervals import score_interval
 from agents.arena.ratings import PAIR_SCORES, PairScores, Ratings, SprtState, rate, state_of_test
 from agents.arena.results import FailedGame, PlayedGame, Result
+from agents.arena.schedule import ScheduledGame
 from agents.arena.specification import Sprt, Tournament
-
-LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,7 @@ class AgentStanding:
             inf if the agent won all its games, its lower end -inf if it lost all: the games set no
             bound there (JSON has null, CSV an empty cell). None without a game.
         points: A win counts 1, a draw 1/2.
-        games: Games counted, as `wins`, `draws` and `losses`.
-        wins: Games won.
-        draws: Games drawn.
-        losses: Games lost.
+        games: Games counted: `wins`, `draws` and `losses` together.
         illegal_moves: Games lost by an illegal action.
         seconds_per_move: Mean time for a move.
         forfeits: Games lost by a forfeit.
@@ -56,10 +53,7 @@ class PairingStanding:
 
     Attributes:
         agents: Their labels.
-        games: Games counted, as `wins`, `draws` and `losses`.
-        wins: Of the first.
-        draws: Games drawn.
-        losses: Of the first.
+        games: Games counted: `wins`, `draws` and `losses` together.
         score: Points for a game, 0 to 1; None without a game.
         interval: 95 % interval of `score` over pairs of games, by
             `agents.arena.intervals.score_interval`.
@@ -121,11 +115,10 @@ class Standings:
     separated: bool = False
 
     def as_json(self, measured: bool = True) -> dict[str, Any]:
-        """As a dictionary for JSON.
+        """A dictionary for JSON.
 
-        Args:
-            measured: Whether to keep what differs between two runs: times, and how many games were
-                being played when the test decided.
+        Only if `measured` does it hold what differs between two runs: times, and how many games
+        were being played when the test decided.
         """
         found = asdict(self)
         for agent in found["agents"]:
@@ -153,36 +146,23 @@ def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
     opening with the same sides: then a second game from there tells nothing new. Other agents may
     repeat a game by chance; it counts.
     """
-    starts: dict[tuple[Any, ...], list[PlayedGame]] = {}
+    first_courses: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    varied, repeated = set[int](), list[ScheduledGame]()
     for game in sorted(games, key=lambda game: game.game.number):
         about = game.game
-        starts.setdefault((about.pairing, about.first, about.opening), []).append(game)
-    varied = {
-        start[0]
-        for start, group in starts.items()
-        if any(game.course != group[0].course for game in group)
-    }
-    return {
-        game.game.number
-        for start, group in starts.items()
-        if start[0] not in varied
-        for game in group[1:]
-    }
+        start = about.pairing, about.first, about.opening
+        if start in first_courses:
+            repeated.append(about)
+        if first_courses.setdefault(start, game.course) != game.course:
+            varied.add(about.pairing)
+    return {about.number for about in repeated if about.pairing not in varied}
 
 
 class SprtMonitor:
     """Follows the games of a match and says when it may stop.
 
     The test sees whole pairs in their order, without a gap, so that its decision does not depend
-    on which games end first.
-
-    Args:
-        sprt: The test.
-        pairs: Pairs of games in the match.
-
-    Attributes:
-        state: The state of the test.
-        pairs: How many pairs it has seen.
+    on which games end first: so far as many as the attribute `pairs`, of those in the match.
     """
 
     def __init__(self, sprt: Sprt, pairs: int) -> None:
@@ -235,28 +215,21 @@ class SprtMonitor:
 def standings(
     tournament: Tournament, results: Mapping[int, Result], monitor: SprtMonitor | None = None
 ) -> Standings:
-    """The table.
-
-    Args:
-        tournament: What was played.
-        results: By the game's number.
-        monitor: The one that followed them, in a match with a test.
-    """
+    """The table of the results, by the game's number; the monitor of a test has followed them."""
     ordered = [result for _, result in sorted(results.items())]
     has_stopped = monitor is not None and monitor.state.accepted is not None
     pairs = monitor.pairs if monitor is not None and has_stopped else tournament.pairs
     games = [result for result in ordered if isinstance(result, PlayedGame)]
     within = [game for game in games if game.game.pair < pairs]
-    failed = [result for result in ordered if isinstance(result, FailedGame)]
     repeated = repeated_games(within)
     counted = [game for game in within if game.game.number not in repeated]
-    by_pairing: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
+    all_games: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
+    games_once: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
     for game in within:
-        by_pairing[game.game.pairing].append(game)
-    pairings = [
-        pair_scores(agents, (game for game in mine if game.game.number not in repeated))
-        for agents, mine in zip(tournament.pairings, by_pairing, strict=True)
-    ]
+        all_games[game.game.pairing].append(game)
+    for game in counted:
+        games_once[game.game.pairing].append(game)
+    pairings = list(map(pair_scores, tournament.pairings, games_once))
     size = len(tournament.entrants)
     ratings = rate(pairings, size)
     return Standings(
@@ -265,8 +238,8 @@ def standings(
         wanted=tournament.games,
         agents=_agents(tournament, counted, ratings),
         pairings=tuple(
-            _pairing(tournament, scores, mine, repeated)
-            for scores, mine in zip(pairings, by_pairing, strict=True)
+            _pairing(tournament, *about)
+            for about in zip(pairings, games_once, all_games, strict=True)
         ),
         labels=tournament.labels,
         cross_table=tuple(
@@ -274,15 +247,20 @@ def standings(
             for i in range(size)
         ),
         superiority=tuple(tuple(map(float, row)) for row in ratings.superiority),
-        failed=tuple(_failure(tournament, result) for result in failed if result.game.pair < pairs),
+        failed=tuple(
+            {**_about(tournament, result), "reason": result.reason}
+            for result in ordered
+            if isinstance(result, FailedGame) and result.game.pair < pairs
+        ),
         repeated=len(repeated),
         beyond_stop=len(games) - len(within),
         sprt=None if monitor is None else monitor.state,
         is_biased=has_stopped,
         forfeited=tuple(
-            _forfeit(tournament, game, game.forfeited_by)
+            {**about, "by": about["agents"][game.forfeited_by], "reason": game.forfeit}
             for game in counted
             if game.forfeited_by is not None
+            for about in [_about(tournament, game)]
         ),
         separated=ratings.separated,
     )
@@ -291,15 +269,6 @@ def standings(
 def _about(tournament: Tournament, result: Result) -> dict[str, Any]:
     labels = [tournament.labels[number] for number in result.game.agents]
     return {"game": result.game.number, "agents": labels}
-
-
-def _failure(tournament: Tournament, result: FailedGame) -> dict[str, Any]:
-    return {**_about(tournament, result), "reason": result.reason}
-
-
-def _forfeit(tournament: Tournament, game: PlayedGame, by: int) -> dict[str, Any]:
-    label = tournament.labels[game.game.agents[by]]
-    return {**_about(tournament, game), "by": label, "reason": game.forfeit}
 
 
 def pair_scores(agents: tuple[int, int], games: Iterable[PlayedGame]) -> PairScores:
@@ -346,12 +315,11 @@ def _agents(
 def _pairing(
     tournament: Tournament,
     scores: PairScores,
+    mine: Sequence[PlayedGame],
     games: Sequence[PlayedGame],
-    repeated: set[int],
 ) -> PairingStanding:
-    """The table's entry of a pairing, from its games and the numbers that do not count."""
+    """The table's entry of a pairing, from the games that count and all of its games."""
     i, j = scores.agents
-    mine = [game for game in games if game.game.number not in repeated]
     outcomes = [game.outcome for game in mine]
     return PairingStanding(
         agents=(tournament.labels[i], tournament.labels[j]),
@@ -373,7 +341,7 @@ def _pairing(
 def short_names(standings: Standings) -> dict[str, str]:
     """A letter for each agent by its label, or a number if there are too many."""
     count = len(standings.labels)
-    short = LETTERS if count <= len(LETTERS) else [str(number) for number in range(1, count + 1)]
+    short = ascii_uppercase if count <= 26 else map(str, range(1, count + 1))
     return dict(zip(standings.labels, short, strict=False))
 
 
@@ -413,21 +381,15 @@ def remarks(standings: Standings) -> list[str]:
                 f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
                 f"({pairing.distinct} different ones; these agents leave nothing to chance)"
             )
-    for agent in standings.agents:
-        if agent.assumed is not None:
-            found.append(
-                f"{agent.agent} assumed {agent.assumed}: it knew more than a player can know"
-            )
-    for forfeit in standings.forfeited:
-        found.append(
-            f"game {forfeit['game']} of {' - '.join(forfeit['agents'])}: {forfeit['by']} forfeits: "
-            f"{forfeit['reason']}"
-        )
-    for failure in standings.failed:
-        found.append(
-            f"game {failure['game']} of {' - '.join(failure['agents'])} failed and is not counted: "
-            f"{failure['reason']}"
-        )
+    found += [
+        f"{agent.agent} assumed {agent.assumed}: it knew more than a player can know"
+        for agent in standings.agents
+        if agent.assumed is not None
+    ]
+    for told in (*standings.forfeited, *standings.failed):
+        what = f": {told['by']} forfeits" if "by" in told else " failed and is not counted"
+        about = f"game {told['game']} of {' - '.join(told['agents'])}"
+        found.append(f"{about}{what}: {told['reason']}")
     return found
 
 

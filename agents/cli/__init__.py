@@ -12,40 +12,29 @@ from agents.cli.shared import INTERRUPTED
 
 __all__ = ["INTERRUPTED", "main"]
 
-COMMANDS: Final = {
-    "accuracy": "accuracy:accuracy",
-    "convert": "convert:convert",
-    "gomocup": "gomocup:gomocup",
-    "htp": "htp:htp",
-    "list": "list_all:list_all",
-    "match": "match:match",
-    "network": "network:network",
-    "play": "play:play",
-    "render": "render:render",
-    "serve": "serve:serve",
-    "topp": "topp:topp",
-    "tournament": "tournament:tournament",
-    "train": "train:train",
-}
-"""The module and the function of each command; a module is imported when its command is used."""
+NAMES: Final = (
+    "accuracy convert gomocup htp list match network play render serve topp tournament train"
+)
+COMMANDS: Final = {name: name for name in NAMES.split()} | {"list": "list_all"}
+"""The module of each command, and its function in there, imported when the command is used."""
 
 
 class LazyGroup(click.Group):
     """A group that imports its `COMMANDS` when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, sorted."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, function = COMMANDS[cmd_name].partition(":")
-        return getattr(importlib.import_module(f"agents.cli.{module}"), function)
+        module = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f"agents.cli.{module}"), module)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(hexenv.__version__, prog_name="hexenv")
 def main() -> None:
     """Board games and tree search: watch agents play, or play against them.

@@ -4,10 +4,8 @@ import json
 from typing import Any
 
 import click
-from rich import box
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 from agents.arena.accuracy import (
     CHUNK,
@@ -19,7 +17,7 @@ from agents.arena.accuracy import (
     own_sets,
     with_simulations,
 )
-from agents.cli.shared import clear_errors, option_of_game, plot_option, wide_console
+from agents.cli import shared
 from agents.core.files import expect_writable, write_csv
 from agents.pictures.plots import accuracy_plot, check_plot, write_plot
 from agents.registry import make_agent
@@ -30,42 +28,32 @@ from hexenv.cpus import usable_cpus
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--positions", type=click.Path(), help="A file of solved positions of your own.")
-@option_of_game
+@shared.option_of_game
 @click.option(
     "--simulations",
     metavar="N,N...",
     help="Measure each agent with these numbers of simulations a move, such as 100,300,1000.",
 )
-@click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Runs.")
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Seed of all random numbers.",
-)
+@click.option("--seeds", default=5, type=click.IntRange(1), help="Runs.")
+@shared.seed_option
 @click.option(
     "--limit", type=click.IntRange(1), help="Use only so many positions of a set, evenly spread."
 )
-@click.option(
-    "--workers", type=click.IntRange(0), help="Processes; by default one a processor, 0: none."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@shared.workers_option
+@shared.json_option
 @click.option("--csv", "csv_path", type=click.Path(), help="File for the table.")
-@plot_option("the shares over the simulations")
+@shared.plot_option("the shares over the simulations")
 def accuracy(
     game: str,
     agents: tuple[str, ...],
-    positions: str | None,
-    options: tuple[str, ...],
     simulations: str | None,
-    seeds: int,
-    seed: int,
-    limit: int | None,
     workers: int | None,
     as_json: bool,
     csv_path: str | None,
     plot: str | None,
+    seeds: int,
+    seed: int,
+    **of_sets: Any,
 ) -> None:
     """Let each AGENT move in solved positions of GAME, and count how often it is right.
 
@@ -78,43 +66,58 @@ def accuracy(
     95 %, over positions. --simulations leaves agents as they are that have their
     own, or that count none.
     """
-    with clear_errors():
+    with shared.clear_errors():
         if csv_path is not None:
             expect_writable("csv", csv_path)
         if plot is not None:
             check_plot(plot)
-        if positions and options:
-            raise ValueError("expected no --option beside --positions, whose positions have theirs")
-        sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
-        of = {position.game for members in sets.values() for position in members}
-        if of != {game}:
-            raise ValueError(f"expected positions of {game}, got some of {', '.join(sorted(of))}")
-        sets = {
-            name: _spread([position for position in members if position.mistake_possible], limit)
-            for name, members in sets.items()
-        }
+        sets = _sets(game, **of_sets)
         if simulations is not None:
             counts = _counts(simulations)
             agents = tuple(text for agent in agents for text in with_simulations(agent, counts))
-        found = _measure_all(sets, agents, seeds, seed, _workers(workers), as_json)
+        for agent in agents:
+            make_agent(agent)  # finds mistakes before any agent has played
+        how = {"seeds": seeds, "seed": seed}
+        how["workers"] = usable_cpus() if workers is None else workers
+        chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
+        with Progress(console=Console(stderr=True), disable=as_json) as bar:
+            task = bar.add_task("positions", total=chunks)
+            found = [
+                measure(agent, members, name=name, on_chunk=lambda: bar.advance(task), **how)
+                for name, members in sets.items()
+                for agent in agents
+            ]
     rows = [result.as_json() for result in found]
     if as_json:
         click.echo(json.dumps(rows))
     else:
         _print_table(found, agents)
-    with clear_errors():
+    with shared.clear_errors():
         if csv_path is not None:
             write_csv(csv_path, [_split_intervals(row) for row in rows])
         if plot is not None:
             write_plot(accuracy_plot(found, f"{game}: accuracy in solved positions"), plot)
 
 
-def _counts(text: str) -> list[int]:
-    """Whole numbers from 1 with commas between them, in order and each once.
+def _sets(
+    game: str, positions: str | None, options: tuple[str, ...], limit: int | None
+) -> dict[str, list[SolvedPosition]]:
+    """The positions of each set in which a mistake is possible, at most `limit` evenly spread."""
+    if positions and options:
+        raise ValueError("expected no --option beside --positions, whose positions have theirs")
+    sets = {positions: load_positions(positions)} if positions else own_sets(game, options)
+    of = {position.game for members in sets.values() for position in members}
+    if of != {game}:
+        raise ValueError(f"expected positions of {game}, got some of {', '.join(sorted(of))}")
+    for name, members in sets.items():
+        able = [position for position in members if position.mistake_possible]
+        count = min(limit or len(able), len(able))
+        sets[name] = [able[number * len(able) // count] for number in range(count)]
+    return sets
 
-    Raises:
-        ValueError: If there is anything else.
-    """
+
+def _counts(text: str) -> list[int]:
+    """Whole numbers from 1 with commas between them, in order and each once."""
     parts = text.split(",")
     if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
         raise ValueError(f"expected simulations as whole numbers such as 100,300, got {text!r}")
@@ -132,52 +135,12 @@ def _split_intervals(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _spread(members: list[SolvedPosition], limit: int | None) -> list[SolvedPosition]:
-    """At most this many of a list, evenly spread."""
-    if limit is None or limit >= len(members):
-        return members
-    return [members[number * len(members) // limit] for number in range(limit)]
-
-
-def _workers(workers: int | None) -> int:
-    return usable_cpus() if workers is None else workers
-
-
-def _measure_all(
-    sets: dict[str, Any],
-    agents: tuple[str, ...],
-    seeds: int,
-    seed: int,
-    workers: int,
-    quiet: bool,
-) -> list[Accuracy]:
-    for agent in agents:
-        make_agent(agent)  # finds mistakes before any agent has played
-    chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
-    with Progress(console=Console(stderr=True), disable=quiet) as bar:
-        task = bar.add_task("positions", total=chunks)
-        return [
-            measure(
-                agent,
-                members,
-                name=name,
-                seeds=seeds,
-                seed=seed,
-                workers=workers,
-                on_chunk=lambda: bar.advance(task),
-            )
-            for name, members in sets.items()
-            for agent in agents
-        ]
-
-
 def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
     """Print a row for each set and agent; the last column compares with the first agent."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in ("set", "agent", "positions", "keeps value", "optimal", "loss", "ms/move"):
-        table.add_column(column, justify="left" if column in ("set", "agent") else "right")
+    columns = ["set", "agent", "positions", "keeps value", "optimal", "loss", "ms/move"]
     if len(agents) > 1:
-        table.add_column("beside the first", justify="right")
+        columns.append("beside the first")
+    table = shared.new_table(*columns, texts=("set", "agent"))
     first = found[0]
     for result in found:
         if result.name != first.name:
@@ -192,4 +155,4 @@ def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
             gain, (low, high), p = difference(result, first)
             cells.append(f"{100 * gain:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p {p:.2g}")
         table.add_row(*cells)
-    wide_console(140).print(table)
+    shared.wide_console(140).print(table)

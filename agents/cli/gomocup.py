@@ -2,14 +2,14 @@
 
 import click
 
-from agents.cli.shared import clear_errors
+from agents.cli.shared import agents_seed_option, clear_errors
 from agents.protocols.gomocup_brain import GomocupBrain
 from agents.registry import make_agent
 
 
 @click.command()
-@click.option("--agent", default="rhmcts:seconds=5", show_default=True, help="What plays.")
-@click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.")
+@click.option("--agent", default="rhmcts:seconds=5", help="What plays.")
+@agents_seed_option
 def gomocup(agent: str, seed: int | None) -> None:
     """Play Gomoku for a manager that speaks the Gomocup (Piskvork) protocol.
 

@@ -2,16 +2,14 @@
 
 import click
 
-from agents.cli.shared import clear_errors
+from agents.cli.shared import agents_seed_option, clear_errors
 from agents.protocols.htp_server import HTPServer
 from agents.registry import make_agent
 
 
 @click.command()
-@click.option(
-    "--agent", default="rave:seconds=5,playout=bridges", show_default=True, help="What plays."
-)
-@click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
+@click.option("--agent", default="rave:seconds=5,playout=bridges", help="What plays.")
+@agents_seed_option
 @click.option("--swap", is_flag=True, help="Let the agent take over the first stone.")
 @click.option(
     "--logfile-name",

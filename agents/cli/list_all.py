@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from agents.cli.shared import json_option
 from agents.registry import agent_classes, environment_makers, parameters
 
 
 @click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def list_all(as_json: bool) -> None:
     """List the games with their options and the agents with their parameters.
 

@@ -5,10 +5,8 @@ import sys
 from typing import Any, Final
 
 import click
-from rich import box
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 from agents.arena.match import (
     GameResult,
@@ -20,7 +18,7 @@ from agents.arena.match import (
     prepare,
     summarise,
 )
-from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, wide_console
+from agents.cli import shared
 from agents.policies.models import PolicyError
 from agents.records.files import MatchRecords
 from agents.records.recorder import Recorder
@@ -33,22 +31,12 @@ COLUMNS: Final = "", "won", "drawn", "lost", "score (95 %)", "moving first", "il
 @click.command()
 @click.argument("game")
 @click.argument("agents", nargs=2, metavar="AGENT AGENT")
-@click.option(
-    "--games", default=10, show_default=True, type=click.IntRange(1), help="Number of games."
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Seed of all random numbers.",
-)
+@click.option("--games", default=10, type=click.IntRange(1), help="Number of games.")
+@shared.seed_option
 @click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
-@click.option(
-    "--records", type=click.Path(file_okay=False), help="Directory for a record of every game."
-)
-@option_of_game
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@shared.records_option
+@shared.option_of_game
+@shared.json_option
 def match(
     game: str,
     agents: tuple[str, str],
@@ -65,7 +53,7 @@ def match(
 
     The agents' random numbers come from --seed; their own seeds are not used.
     """
-    with clear_errors():
+    with shared.clear_errors():
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
         players = [make_agent(text) for text in agents]
         env.reset(seed=seed)
@@ -74,8 +62,7 @@ def match(
         prepare(env, players)
         check_playable(env)
     results: list[GameResult] = []
-    interrupted = False
-    failure: Exception | None = None
+    interrupted, failure = False, None
     on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     try:
         is_shown = as_json or render == "ansi"
@@ -101,14 +88,13 @@ def match(
         _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    if isinstance(
-        failure, (OSError, PolicyError, UnfitEnvironmentError)
-    ):  # such as a solver out of time
+    expected = (OSError, PolicyError, UnfitEnvironmentError)
+    if isinstance(failure, expected):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure
     if interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(shared.INTERRUPTED)
 
 
 def _on_move(names: tuple[str, str] | None, to_stderr: bool, kept: MatchRecords | None) -> OnMove:
@@ -126,17 +112,11 @@ def _on_move(names: tuple[str, str] | None, to_stderr: bool, kept: MatchRecords 
 
 
 def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
-    """Print the table of a match.
-
-    The score counts a draw as half, with its 95 % interval; "moving first" is the number of games
-    won of those in which the agent moved first.
-    """
+    """Print the table of a match; "moving first": games won of those that the agent began."""
     low, high = summary.interval
     click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
     click.echo(f"A = {names[0]}\nB = {names[1]}")
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in COLUMNS:
-        table.add_column(column, justify="right", no_wrap=True)
+    table = shared.new_table(*COLUMNS)
     rows = [
         (summary.wins, summary.losses, summary.score, low, high),
         (summary.losses, summary.wins, 1 - summary.score, 1 - high, 1 - low),
@@ -152,7 +132,7 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             str(summary.illegal_moves[number]),
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
-    wide_console().print(table)
+    shared.wide_console().print(table)
     for reason in summary.reasons:
         click.echo(reason)
     for number, assumed in enumerate(summary.assumed):

@@ -8,33 +8,28 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from agents.cli.shared import clear_errors, wide_console
+from agents.cli.shared import clear_errors, json_option, wide_console
 from agents.pictures.films import write_image
 from hexenv.extras import library
 from hexenv.games.notation import SYMBOLS
 from hexenv.render.overlay import overlay_of_shares
 from hexenv.render.rgb import render_rgb
 
-LISTED: Final = 5
-"""How many moves are listed."""
+LISTED: Final = 5  # moves
 
 
 @click.command()
 @click.argument("net")
 @click.option("--onnx", type=click.Path(dir_okay=False), help="Write it as an ONNX file.")
 @click.option("--torchscript", type=click.Path(dir_okay=False), help="As a TorchScript file.")
-@click.option("--tensorboard", type=click.Path(file_okay=False), help="Its graph, to look at.")
+@click.option(
+    "--tensorboard", "graph", type=click.Path(file_okay=False), help="Its graph, to look at."
+)
 @click.option("--heat", type=click.Path(dir_okay=False), help="Image of a position and its policy.")
 @click.option("--moves", help="That lead to the position, such as 'a1 b2'.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def network(
-    net: str,
-    onnx: str | None,
-    torchscript: str | None,
-    tensorboard: str | None,
-    heat: str | None,
-    moves: str | None,
-    as_json: bool,
+    net: str, heat: str | None, moves: str | None, as_json: bool, **targets: str | None
 ) -> None:
     """Show what the network NET is, write it for other programs, or draw its policy.
 
@@ -49,19 +44,14 @@ def network(
         from agents.learning.files import find_network, load_network
 
         saved = load_network(find_network(net))
-        writers = (
-            (onnx, export.write_onnx),
-            (torchscript, export.write_torchscript),
-            (tensorboard, export.write_graph),
-        )
         position = None
         if heat is not None or moves is not None:
             position = export.evaluate_position(saved, moves or "")
             found |= evaluation_of(saved.game, position)
         written: list[str] = []
-        for path, write in writers:
-            if path is not None:
-                write(saved, path)
+        for kind in ("onnx", "torchscript", "graph"):
+            if path := targets[kind]:
+                getattr(export, f"write_{kind}")(saved, path)
                 written.append(path)
         if heat is not None and position is not None:
             overlay = overlay_of_shares(saved.game, position.state, position.policy)

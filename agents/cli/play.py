@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from agents.arena import close, prepare
-from agents.cli.shared import clear_errors, option_of_game
+from agents.cli.shared import agents_seed_option, clear_errors, option_of_game
 from agents.core.agent import Agent
 from agents.play import plain
 from agents.play.session import Session
@@ -26,11 +26,10 @@ from hexenv.extras import how_to_install
     "--side",
     type=click.Choice(["first", "second"]),
     default="first",
-    show_default=True,
     help="Whether you move first.",
 )
-@click.option("--moves", default="", help="Moves to start from, such as 'a1 b2'.")
-@click.option("--seed", type=click.IntRange(0), help="Seed of the agent's random numbers.")
+@click.option("--moves", help="Moves to start from, such as 'a1 b2'.")
+@agents_seed_option
 @click.option("--window", is_flag=True, help="Play by mouse, in a window.")
 @click.option("--plain", "is_plain", is_flag=True, help="Line by line, without cursor keys.")
 @click.option(
@@ -43,7 +42,7 @@ def play(
     game: str,
     agent: str,
     side: str,
-    moves: str,
+    moves: str | None,
     seed: int | None,
     window: bool,
     is_plain: bool,
@@ -59,7 +58,10 @@ def play(
         if not hasattr(env.unwrapped, "game"):
             raise ValueError(f"expected a game of hexenv to play, got {game}")
         run = _face(window, is_plain)
-        _check_is_new(record)
+        if record is not None and record.exists():
+            raise ValueError(f"expected a new file for the record, got {record}, which is there")
+        if record is not None and not record.parent.is_dir():
+            raise ValueError(f"expected a directory for the record, got {record.parent}")
         opponent: Agent = make_agent(agent, seed)
         env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
@@ -76,14 +78,6 @@ def play(
             with clear_errors():
                 save_record(session.record_maker(game, options, names, seed)(), record)
             click.echo(f"record: {record}")
-
-
-def _check_is_new(path: Path | None) -> None:
-    """Refuse a file for the record that exists or cannot be written, before the game begins."""
-    if path is not None and path.exists():
-        raise ValueError(f"expected a new file for the record, got {path}, which is there")
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"expected a directory for the record, got {path.parent}")
 
 
 def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:

@@ -12,13 +12,12 @@ from agents.pictures.films import (
     OVERLAYS,
     SECONDS,
     Film,
-    OverlayName,
     film_of,
     write_gif,
     write_image,
     write_mp4,
 )
-from agents.records import GameRecord, load_record
+from agents.records import load_record
 from agents.records.formats import READERS
 from agents.registry import make_environment
 from hexenv.render.look import MAX_CELL_SIZE, MIN_CELL_SIZE, THEMES, Look, Theme
@@ -42,23 +41,22 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     "--cell-size",
     type=click.IntRange(MIN_CELL_SIZE, MAX_CELL_SIZE),
     default=48,
-    show_default=True,
     help="Pixels from cell to cell.",
 )
 @click.option("--coordinates/--no-coordinates", default=True, help="Whether rows have labels.")
-@click.option("--numbers", is_flag=True, help="Write the numbers of the moves on the stones.")
+@click.option(
+    "--numbers", "numbered", is_flag=True, help="Write the numbers of the moves on the stones."
+)
 @click.option(
     "--overlay",
     type=click.Choice(OVERLAYS),
     default="none",
-    show_default=True,
     help="What the search for the next move found.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0.02, 60),
     default=SECONDS,
-    show_default=True,
     help="How long each position is shown.",
 )
 @click.option("--ply", type=click.IntRange(0), help="Only the position after this number of plies.")
@@ -70,12 +68,11 @@ def render(
     theme: Theme | None,
     cell_size: int,
     coordinates: bool,
-    numbers: bool,
-    overlay: OverlayName,
     seconds: float,
     ply: int | None,
     game: str | None,
     force: bool,
+    **shown: Any,
 ) -> None:
     """Show the game in the file RECORD as a film, a page, pictures or text.
 
@@ -92,14 +89,20 @@ def render(
                 f"{record}: expected a record, which hexenv convert makes of this file"
             )
         found = load_record(record)
-        env = environment_of(found, game)
+        env = None
+        if found.is_foreign:
+            if found.game != game:
+                raise ValueError(
+                    f"expected --game {found.game}, to import the record's, got {game}"
+                )
+            env = make_environment(found.game, found.options)
         if Path(target).suffix.lower() == ".html":
             from agents.web.page import replay_page  # only pages need it
 
             write_text(target, replay_page(found, env=env, theme=theme or "auto"))
         else:
             look = Look(theme or "light", cell_size, coordinates)
-            film = film_of(found, env=env, look=look, overlay=overlay, numbered=numbers)
+            film = film_of(found, env=env, look=look, **shown)
             if ply is not None and ply >= len(film):
                 raise ValueError(f"expected --ply from 0 to {len(film) - 1}, got {ply}")
             write_film(target, film, seconds, ply)
@@ -107,12 +110,7 @@ def render(
 
 
 def check_target(target: str, ply: int | None, force: bool) -> None:
-    """Check the file to write, before anything is read.
-
-    Raises:
-        FileExistsError: If it exists.
-        ValueError: If its format is not known, or cannot show one position.
-    """
+    """Check the file to write, before anything is read."""
     suffix = Path(target).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{target}: expected a file of {', '.join(SUFFIXES)}, got {suffix!r}")
@@ -120,15 +118,6 @@ def check_target(target: str, ply: int | None, force: bool) -> None:
         raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
     if Path(target).exists() and not force:
         raise FileExistsError(errno.EEXIST, "exists already (--force replaces it)", target)
-
-
-def environment_of(record: GameRecord, allowed: str | None) -> Any:
-    """The environment for a game that is not of `hexenv`; the user must allow its import."""
-    if not record.is_foreign:
-        return None
-    if record.game != allowed:
-        raise ValueError(f"expected --game {record.game}, to import the record's, got {allowed}")
-    return make_environment(record.game, record.options)
 
 
 def write_film(target: str, film: Film, seconds: float, ply: int | None) -> None:

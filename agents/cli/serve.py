@@ -15,8 +15,8 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--host", default="127.0.0.1", help="The address to listen at.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535))
 @click.option(
     "--agent",
     "agents",
@@ -24,26 +24,15 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
     metavar="AGENT",
     help="One more agent to offer, such as module.Class or gomocup:command=...; may be repeated.",
 )
-@click.option(
-    "--games",
-    default=32,
-    show_default=True,
-    type=click.IntRange(1, 1000),
-    help="Maximal number of games.",
-)
+@click.option("--games", default=32, type=click.IntRange(1, 1000), help="Maximal number of games.")
 @click.option(
     "--idle-minutes",
     default=120.0,
-    show_default=True,
     type=click.FloatRange(1),
     help="How long a game is kept that no page shows.",
 )
 @click.option(
-    "--threads",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Number of searches at the same time.",
+    "--threads", default=4, type=click.IntRange(1, 64), help="Number of searches at the same time."
 )
 def serve(
     host: str, port: int, agents: tuple[str, ...], games: int, idle_minutes: float, threads: int
@@ -61,10 +50,8 @@ def serve(
             make_agent(text)  # so that a mistake is found now
         listening = listen(host, port)
     if not _is_loopback(host):
-        click.echo(
-            f"warning: {host} is reached by other machines too; anybody there can play",
-            err=True,
-        )
+        warning = f"warning: {host} is reached by other machines too; anybody there can play"
+        click.echo(warning, err=True)
     from agents.web.games import Games
     from agents.web.server import make_app, own_names
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
 from rich.table import Table
 
 from agents.arena import Standings, TournamentRun
 from agents.arena.game_records import plain_record
-from agents.arena.standings import interval_text
-from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.arena.standings import interval_text, remarks
+from agents.cli import shared
 from agents.cli.tournament import play_missing
 from agents.learning.topp import (
     Rating,
@@ -34,21 +33,13 @@ from hexenv.extras import library
 @click.option(
     "--most",
     default=8,
-    show_default=True,
     type=click.IntRange(2),
     help="Most networks that take part, evenly spread over the run.",
 )
-@click.option(
-    "--pairs",
-    default=20,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Pairs of games per pairing.",
-)
+@click.option("--pairs", default=20, type=click.IntRange(1), help="Pairs of games per pairing.")
 @click.option(
     "--simulations",
     default=0,
-    show_default=True,
     type=click.IntRange(0),
     help="Let each network also play with a search of this many simulations; 0: no search.",
 )
@@ -65,34 +56,23 @@ from hexenv.extras import library
 @click.option(
     "--temperature",
     default=0.0,
-    show_default=True,
     type=click.FloatRange(0),
     help="Temperature of networks that play without search.",
 )
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Seed of all random numbers.",
-)
-@click.option(
-    "--workers", type=click.IntRange(0), help="Games played in parallel.  [default: processors]"
-)
+@shared.seed_option
+@shared.workers_option
 @click.option(
     "--results",
     type=click.Path(dir_okay=False),
     help="File for the games; continued if it exists.  [default: RUN/topp.jsonl, "
     "with simulations RUN/topp-SIMULATIONS.jsonl]",
 )
-@click.option(
-    "--records", type=click.Path(file_okay=False), help="Directory for the records of the games."
-)
-@plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
+@shared.records_option
+@shared.plot_option("the ratings over the iterations", "RUN/topp.png with matplotlib")
 @click.option(
     "--gifs", default=0, type=click.IntRange(0), help="How many games to save as GIFs, in RUN/gifs."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@shared.json_option
 def topp(
     run: str,
     workers: int | None,
@@ -111,7 +91,7 @@ def topp(
     likelihood that a network is better than the one before it. The file of results lets a stopped
     tournament continue.
     """
-    with clear_errors():
+    with shared.clear_errors():
         library("torch", "train")
         library("safetensors", "train")
         found = new_topp(run, **chosen)
@@ -127,14 +107,14 @@ def topp(
     table = playing.standings()
     rows = ratings(found, table)
     written: list[str] = []
-    with clear_errors():
+    with shared.clear_errors():
         if plot is not None and table.played:
             write_plot(rating_plot(rows, title(table, chosen["simulations"])), plot)
             written.append(plot)
         written += write_gifs(found, playing, Path(run) / "gifs", gifs)
     show(table, rows, written, interrupted, as_json)
     if interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(shared.INTERRUPTED)
 
 
 def title(table: Standings, simulations: int) -> str:
@@ -145,11 +125,7 @@ def title(table: Standings, simulations: int) -> str:
 
 
 def write_gifs(found: Topp, run: TournamentRun, directory: Path, count: int) -> list[str]:
-    """Write games as GIFs, and return their paths.
-
-    Raises:
-        OSError: If a file cannot be written.
-    """
+    """Write games as GIFs, and return their paths."""
     written: list[str] = []
     for result in chosen_games(found, run.results, count):
         directory.mkdir(exist_ok=True)
@@ -168,13 +144,10 @@ def show(
         listed = [rating.as_json() for rating in rows]
         click.echo(json.dumps({**about, "ratings": listed, "standings": table.as_json()}))
         return
-    console = wide_console()
+    console = shared.wide_console()
     console.print(f"{table.played} of {table.wanted} games played", highlight=False)
     console.print(ratings_table(rows))
-    if table.repeated:
-        console.print(f"{table.repeated} repeated games are counted once", highlight=False)
-    for failure in table.failed:
-        line = f"game {failure['game']} failed and is not counted: {failure['reason']}"
+    for line in remarks(table):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     for path in written:
         click.echo(f"written: {path}", err=True)
@@ -184,10 +157,8 @@ def show(
 
 def ratings_table(rows: list[Rating]) -> Table:
     """A line for each network, with or without search."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     figures = ("iteration", "plays", "Elo", "95 %", "better", "points", "won/drawn/lost", "ms/move")
-    for name in figures:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = shared.new_table(*figures)
     for rating in rows:
         table.add_row(
             str(rating.iteration),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import click
-from rich import box
+from msgspec import Meta
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -17,60 +17,46 @@ from rich.table import Table
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
-from agents.cli.shared import INTERRUPTED, clear_errors, option_of_game, plot_option, wide_console
+from agents.cli import shared
 from agents.core.files import expect_writable, write_csv
 from agents.core.reading import read_object
-from agents.core.structured import expect_keys
+from agents.core.structured import check_fields, expect_keys
 from agents.pictures.plots import check_plot, tournament_plot, write_plot
+
+Name = Annotated[str, Meta(min_length=1, title="the name of a file")]
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a tournament is played and where its results go: settings that change no game.
 
-    Attributes:
-        engine: Of `TournamentRun`.
-        workers: Games played in parallel.
-        timeout: The `game_seconds` of `TournamentRun`; 0 for no limit.
-        results: The JSON-lines file.
-        records: Directory for the records of the games.
-        csv: File for the table.
-        plot: File for the plot.
+    They are the options of the command; `timeout` 0 is no limit.
     """
 
     engine: str = "processes"
     workers: int | None = None
     timeout: float = GAME_SECONDS
-    results: str | None = None
-    records: str | None = None
-    csv: str | None = None
-    plot: str | None = None
+    results: Name | None = None
+    records: Name | None = None
+    csv: Name | None = None
+    plot: Name | None = None
 
     def __post_init__(self) -> None:
         check_running(self.engine, self.workers, None)
         if isinstance(self.timeout, bool) or self.timeout != 0:
             check_running(self.engine, self.workers, self.timeout)
+        check_fields(self, "results", "records", "csv", "plot")
         for key in ("results", "csv", "plot"):
-            path = getattr(self, key)
-            if path is None:
-                continue
-            check_name(key, path)
-            expect_writable(key, path)
-        if self.records is not None:
-            check_name("records", self.records)
-            if Path(self.records).is_file() or not Path(self.records).parent.is_dir():
-                raise ValueError(
-                    f"expected records to be a directory, in one that exists, got {self.records}"
-                )
+            if (path := getattr(self, key)) is not None:
+                expect_writable(key, path)
+        folder = None if self.records is None else Path(self.records)
+        if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
+            raise ValueError(f"expected records as a directory, in one that exists, got {folder}")
         self.check_distinct(self.results, self.csv, self.plot)
 
     @staticmethod
     def check_distinct(*paths: str | None) -> None:
-        """Check that the files of a tournament are different ones.
-
-        Raises:
-            ValueError: Naming one that is not.
-        """
+        """Check that the files of a tournament are different ones."""
         seen: set[Path] = set()
         for path in (Path(path) for path in paths if path is not None):
             if path.resolve() in seen:
@@ -78,22 +64,8 @@ class Settings:
             seen.add(path.resolve())
 
 
-def check_name(key: str, path: Any) -> None:
-    """Check the name of a file or a directory.
-
-    Raises:
-        ValueError: If it is wrong.
-    """
-    if not isinstance(path, str) or not path:
-        raise ValueError(f"expected {key} as the name of a file, got {path!r}")
-
-
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
-    """A tournament, and how it is played, from the keys of a file and the flags.
-
-    Raises:
-        ValueError: Naming the wrong key or value.
-    """
+    """A tournament, and how it is played, from the keys of a file and the flags."""
     settings = [item.name for item in fields(Settings)]
     about = [item.name for item in fields(Tournament) if item.init]
     expect_keys(given, [*about, *settings])
@@ -112,21 +84,19 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 )
 @click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.  [default: 0]")
 @click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
-@option_of_game
+@shared.option_of_game
 @click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
-@click.option(
-    "--workers", type=click.IntRange(0), help="Games played in parallel.  [default: processors]"
-)
+@shared.workers_option
 @click.option(
     "--timeout",
     type=click.FloatRange(0),
     help="Seconds until a game's agents count as hung; 0: never.  [default: 3600]",
 )
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
-@click.option("--records", type=click.Path(), help="Directory for the records of the games.")
+@shared.records_option
 @click.option("--csv", type=click.Path(), help="File for the table.")
-@plot_option("the ratings")
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@shared.plot_option("the ratings")
+@shared.json_option
 def tournament(
     game: str | None, agents: tuple[str, ...], spec: str | None, as_json: bool, **flags: Any
 ) -> None:
@@ -139,12 +109,12 @@ def tournament(
     """
     flags |= {"game": game, "agents": list(agents), "options": list(flags["options"])}
     given = {key: value for key, value in flags.items() if value not in (None, [])}
-    with clear_errors():
+    with shared.clear_errors():
         described = {} if spec is None else read_object(spec)
-    with clear_errors("" if spec is None else f"{spec}: "):
+    with shared.clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
         settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
-    with clear_errors():
+    with shared.clear_errors():
         if settings.plot is not None:
             check_plot(settings.plot)
         run = TournamentRun(
@@ -159,7 +129,7 @@ def tournament(
     table = run.standings()
     _show(table, settings, interrupted, as_json)
     if interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(shared.INTERRUPTED)
 
 
 def play_missing(run: TournamentRun, show_progress: bool) -> bool:
@@ -169,7 +139,7 @@ def play_missing(run: TournamentRun, show_progress: bool) -> bool:
     games = iter(run)
     try:
         with (
-            clear_errors(),
+            shared.clear_errors(),
             redirect_stdout(sys.stderr),  # agents and Ray print; standard output is for the table
             Progress(console=Console(stderr=True), disable=not show_progress) as bar,
         ):
@@ -193,7 +163,7 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
         print_standings(table)
         if interrupted:
             click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
-    with clear_errors():
+    with shared.clear_errors():
         if settings.csv is not None:
             write_csv(settings.csv, table_rows(table))
         if settings.plot is not None:
@@ -206,7 +176,7 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
 def print_standings(standings: Standings) -> None:
     """Print ratings, cross table, and remarks about the games."""
     names = short_names(standings)
-    console = wide_console()
+    console = shared.wide_console()
     console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
     for label, short in names.items():
         console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
@@ -217,16 +187,11 @@ def print_standings(standings: Standings) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
 def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
     """The agents, the best first; "los": likelihood that one is better than the next."""
-    table = _table("", "Elo", "95 %", "los", "points", "won", "drawn", "lost", "illegal", "ms/move")
+    table = shared.new_table(
+        "", "Elo", "95 %", "los", "points", "won", "drawn", "lost", "illegal", "ms/move"
+    )
     order = [standings.labels.index(agent.agent) for agent in standings.agents]
     for place, agent in enumerate(standings.agents):
         los = ""
@@ -252,7 +217,7 @@ def _cross_table(standings: Standings, names: dict[str, str]) -> Table:
     """Points of the agent at the left against the one above, out of their games."""
     order = [standings.labels.index(agent.agent) for agent in standings.agents]
     short = [names[standings.labels[number]] for number in order]
-    table = _table("", *short)
+    table = shared.new_table("", *short)
     points = standings.cross_table
     for number, name in zip(order, short, strict=True):
         cells: list[str] = []

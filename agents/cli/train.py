@@ -92,12 +92,7 @@ def train(
 
 
 def draw(directory: Path, configuration: configurations.Configuration, plot: str) -> None:
-    """Write the plot of a run's log if it has lines.
-
-    Raises:
-        OSError: If the log cannot be read, or the plot cannot be written.
-        ValueError: If a line of the log is damaged.
-    """
+    """Write the plot of a run's log if it has lines."""
     path = directory / "log.jsonl"
     log = read_objects(path) if path.exists() else []
     if not log:

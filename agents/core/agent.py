@@ -65,9 +65,6 @@ class ForfeitError(Exception):
 
     `agents.arena.match.play_game` counts the game as lost. An agent raises any other exception for
     errors that do not count as a loss.
-
-    Args:
-        reason: What happened.
     """
 
     def __init__(self, reason: str) -> None:
@@ -98,21 +95,13 @@ class Agent(Protocol):
 
 
 class SeededAgent:
-    """An agent with one stream of random numbers.
-
-    Args:
-        seed: Of the random stream; None: a different one each time.
-
-    Attributes:
-        statistics: Statistics of the last move; None for agents that do not search.
-    """
+    """An agent with one stream of random numbers; without a seed, a different one each time."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.statistics: Statistics | None = None
         self._rng = np.random.default_rng(seed)
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget the game played so far; with a seed, start the random stream anew."""
         self.statistics = None
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -133,7 +122,6 @@ class RandomAgent(SeededAgent):
     name = "random"
 
     def act(self, env: Any) -> int:
-        """A random legal action."""
         check_in_play(env)
         actions = legal_actions(env)
         return int(actions[int(self._rng.random() * len(actions))])
@@ -169,7 +157,6 @@ class GreedyAgent(SeededAgent):
         self._chooser(planner_view(env, self.route, self.assume))
 
     def act(self, env: Any) -> int:
-        """A winning action, else a safe one, else any."""
         view = planner_view(env, self.route, self.assume)
         check_in_play(env)
         started = time.perf_counter()

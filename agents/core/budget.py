@@ -29,8 +29,7 @@ def spend(
         simulations: How many; None for no limit.
         seconds: How long; None for no limit.
         batch: Simulations that are begun together: the smallest slice.
-        is_decided: Whether a number of further simulations cannot change the choice; None to run
-            them in any case.
+        is_decided: Whether a number of further simulations cannot change the choice.
         after_slice: Called with the simulations and the seconds so far.
 
     Returns:

@@ -207,6 +207,12 @@ def _remove(place: Path) -> None:
 # ---- kinds of files ------------------------------------------------------------------------------
 
 
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a whole file."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file of text, in UTF-8 and with the text's own line ends."""
     with replacing(path) as temporary:
@@ -214,12 +220,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a table: a line with the columns' names, and one for each row.
-
-    Args:
-        path: The file.
-        rows: At least one; all have the keys of the first.
-    """
+    """Write a table: a line with the keys of the first row, and one for each row."""
     with (
         replacing(path) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as file,
@@ -230,12 +231,7 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
 
 
 def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be written, before the work for it begins.
-
-    Args:
-        key: Its name in messages.
-        path: The file, which need not exist.
-    """
+    """Refuse a file, by its name in messages, that cannot be written, before the work for it."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise ValueError(f"expected {key} in a folder that exists, got {path}")

@@ -32,14 +32,7 @@ class WinFinder(Protocol):
     def solve(
         self, state: Any, depth: int = 0, nodes: int = 1_000_000, seconds: float | None = None
     ) -> list[int] | None:
-        """A winning line of the player to move; None if none was found.
-
-        Args:
-            state: A position of the game; it is not over.
-            depth: How many threats to look deep.
-            nodes: How many positions to search.
-            seconds: How long to search.
-        """
+        """A winning line of the player to move, so many threats deep; None if none was found."""
         ...
 
 
@@ -65,11 +58,8 @@ class GameKnowledge:
     ) -> int:
         """The action to play in the opening.
 
-        Args:
-            view: The position.
-            think: Searches another position; returns an action, and its value, -1 to 1, for the
-                player to move there.
-            rng: The agent's stream.
+        `think` searches another position; it returns an action, and its value, -1 to 1, for the
+        player to move there.
         """
         raise NotImplementedError
 
@@ -80,11 +70,7 @@ class GameKnowledge:
     # ---- searches --------------------------------------------------------------------------------
 
     def search_view(self, view: View) -> View:
-        """The position as searches with this knowledge see it.
-
-        Raises:
-            ValueError: If nothing is known that helps a search of this game.
-        """
+        """The position as searches with this knowledge see it; refused if nothing is known."""
         raise ValueError(
             f"expected a game of {games_with('search_view')}, to look for patterns, got {view.game}"
         )
@@ -92,11 +78,8 @@ class GameKnowledge:
     def extend_variant(self, variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
         """A variant of tree search with this knowledge added.
 
-        Args:
-            variant: The composition.
-            threats: Whether every new leaf is looked at for a forced win.
-            implicit_minimax: The share of a child's mean, 0 to 1, that is replaced by the minimax
-                value of the evaluation.
+        With `threats` every new leaf is looked at for a forced win; `implicit_minimax` is the share
+        of a child's mean, 0 to 1, that is replaced by the minimax value of the evaluation.
         """
         return variant
 
@@ -121,14 +104,8 @@ class GameKnowledge:
     def exact_solver(self, game: Any, compiles: bool, book: Any, entries: int) -> Any:
         """The game's own exact solver, an `agents.solvers.questions.ExactSolver`; None without one.
 
-        Args:
-            game: The game.
-            compiles: Whether to run as machine code.
-            book: An opening book, or None.
-            entries: Of its table of positions.
-
-        Raises:
-            ValueError: If the board is too large, or the book is for another one.
+        A board that is too large, and the book of another one, are a `ValueError`. `entries` are
+        those of its table of positions.
         """
         return None
 

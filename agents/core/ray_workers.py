@@ -4,7 +4,6 @@
 """
 
 import faulthandler
-import functools
 import math
 import pickle
 import sys
@@ -138,17 +137,14 @@ class RayPool(Pool):
 
 
 class RayActor:
-    """The process of a worker.
+    """The process of a worker, which ends itself after its limits.
 
-    Args:
-        paths: Where the pool's process finds modules: on one machine they are found there too.
-        make: Makes the worker; pickled, as that may need the paths.
-        limits: After which this process ends itself.
+    It finds modules where the pool's process does, on one machine; unpickling `make` may need that.
     """
 
     def __init__(self, paths: Sequence[str], make: bytes, limits: Limits) -> None:
         sys.path.extend(path for path in paths if path not in sys.path)
-        self._host = Host(functools.partial(_made, make))
+        self._host = Host(lambda: pickle.loads(make)())
         self._limits = limits
         self._version = 0
 
@@ -156,12 +152,9 @@ class RayActor:
         """Ready for tasks."""
 
     def do(self, version: int, shared: list[Any] | None, task: bytes) -> bytes:
-        """The packed outcome of a task; see `Host.do`.
+        """The packed outcome of a pickled task; see `Host.do`.
 
-        Args:
-            version: Of what tasks have in common.
-            shared: Ray's reference to that.
-            task: The task, pickled.
+        What tasks have in common is of this version, and behind Ray's reference `shared`.
         """
         news: bytes | None = None
         if shared is not None and version != self._version:
@@ -178,7 +171,3 @@ class RayActor:
         faulthandler.cancel_dump_traceback_later()
         if seconds < math.inf:
             faulthandler.dump_traceback_later(seconds, exit=True)
-
-
-def _made(make: bytes) -> Worker:
-    return pickle.loads(make)()

@@ -77,12 +77,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def parse_json(text: str | bytes, finite: bool = True) -> Any:
-    """The value in a JSON text.
-
-    Args:
-        text: The text.
-        finite: Whether NaN and the infinities are refused.
-    """
+    """The value in a JSON text, with NaN and the infinities unless it has to be finite."""
     _expect_at_most(MOST_BYTES, "bytes", len(text))
     if isinstance(text, bytes):
         text = text.decode("utf-8")
@@ -218,12 +213,7 @@ def opened_archive(file: IO[bytes]) -> Generator[zipfile.ZipFile]:
 
 
 def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an ``npz`` archive; they hold truth values, whole numbers and floats.
-
-    Args:
-        path: The file.
-        what: What it should be, for messages.
-    """
+    """Read all arrays of an ``npz`` archive; they hold truth values, whole numbers and floats."""
     expect_regular(path)
     with open(path, "rb") as file:
         try:

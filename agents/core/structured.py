@@ -60,13 +60,10 @@ _PLACE: Final = re.compile(r" - at `(key` in `)?\$((?:\.\w+|\[(?:\d+|\.\.\.)\])*
 
 
 def convert(value: Any, kind: Any, where: str = "") -> Any:
-    """A value of a type; see `to_structure` for a structure.
+    """A value of a type, from what JSON knows or a structure; see `to_structure` for a structure.
 
-    Args:
-        value: What JSON knows, or a structure. Numbers and texts of subclasses, as of NumPy, become
-            those of Python.
-        kind: The type. Keys of objects may be texts of whole numbers.
-        where: Place of the value, for messages: ``search.simulations``.
+    Numbers and texts of subclasses, as of NumPy, become those of Python. Keys of objects may be
+    texts of whole numbers. `where` is the place, for messages: ``search.simulations``.
     """
     sets: list[tuple[Any, ...]] = []
     value = _plain(value, (), sets)
@@ -82,11 +79,7 @@ def convert(value: Any, kind: Any, where: str = "") -> Any:
 def to_structure(value: Any, kind: type[T], where: str = "", *, complete: bool = False) -> T:
     """A structure, made of an object whose keys are the names of its fields.
 
-    Args:
-        value: The object.
-        kind: The type of the structure.
-        where: Its place, for messages.
-        complete: Whether fields with a default are required too.
+    A `complete` one needs the fields with a default too; `where` is its place, for messages.
     """
     if not isinstance(value, Mapping):
         raise ValueError(f"expected {_place(where)}an object, got {shortened(value)}")

@@ -261,4 +261,4 @@ def _rows(section: Struct, where: str) -> Iterator[tuple[str, str, str]]:
         choices = get_args(bare) if get_origin(bare) is Literal else ()
         if not all(choice in text for choice in choices):
             text = f"{text} ({', '.join(choices)})"
-        yield f"{where}{name}", json.dumps(value), text
+        yield f"{where}{name}", json.dumps(msgspec.to_builtins(value)), text

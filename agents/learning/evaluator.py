@@ -23,11 +23,8 @@ from hexenv.games.base import Game
 class NetworkEvaluator:
     """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
 
-    Args:
-        network: The network; later training has no effect here until `update`.
-        game: The game.
-        planes: Names of extra input planes besides the game's own.
-        device: Where it runs.
+    Later training of the network has no effect here until `update`. `planes` are the names of its
+    input planes besides the game's own.
     """
 
     def __init__(
@@ -71,15 +68,7 @@ class NetworkEvaluator:
 
 
 def device_of(device: str, key: str) -> str:
-    """The device that an option asks for.
-
-    Args:
-        device: auto, cpu or cuda.
-        key: The option's name, for the message.
-
-    Raises:
-        ValueError: If there is no such device here.
-    """
+    """The device that an option of this name (auto, cpu or cuda) asks for, if it is there."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from agents.core.files import replacing
+from agents.core.files import write_bytes
 from agents.learning.configuration import as_dict
 from agents.learning.evaluator import traced
 from agents.learning.files import SavedNetwork
@@ -62,15 +62,7 @@ def description(saved: SavedNetwork) -> dict[str, Any]:
 
 
 def evaluate_position(saved: SavedNetwork, moves: str = "") -> EvaluatedPosition:
-    """What a network says of the position after these moves.
-
-    Args:
-        saved: The network.
-        moves: From the start, as people write them.
-
-    Raises:
-        ValueError: If a move is not legal, or the game is over after them.
-    """
+    """What a network says of the position after these moves, as people write them."""
     game = saved.game
     state = notation.play(game, notation.parse_moves(game, moves))
     if game.is_terminal(state):
@@ -101,12 +93,7 @@ def quiet() -> Generator[None]:
 
 
 def write_onnx(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network as an ONNX file, for ONNX Runtime and the like.
-
-    Raises:
-        ImportError: Saying what to install, without ONNX.
-        OSError: If the file cannot be written; an earlier file is unchanged.
-    """
+    """Write a network as an ONNX file, for ONNX Runtime and the like."""
     with quiet():
         for module in ("onnx", "onnxscript"):
             library(module, "train")
@@ -120,16 +107,11 @@ def write_onnx(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
             verbose=False,
         )
         program.model.metadata_props[DESCRIPTION] = json.dumps(description(saved))
-        data: bytes = program.model_proto.SerializeToString()
-    write_bytes(path, data)
+    write_bytes(path, program.model_proto.SerializeToString())
 
 
 def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network as a frozen TorchScript file, for ``torch.jit.load`` and C++.
-
-    Raises:
-        OSError: If the file cannot be written; an earlier file is unchanged.
-    """
+    """Write a network as a frozen TorchScript file, for ``torch.jit.load`` and C++."""
     planes = example(saved)
     graph = traced(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
     buffer = io.BytesIO()
@@ -140,27 +122,10 @@ def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None
     write_bytes(path, buffer.getvalue())
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a whole file.
-
-    Raises:
-        OSError: If it cannot be written; an earlier file is unchanged.
-    """
-    with replacing(path) as temporary:
-        temporary.write_bytes(data)
-
-
 def write_graph(saved: SavedNetwork, directory: str | os.PathLike[str]) -> None:
-    """Add the graph of a network to a directory of TensorBoard.
-
-    Raises:
-        ImportError: Saying what to install, without TensorBoard.
-        OSError: If it cannot be written.
-    """
+    """Add the graph of a network to a directory of TensorBoard."""
     with quiet():
         library("tensorboard", "train")
-        writer = library("torch.utils.tensorboard", "train").SummaryWriter(str(directory))
-        try:
+        new_writer = library("torch.utils.tensorboard", "train").SummaryWriter
+        with new_writer(str(directory)) as writer:
             writer.add_graph(saved.network, example(saved))
-        finally:
-            writer.close()

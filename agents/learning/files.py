@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from agents.core.files import replacing
+from agents.core.files import replacing, write_bytes
 from agents.core.reading import as_object, expect_regular, opened_archive, parse_json
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
@@ -91,12 +91,8 @@ def save_network(
 ) -> None:
     """Write a network to a safetensors file.
 
-    Args:
-        path: The file.
-        network: The network.
-        options: Of the network.
-        game: Name and options of the environment, for `game_of`.
-        about: Its origin, as values of JSON.
+    Its game is the name and the options of an environment, for `game_of`; `about` is its origin, as
+    values of JSON.
     """
     header = {
         "format": NETWORK_FORMAT,
@@ -110,17 +106,11 @@ def save_network(
         name: tensor.detach().cpu().contiguous() for name, tensor in weights_of(network).items()
     }
     safetensors = library("safetensors.torch", "train")
-    data: bytes = safetensors.save(tensors, {"hexenv": json.dumps(header)})
-    with replacing(path) as temporary:
-        temporary.write_bytes(data)
+    write_bytes(path, safetensors.save(tensors, {"hexenv": json.dumps(header)}))
 
 
 def find_network(net: str) -> Path:
-    """The file of a network, by its path or the name of a shipped one.
-
-    Raises:
-        FileNotFoundError: If there is none; with the names of shipped networks.
-    """
+    """The file of a network, by its path or the name of a shipped one."""
     for path in (Path(net), SHIPPED / f"{net}.safetensors"):
         if path.is_file():
             return path
@@ -131,14 +121,7 @@ def find_network(net: str) -> Path:
 def load_network(path: str | os.PathLike[str], game: Game | None = None) -> SavedNetwork:
     """Read a network; nothing in the file is executed.
 
-    Args:
-        path: The file.
-        game: The game of the network. By default it is the game of `hexenv` that the file names;
-            no other is imported.
-
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If it is damaged, or not a network of this version.
+    By default it is for the game of `hexenv` that the file names; no other is imported.
     """
     safe_open: Any = library("safetensors", "train").safe_open
     expect_regular(path)
@@ -186,25 +169,14 @@ def weights_of(network: nn.Module) -> dict[str, Tensor]:
 def load_weights(
     network: nn.Module, tensors: Mapping[str, Tensor], *, assign: bool = False
 ) -> None:
-    """Set all weights of a network.
-
-    Args:
-        network: The network.
-        tensors: Its weights by name.
-        assign: Whether it uses these tensors instead of copies.
-    """
+    """Set all weights of a network, to copies of these or, to `assign`, to themselves."""
     own, weights = network.state_dict(), weights_of(network)
     counters = {name: own[name] for name in own if name not in weights}
     network.load_state_dict({**counters, **tensors}, assign=assign)
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
-    """Write a checkpoint.
-
-    Args:
-        path: The file.
-        contents: Tensors, numbers, texts, and lists and dictionaries of these.
-    """
+    """Write a checkpoint: tensors, numbers, texts, and lists and dictionaries of these."""
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
         try:
@@ -234,8 +206,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _expect_plain(archive: zipfile.ZipFile) -> None:
     """Refuse members that are compressed, and a pickle of anything but tensors.
 
-    PyTorch has a list of functions that are safe to call, but some of them can take any time and
-    memory.
+    Some of the functions that PyTorch has as safe to call can take any time and memory.
     """
     members = archive.infolist()
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):

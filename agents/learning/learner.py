@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.learning.configuration import Configuration, LearningOptions
+from agents.learning.configuration import Configuration
 from agents.learning.evaluator import device_of
 from agents.learning.files import load_weights, weights_of
 from agents.learning.networks import new_network
@@ -29,22 +29,8 @@ OPTIMISERS: Final[dict[str, Any]] = {
 }
 
 
-def new_optimiser(network: nn.Module, options: LearningOptions) -> torch.optim.Optimizer:
-    """The optimiser of a network's parameters."""
-    arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
-    if options.optimiser in ("sgd", "rmsprop"):
-        arguments["momentum"] = options.momentum
-    return OPTIMISERS[options.optimiser](network.parameters(), **arguments)
-
-
 class Learner:
-    """A network in training.
-
-    Attributes:
-        network: The network.
-        average: The moving average of its weights, which plays.
-        steps: How many have been taken.
-    """
+    """A network in training, the moving `average` of its weights, which plays, and the `steps`."""
 
     def __init__(self, configuration: Configuration, game: Game) -> None:
         options = configuration.learner
@@ -52,7 +38,11 @@ class Learner:
         self.device = torch.device(device_of(options.device, "learner.device"))
         self.network = new_network(game, configuration.network, configuration.seed).to(self.device)
         self.average = {name: value.clone() for name, value in self.weights().items()}
-        self.optimiser = new_optimiser(self.network, options)
+        arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
+        if options.optimiser in ("sgd", "rmsprop"):
+            arguments["momentum"] = options.momentum
+        kind = OPTIMISERS[options.optimiser]
+        self.optimiser: torch.optim.Optimizer = kind(self.network.parameters(), **arguments)
         self.steps = 0
         self._cells = cell_symmetries(game)
         self._actions = game.symmetries()
@@ -72,12 +62,7 @@ class Learner:
         return {name: value.detach().cpu().clone() for name, value in source.items()}
 
     def step(self, batch: Batch, progress: float, rng: np.random.Generator) -> dict[str, float]:
-        """Take a step of training.
-
-        Args:
-            batch: The positions.
-            progress: The share of the run that is done, 0 to 1.
-            rng: Draws the symmetries.
+        """Take a step of training, with `progress` as the share of the run that is done, 0 to 1.
 
         Returns:
             The losses of the policy and the value, and how often the network's best action is also
@@ -114,11 +99,7 @@ class Learner:
         }
 
     def check(self) -> None:
-        """Check that the weights are finite.
-
-        Raises:
-            ValueError: Saying what to do if they are not.
-        """
+        """Check that the weights are finite."""
         if not all(value.isfinite().all() for value in self.weights().values()):
             raise ValueError(
                 f"expected finite weights after step {self.steps}, got others: learning diverges "
@@ -172,11 +153,7 @@ class Learner:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `state`.
-
-        Raises:
-            RuntimeError: If it does not fit the network.
-        """
+        """Go on from a state of `state`."""
         load_weights(self.network, state["network"])
         self.average = {name: value.to(self.device) for name, value in state["average"].items()}
         self.optimiser.load_state_dict(state["optimiser"])

@@ -40,11 +40,7 @@ class Board(NamedTuple):
 
     @staticmethod
     def of(game: Game, options: NetworkOptions) -> "Board":
-        """The board of a game, with the planes that the options name.
-
-        Raises:
-            ValueError: If a plane is unknown, or the game does not fit the options.
-        """
+        """The board of a game, with the planes that the options name."""
         planes = plane_names(game, tuple(options.planes))
         board = Board(game.rows, game.columns, planes, game.num_actions())
         if options.canonical and (game.name != "hex" or game.rows != game.columns):
@@ -84,6 +80,30 @@ class Canonical(nn.Module):
         return torch.stack([own, opponent, *others], 1), turned
 
 
+class BoardNetwork(nn.Module):
+    """What networks of all kinds share: the input, and what a canonical one does to the board."""
+
+    def __init__(self, board: Board, options: NetworkOptions) -> None:
+        super().__init__()
+        self.canonical = Canonical(board.planes) if options.canonical else None
+        self.planes = len(board.planes) - options.canonical
+
+    def judge(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and values of planes ``(N, K, R, C)``."""
+        raise NotImplementedError
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        x = planes.permute(0, 3, 1, 2)
+        if self.canonical is None:
+            return self.judge(x)
+        x, turned = self.canonical(x)
+        logits, values = self.judge(x)
+        rows, columns = planes.shape[1:3]
+        field: Tensor = logits[:, : rows * columns].unflatten(1, (rows, columns))
+        field = torch.where(turned, field.transpose(1, 2), field)
+        return torch.cat([field.flatten(1), logits[:, rows * columns :]], 1), values
+
+
 class Block(nn.Module):
     """A residual block (He et al. 2016), with or without global pooling (Wu 2019, section 3.3)."""
 
@@ -108,21 +128,17 @@ def pooled(x: Tensor) -> Tensor:
     return torch.cat([flat.mean(2), flat.amax(2)], 1)
 
 
-class Residual(nn.Module):
+class Residual(BoardNetwork):
     """A residual network with a policy and a value head (Silver et al. 2017, "Methods").
 
     With convolutional heads it fits any board size.
     """
 
     def __init__(self, board: Board, options: NetworkOptions) -> None:
-        super().__init__()
+        super().__init__(board, options)
         channels, head = options.channels, options.head_channels
-        planes = len(board.planes)
-        self.canonical = Canonical(board.planes) if options.canonical else None
-        if self.canonical is not None:
-            planes -= 1
-        padding = 0 if self.canonical is not None else 1  # or a border instead
-        self.stem = nn.Conv2d(planes, channels, 3, padding=padding, bias=False)
+        padding = 0 if options.canonical else 1  # or a border instead
+        self.stem = nn.Conv2d(self.planes, channels, 3, padding=padding, bias=False)
         self.stem_norm = nn.BatchNorm2d(channels)
         self.blocks = nn.Sequential(
             *(Block(channels, options.pooling and i % 2 == 1) for i in range(options.blocks))
@@ -144,39 +160,19 @@ class Residual(nn.Module):
         self.value_hidden = nn.Linear(seen, options.value_units)
         self.value_out = nn.Linear(options.value_units, 1)
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        x, turned = planes.permute(0, 3, 1, 2), None
-        if self.canonical is not None:
-            x, turned = self.canonical(x)
+    def judge(self, x: Tensor) -> tuple[Tensor, Tensor]:
         x = self.blocks(functional.relu(self.stem_norm(self.stem(x))))
         p, v = functional.relu(self.policy(x)), functional.relu(self.value(x))
         if self.is_dense:
-            logits = self.logits(p.flatten(1))
-            if turned is not None:
-                logits = turned_back(logits, turned, x.shape[2], x.shape[3])
-            v = v.flatten(1)
+            logits, v = self.logits(p.flatten(1)), v.flatten(1)
         else:
             field: Tensor = self.logits(p)[:, 0]
-            if turned is not None:
-                field = turned_field(field, turned)
             logits = field.amax(1) if self.by_columns else field.flatten(1)
             if self.extra is not None:
                 logits = torch.cat([logits, self.extra(pooled(x))], 1)
             v = pooled(v)
         values = torch.tanh(self.value_out(functional.relu(self.value_hidden(v))))
         return logits, values[:, 0]
-
-
-def turned_back(logits: Tensor, turned: Tensor, rows: int, columns: int) -> Tensor:
-    """Dense logits with those of the cells transposed where the board was."""
-    field: Tensor = logits[:, : rows * columns].unflatten(1, (rows, columns))
-    field = turned_field(field, turned)
-    return torch.cat([field.flatten(1), logits[:, rows * columns :]], 1)
-
-
-def turned_field(field: Tensor, turned: Tensor) -> Tensor:
-    """Boards ``(N, R, C)``, transposed where ``turned (N, 1, 1)``."""
-    return torch.where(turned, field.transpose(1, 2), field)
 
 
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=65536)]
@@ -199,21 +195,13 @@ class Dense(Struct):
     activation: Activation = "relu"
 
 
-class Anet(nn.Module):
-    """An actor network of the layers in its options, with or without a value.
-
-    Raises:
-        ValueError: If a layer is wrong, or comes in a wrong order; named.
-    """
+class Anet(BoardNetwork):
+    """An actor network of the layers in its options; without a value, its values are 0."""
 
     def __init__(self, board: Board, options: NetworkOptions) -> None:
-        super().__init__()
-        planes = len(board.planes)
-        self.canonical = Canonical(board.planes) if options.canonical else None
-        rows, columns = board.rows, board.columns
-        if self.canonical is not None:
-            planes, rows, columns = planes - 1, rows + 2, columns + 2
-        self.rows, self.columns = board.rows, board.columns
+        super().__init__(board, options)
+        border = 2 if options.canonical else 0
+        planes, cells = self.planes, (board.rows + border) * (board.columns + border)
         layers: list[nn.Module] = []
         units: int | None = None
         for number, layer in enumerate(options.layers):
@@ -229,7 +217,7 @@ class Anet(nn.Module):
                 described = to_structure(layer, Dense, where)
                 if units is None:
                     layers.append(nn.Flatten())
-                    units = planes * rows * columns
+                    units = planes * cells
                 layers.append(nn.Linear(units, described.units))
                 units = described.units
             else:
@@ -238,32 +226,21 @@ class Anet(nn.Module):
             layers.append(ACTIVATIONS[described.activation]())
         if units is None:
             layers.append(nn.Flatten())
-            units = planes * rows * columns
+            units = planes * cells
         self.layers = nn.Sequential(*layers)
         self.logits = nn.Linear(units, board.num_actions)
         self.value_out = nn.Linear(units, 1) if options.value else None
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and values; these are 0 in a network without a value."""
-        x, turned = planes.permute(0, 3, 1, 2), None
-        if self.canonical is not None:
-            x, turned = self.canonical(x)
+    def judge(self, x: Tensor) -> tuple[Tensor, Tensor]:
         x = self.layers(x)
         logits = self.logits(x)
-        if turned is not None:
-            logits = turned_back(logits, turned, self.rows, self.columns)
         if self.value_out is None:
             return logits, torch.zeros_like(logits[:, 0])
         return logits, torch.tanh(self.value_out(x))[:, 0]
 
 
 def new_network(game: Game, options: NetworkOptions, seed: int | None = None) -> nn.Module:
-    """A network for a game.
-
-    Args:
-        game: The game.
-        options: The kind of network.
-        seed: Of its first weights; None for any. PyTorch's own random state does not change.
+    """A network for a game; a seed makes its first weights, and leaves PyTorch's state as it was.
 
     Raises:
         ValueError: If the options are wrong, or do not fit the game.

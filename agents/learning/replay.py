@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
-from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.observation import extra_codes, plane_names, write_planes
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -55,11 +55,7 @@ class Games(NamedTuple):
 
 
 def save_games(path: str | os.PathLike[str], games: Games, game: Game, about: Any) -> None:
-    """Write games to an ``npz`` file.
-
-    Raises:
-        OSError: If it cannot be written; an earlier file is unchanged.
-    """
+    """Write games to an ``npz`` file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -95,7 +91,8 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         raise ValueError(f"expected arrays that fit together in {path}")
     if not (np.isfinite(games.policies).all() and (np.abs(games.values) <= 1.0).all()):
         raise ValueError(f"expected policies that are numbers and values from -1 to 1 in {path}")
-    wrong = int(_checked(game, games))
+    check = compiled_first_illegal if is_compiled(game) else first_illegal
+    wrong = int(check(game, base.new_states(game, 1), games))
     if wrong >= 0:
         raise ValueError(f"expected moves by the rules in {path}, got others in game {wrong}")
     return games
@@ -103,20 +100,17 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
 
 def fits_together(games: Games, num_actions: int) -> bool:
     """Whether arrays have the types and shapes of `Games`."""
-    empty = Games.none(num_actions)
-    if any(array.dtype != known.dtype for array, known in zip(games, empty, strict=True)):
-        return False
     count, plies = games.lengths.size, games.actions.size
     shapes = [(count,), (count,), (plies,), (plies, num_actions), (plies,)]
-    if any(array.shape != shape for array, shape in zip(games, shapes, strict=True)):
-        return False
-    return bool((games.lengths >= 1).all() and games.lengths.sum() == plies)
+    types = [known.dtype for known in Games.none(num_actions)]
+    is_whole = [(array.shape, array.dtype) for array in games] == [*zip(shapes, types, strict=True)]
+    return is_whole and bool((games.lengths >= 1).all() and games.lengths.sum() == plies)
 
 
 @kernel
 def first_illegal(game: Any, state: Any, games: Any) -> int:
     """The first game that breaks the rules, or has another outcome; -1 if there is none."""
-    buffer = np.empty(game.num_actions(), np.int32)
+    buffer = scratch_array(game.num_actions(), np.int32)
     ply = 0
     for number in range(games.lengths.size):
         game.initial(state[0])
@@ -135,11 +129,6 @@ def first_illegal(game: Any, state: Any, games: Any) -> int:
 
 
 compiled_first_illegal: Final = CompiledFunction(first_illegal)
-
-
-def _checked(game: Game, games: Games) -> int:
-    check = compiled_first_illegal if is_compiled(game) else first_illegal
-    return check(game, base.new_states(game, 1), games)
 
 
 def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -181,7 +170,7 @@ def replay(
     players: NDArray[np.int8],
 ) -> None:
     """Play up to positions of the buffer, and write the planes that the players to move see."""
-    owners = np.empty(game.rows * game.columns, np.int8)
+    owners = scratch_array(game.rows * game.columns, np.int8)
     for i in range(positions.size):
         play_to(game, state[0], actions, plies, positions[i])
         players[i] = game.to_play(state[0])
@@ -207,14 +196,8 @@ class ReplayBuffer:
     """The newest positions, in memory of a fixed size.
 
     Positions have numbers, from 0 for the first that was ever added; position n is at index
-    ``n % capacity`` of the arrays.
-
-    Args:
-        game: The game.
-        capacity: How many positions are kept.
-        planes: The planes in batches besides the game's own.
-        recency: The newest are drawn ``exp(recency)`` times as often as the oldest.
-        most_reuse: How often a position is drawn at most.
+    ``n % capacity`` of the arrays. The newest are drawn ``exp(recency)`` times as often as the
+    oldest, and each at most `most_reuse` times. Batches have `planes` besides the game's own.
     """
 
     def __init__(
@@ -270,8 +253,7 @@ class ReplayBuffer:
             ``(count,)``; fewer if too few are left that may be drawn.
         """
         oldest = self.total - len(self)
-        kept = [np.zeros(0, np.int64)]
-        found = 0
+        kept = np.zeros(0, np.int64)
         for _ in range(50 if self.total else 0):
             fraction = rng.random(count)
             if self.recency > 0.0:
@@ -281,13 +263,12 @@ class ReplayBuffer:
             places = numbers % self.capacity
             is_whole = numbers - self.plies[places] >= oldest  # its game's start is still there
             uses = self.uses[places] + earlier_equals(numbers)
-            numbers = numbers[is_whole & (uses < self.most_reuse)][: count - found]
+            numbers = numbers[is_whole & (uses < self.most_reuse)][: count - len(kept)]
             np.add.at(self.uses, numbers % self.capacity, 1)
-            kept.append(numbers)
-            found += len(numbers)
-            if found == count:
+            kept = np.concatenate([kept, numbers])
+            if len(kept) == count:
                 break
-        return np.concatenate(kept)
+        return kept
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
         """A batch of positions that `draw` has drawn."""
@@ -299,17 +280,12 @@ class ReplayBuffer:
         places = numbers % self.capacity
         planes = np.zeros((count, game.rows * game.columns, len(self._names)), np.int8)
         players = np.zeros(count, np.int8)
-        self._replay(
-            game, self._state, self.actions, self.plies, numbers, self._extra, planes, players
-        )
+        kept = self.actions, self.plies, numbers
+        self._replay(game, self._state, *kept, self._extra, planes, players)
         own = np.where(players == 0, self.outcomes[places], -self.outcomes[places])
-        return Batch(
-            planes.reshape(count, game.rows, game.columns, len(self._names)),
-            self.policies[places],
-            own.astype(np.float32),
-            self.values[places],
-            players,
-        )
+        planes = planes.reshape(count, game.rows, game.columns, len(self._names))
+        judged = self.policies[places], own.astype(np.float32), self.values[places]
+        return Batch(planes, *judged, players)
 
     def state(self, number: int) -> base.State:
         """A position by its number, as a state of the game.
@@ -317,9 +293,8 @@ class ReplayBuffer:
         Raises:
             IndexError: If it, or the beginning of its game, is no longer kept.
         """
-        if not self.total - len(self) <= number < self.total or (
-            number - int(self.plies[number % self.capacity]) < self.total - len(self)
-        ):
+        start = number - int(self.plies[number % self.capacity])
+        if not self.total - len(self) <= start <= number < self.total:
             raise IndexError(f"expected a whole game's position, got {number} of {self.total}")
         state = base.new_state(self.game)
         play_to(self.game, state, self.actions, self.plies, number)

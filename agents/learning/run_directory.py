@@ -16,7 +16,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ except ImportError:  # Windows
 
 from agents.core.files import is_partial, write_text
 from agents.core.reading import read_object
-from agents.learning.configuration import Configuration, as_dict, make
+from agents.learning.configuration import Configuration, as_dict, described, make
 from agents.learning.replay import Games, ReplayBuffer, load_games, save_games
 
 CHANGEABLE: Final = (
@@ -61,28 +61,17 @@ class RunDirectory:
         for name in FOLDERS:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
-    def write_configuration(self, configuration: Configuration) -> None:
-        """Write the configuration."""
-        text = json.dumps(as_dict(configuration), indent=1) + "\n"
-        write_text(self.path / "config.json", text)
-
     def file(self, folder: str, iteration: int, suffix: str) -> Path:
         """The path of an iteration's file."""
         return self.path / folder / f"{iteration:06}.{suffix}"
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints, the newest last."""
-        found = (self.path / "checkpoints").glob("*.pt")
-        return sorted(
-            (path for path in found if path.stem.isdecimal()), key=lambda path: int(path.stem)
-        )
+        found = (path for path in self.path.glob("checkpoints/*.pt") if path.stem.isdecimal())
+        return sorted(found, key=lambda path: int(path.stem))
 
     def configured(self) -> dict[str, Any]:
-        """The plain values of the run's configuration; none where a new run can begin.
-
-        Raises:
-            ValueError: If their file is damaged, or there are files of a run without a checkpoint.
-        """
+        """The plain values of the run's configuration; none where a new run can begin."""
         path = self.path / "config.json"
         if not self.checkpoints():
             if (self.path / "log.jsonl").exists():
@@ -100,10 +89,7 @@ class RunDirectory:
     def locked(self, iteration: int) -> Generator[None]:
         """Keep other processes from training the run; the lock ends with this process.
 
-        Files of later iterations, which are not in the run, are removed.
-
-        Args:
-            iteration: The newest that this process knows of.
+        Files of iterations after this one, the newest that the process knows, are removed.
 
         Raises:
             ValueError: If another process trains the run, or has trained it since.
@@ -160,11 +146,9 @@ class GameFiles:
         self._buffer.add(games)
 
     def drop(self, oldest: int, keep: bool) -> None:
-        """Drop the files that the buffer no longer needs, as it was after iteration `oldest`.
+        """Forget the files that the buffer no longer needs, as it was after iteration `oldest`.
 
-        Args:
-            oldest: The iteration.
-            keep: Whether the files stay where they are.
+        They stay where they are if `keep` says so.
         """
         later = [first for number, first in self.shards if number > oldest]
         total = later[0] if later else self._buffer.total  # positions after that iteration
@@ -181,12 +165,7 @@ class GameFiles:
         return [shard for shard, last in zip(self.shards, ends, strict=False) if last > oldest]
 
     def refill(self, total: int) -> None:
-        """Fill the buffer from the files, up to `total` positions.
-
-        Raises:
-            OSError: If a file cannot be read.
-            ValueError: If one is damaged, or not that of this run.
-        """
+        """Fill the buffer from the files, up to `total` positions."""
         buffer, shards = self._buffer, self._needed(total, total)
         buffer.total = shards[0][1] if shards else 0
         ends = [*(first for _, first in shards[1:]), total]
@@ -199,12 +178,7 @@ class GameFiles:
 
 
 class Journal:
-    """The figures of a run: in its log, and for TensorBoard, if that is installed.
-
-    Args:
-        path: Of the run's directory.
-        iteration: After which it goes on; what TensorBoard has of later ones is dropped.
-    """
+    """The figures of a run: in its log, and for TensorBoard, if that is installed."""
 
     def __init__(self, path: Path, iteration: int) -> None:
         self._log = path / "log.jsonl"
@@ -240,20 +214,6 @@ def summary_writer(directory: Path, iteration: int) -> Any:
 
 def differences(known: Configuration, other: Configuration) -> Generator[tuple[str, str, str]]:
     """Settings that a run cannot change: their keys, values and new values."""
-    before, after = flat(as_dict(known)), flat(as_dict(other))
-    for key, value in after.items():
-        said, says = json.dumps(before[key]), json.dumps(value)
-        if said != says and key not in CHANGEABLE:
-            yield key, said, says
-
-
-def flat(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """The values of nested sections by their full names."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        name = f"{where}{key}"
-        if isinstance(value, dict) and key != "options":
-            found |= flat(cast("dict[str, Any]", value), f"{name}.")
-        else:
-            found[name] = value
-    return found
+    for (key, before, _), (_, after, _) in zip(described(known), described(other), strict=True):
+        if before != after and key not in CHANGEABLE:
+            yield key, before, after

@@ -5,6 +5,7 @@ all that is left over. So a task can be done in this process, in another, or on 
 again if its worker dies: it always gives the same games.
 """
 
+import copy
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -30,7 +31,7 @@ from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, child_by_action, keep_subtree
-from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -56,12 +57,6 @@ class Unfinished(NamedTuple):
             np.zeros((count, plies), np.int16),
             np.zeros((count, plies, num_actions), np.float32),
             np.zeros((count, plies), np.float32),
-        )
-
-    def copied(self) -> "Unfinished":
-        """The same games, in memory of their own."""
-        return Unfinished(
-            self.lengths.copy(), self.actions.copy(), self.policies.copy(), self.values.copy()
         )
 
 
@@ -96,21 +91,13 @@ def begin_game(
     rng: np.random.Generator,
     actions: NDArray[np.int16],
 ) -> int:
-    """Start a game, with random moves.
-
-    Args:
-        game: The game.
-        states: Of which one is set.
-        number: Which.
-        plies: How many random moves.
-        rng: The stream.
-        actions: ``(>= plies,)``: receives them.
+    """Start one of the games with random moves, and write these to `actions`.
 
     Returns:
         How many were played: none, if the game would have ended by them.
     """
     state = states[number]
-    buffer = np.empty(game.num_actions(), np.int32)
+    buffer = scratch_array(game.num_actions(), np.int32)
     game.initial(state)
     for ply in range(plies):
         count = game.legal_actions(state, buffer)
@@ -177,11 +164,13 @@ class SelfPlay(Worker):
         planes = tuple(configuration.network.planes)
         device = device_of(configuration.self_play.device, "self_play.device")
         self.evaluator = NetworkEvaluator(self.network, self.game, planes, device)
-        self._compiles = is_compiled(self.game)
-
-    def call(self, function: CompiledFunction, *arguments: Any) -> Any:
-        """Run a kernel: as machine code where the game compiles."""
-        return (function if self._compiles else function.function)(*arguments)
+        options = configuration.search
+        self.compiles = is_compiled(self.game)
+        self.reuses = options.reuse and options.method != "gumbel"
+        """Whether the subtree of a move is kept."""
+        by_network = options.method != "rollouts"
+        self._cache = options.cache if by_network and "last_move" not in planes else 0
+        """Evaluations that are kept, where equal positions look equal to the network."""
 
     def share(self, value: Mapping[str, Tensor]) -> None:
         """Play with these weights from now on."""
@@ -192,7 +181,7 @@ class SelfPlay(Worker):
         """Play a task: with the same weights the same task gives the same result."""
         rng = np.random.default_rng()
         rng.bit_generator.state = task.rng
-        unfinished = task.unfinished.copied()
+        unfinished = copy.deepcopy(task.unfinished)
         search = self._new_search(len(unfinished.lengths), rng, task.epsilon)
         lockstep = Lockstep(self, search, unfinished, rng)
         for _ in range(self.configuration.self_play.plies):
@@ -215,20 +204,9 @@ class SelfPlay(Worker):
             with_memory(Variant(rule_of(self.configuration), Uniform(), WinLoss()), game),
             evaluator,
             rng,
-            cache=new_cache(game, options.cache if self.caches else 0),
-            compiles=self._compiles,
+            cache=new_cache(game, self._cache),
+            compiles=self.compiles,
         )
-
-    @property
-    def reuses(self) -> bool:
-        """Whether the subtree of a move is kept."""
-        return self.configuration.search.reuse and self.configuration.search.method != "gumbel"
-
-    @property
-    def caches(self) -> bool:
-        """Whether evaluations can be kept: equal positions look equal to the network."""
-        by_network = self.configuration.search.method != "rollouts"
-        return by_network and "last_move" not in self.configuration.network.planes
 
 
 class Lockstep:
@@ -248,8 +226,7 @@ class Lockstep:
         self.rng = rng
         self.finished: list[Games] = []
         self.figures = dict.fromkeys(("simulations", "positions", "agreement", "entropy"), 0.0)
-        self._call = worker.call
-        self._reuses = worker.reuses
+        self._worker = worker
         self._roots = base.new_states(self.game, len(unfinished.lengths))
         for number, length in enumerate(unfinished.lengths.tolist()):
             if length < 0:
@@ -258,12 +235,15 @@ class Lockstep:
                 actions = unfinished.actions[number]
                 self._call(compiled_resume_game, self.game, self._roots, number, length, actions)
 
+    def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
+        """Run a kernel: as machine code where the game compiles."""
+        return (function if self._worker.compiles else function.function)(*arguments)
+
     def _begin(self, number: int) -> None:
         most = self.configuration.self_play.opening_plies
         plies = int(self.rng.random() * (most + 1))
         unfinished = self.unfinished
-        unfinished.policies[number] = 0.0
-        unfinished.values[number] = 0.0
+        unfinished.policies[number], unfinished.values[number] = 0.0, 0.0
         unfinished.lengths[number] = self._call(
             compiled_begin_game,
             *(self.game, self._roots, number, min(plies, self.game.max_plies())),
@@ -338,19 +318,18 @@ class Lockstep:
                 )
             )
             self._begin(number)
-        if not self._reuses:
+        if not self._worker.reuses:
             trees.node_count[:] = 0
             return
         room = trees.action.shape[1] // 2
         for number, action in enumerate(actions.tolist()):
             tree = tree_of(trees, number)
             node = None if is_over[number] else child_by_action(tree, ROOT, action)
-            if node is None or tree.visits[node] == 0:
-                tree.node_count[0] = 0
-                continue
-            keep_subtree(tree, node)
-            if tree.node_count[0] > room:
-                tree.node_count[0] = 0
+            if node is not None and tree.visits[node]:
+                keep_subtree(tree, node)
+                if tree.node_count[0] <= room:
+                    continue
+            tree.node_count[0] = 0
 
 
 # ---- where it runs -------------------------------------------------------------------------------
@@ -363,12 +342,7 @@ def new_worker(configuration: Configuration) -> SelfPlay:
 
 
 def new_pool(configuration: Configuration) -> Pool:
-    """The workers of a run, where its `engine` says.
-
-    Raises:
-        ImportError: If that is Ray, which is not installed.
-        ValueError: If Ray has no room for all of them: some would wait for ever.
-    """
+    """The workers of a run, where its `engine` says."""
     if configuration.engine == "local":
         return LocalPool(functools.partial(SelfPlay, configuration))
     make = functools.partial(new_worker, configuration)
@@ -384,11 +358,7 @@ def new_pool(configuration: Configuration) -> Pool:
 
 
 def check_claims(configuration: Configuration, resources: Mapping[str, float]) -> None:
-    """Check that Ray has room for all workers.
-
-    Raises:
-        ValueError: If it has not.
-    """
+    """Check that Ray has room for all workers: some would wait for ever."""
     workers, gpus = configuration.workers, configuration.self_play.gpus
     processors = int(resources.get("CPU", 0))
     if workers > processors:

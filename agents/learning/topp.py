@@ -26,20 +26,15 @@ LEAST_PLIES: Final = 2
 
 @dataclass(frozen=True)
 class Participant:
-    """A network in the tournament.
-
-    Attributes:
-        iteration: After which it was saved.
-        plays: By its policy alone, or with a search.
-        label: Its name in the file of results, with the beginning of a hash of its file: a run that
-            went back some iterations may have written another network of the same name.
-        agent: Its text for the command line.
-    """
+    """A network in the tournament."""
 
     iteration: int
     plays: Plays
     label: str
+    """Its name in the file of results, with the beginning of a hash of its file: a run that went
+    back some iterations may have written another network of the same name."""
     agent: str
+    """Its text for the command line."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +48,15 @@ class Topp:
 
 @dataclass(frozen=True)
 class Rating:
-    """A network in the table.
+    """A network in the table; see `agents.arena.AgentStanding`.
 
     Attributes:
-        iteration: Of the participant.
-        plays: Of the participant.
         elo: Its rating; that of the first policy is 0.
         low: Lower end of its 95 % interval, which is that of the rating beside the mean of all, as
             in every tournament here; -inf if it lost all its games, None without a game.
         high: Upper end; inf if it won all its games.
         better: Likelihood that it is better than the network before it that plays the same way;
             None for the first, and without a game.
-        points: A win counts 1, a draw 1/2.
-        games: Games counted, as `wins`, `draws` and `losses`.
-        wins: Games won.
-        draws: Games drawn.
-        losses: Games lost.
-        seconds_per_move: Mean time for a move.
     """
 
     iteration: int
@@ -119,7 +106,7 @@ def new_topp(
             run's, without noise.
         opening_plies: Length of the random openings; None for the run's own, at least 2.
         temperature: Of the policies; 0: each plays its most likely action.
-        seed: Of all random numbers.
+        seed: Of all chance.
 
     Raises:
         ValueError: If there is no run with two networks, or a value is wrong.
@@ -153,11 +140,7 @@ def new_topp(
 
 
 def saved_networks(directory: str | os.PathLike[str]) -> list[Path]:
-    """The networks of a run by iteration, as absolute paths.
-
-    Raises:
-        ValueError: If there is no run, or it has less than two networks.
-    """
+    """The networks of a run by iteration, two at least, as absolute paths."""
     run = Path(directory).resolve()
     if not (run / "config.json").is_file():
         raise ValueError(f"expected the directory of a run of hexenv train, got {directory}")
@@ -171,11 +154,7 @@ def saved_networks(directory: str | os.PathLike[str]) -> list[Path]:
 
 
 def evenly_spread(paths: Sequence[Path], most: int) -> list[Path]:
-    """At most this many of a list, with the first and the last.
-
-    Raises:
-        ValueError: If `most` is less than 2.
-    """
+    """At most this many of a list, with the first and the last."""
     if most < 2:
         raise ValueError(f"expected two networks at least, got most={most}")
     count = min(most, len(paths))
@@ -195,11 +174,7 @@ def policy_agent(path: Path, temperature: float) -> str:
 
 
 def search_agent(path: Path, kind: str, simulations: int, options: GuidedSearchOptions) -> str:
-    """The agent that searches with a network, with the parameters of a run.
-
-    Raises:
-        ValueError: If there is no such search.
-    """
+    """The agent that searches with a network, with the parameters of a run."""
     if kind == "gumbel":
         return (
             f"gumbel:policy=network:net={path},simulations={simulations},"
@@ -225,9 +200,6 @@ def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
     """Check that a file of results is not of another tournament, for a short message.
 
     The message of `agents.arena` would list all agents. It reports all other mistakes.
-
-    Raises:
-        ValueError: If the file is of other networks or options.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -249,6 +221,9 @@ def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
 
 # ---- results -------------------------------------------------------------------------------------
 
+SHARED: Final = ("points", "games", "wins", "draws", "losses", "seconds_per_move")
+"""What a rating takes from a standing."""
+
 
 def ratings(topp: Topp, table: Standings) -> list[Rating]:
     """The table: policies by iteration, then searches."""
@@ -267,12 +242,7 @@ def ratings(topp: Topp, table: Standings) -> list[Rating]:
                 low=None if low is None else low - anchor,
                 high=None if high is None else high - anchor,
                 better=table.superiority[number][number - 1] if before and agent.games else None,
-                points=agent.points,
-                games=agent.games,
-                wins=agent.wins,
-                draws=agent.draws,
-                losses=agent.losses,
-                seconds_per_move=agent.seconds_per_move,
+                **{name: getattr(agent, name) for name in SHARED},
             )
         )
     return found
@@ -282,11 +252,6 @@ def chosen_games(topp: Topp, results: Mapping[int, Result], count: int) -> list[
     """Games for pictures: of the last network against the first, the middle one, and the others.
 
     They are games of the searches if there are any. The sides change from game to game.
-
-    Args:
-        topp: The tournament.
-        results: Its results, by the game's number.
-        count: How many at most.
     """
     plays = topp.participants[-1].plays
     *others, last = [n for n, each in enumerate(topp.participants) if each.plays == plays]

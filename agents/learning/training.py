@@ -13,13 +13,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 import torch
 
+from agents.core.files import write_text
 from agents.core.reading import parse_json
 from agents.core.workers import Pool
 from agents.learning.configuration import as_dict, make, merged
@@ -50,12 +51,10 @@ class StoppedError(KeyboardInterrupt):
 
 
 class Run:
-    """A training run in its directory.
+    """A training run in its directory, which is made if it is not there.
 
-    Args:
-        directory: Of the run; made, if it is not there.
-        settings: Plain values for `agents.learning.configuration.make`. A run that is there already
-            goes on with its own; these may change what `CHANGEABLE` names.
+    Settings are plain values for `agents.learning.configuration.make`. A run that is there already
+    goes on with its own; these may change what `CHANGEABLE` names.
 
     Raises:
         OSError: If a file cannot be read or written.
@@ -80,18 +79,19 @@ class Run:
         checkpoints = self._files.checkpoints()
         if configuration.start and not checkpoints:
             self._start_from(configuration.start)
+        replay, planes = configuration.replay, tuple(configuration.network.planes)
         self.buffer = ReplayBuffer(
-            self.game,
-            configuration.replay.capacity,
-            tuple(configuration.network.planes),
-            configuration.replay.recency,
-            configuration.replay.most_reuse,
+            self.game, replay.capacity, planes, replay.recency, replay.most_reuse
         )
         self._games = GameFiles(self._files, self.buffer)
         self.iteration = 0
         self.rng = np.random.default_rng(configuration.seed)
-        self._streams = self._new_streams()
-        self._unfinished = self._new_unfinished()
+        streams = np.random.SeedSequence([configuration.seed, 1]).spawn(configuration.workers)
+        self._streams: list[dict[str, Any]] = [
+            cast("Any", np.random.default_rng(seed).bit_generator.state) for seed in streams
+        ]
+        count = configuration.self_play.games
+        self._unfinished = [Unfinished.none(self.game, count) for _ in streams]
         self._playing = self.learner.playing_weights()  # of the workers from their next task on
         self._played = self._playing  # of the workers in the task that comes back next
         self._last_saved = self._playing  # which the next saved network plays against
@@ -103,7 +103,8 @@ class Run:
         self._files.make_folders()
         if checkpoints:
             self._restore(checkpoints[-1])
-        self._files.write_configuration(configuration)
+        text = json.dumps(as_dict(configuration), indent=1) + "\n"
+        write_text(self.directory / "config.json", text)
         if not checkpoints:
             self._save_network()
             self.save()
@@ -111,11 +112,7 @@ class Run:
     # ---- beginning and going on ------------------------------------------------------------------
 
     def _start_from(self, net: str) -> None:
-        """Take the weights of a network.
-
-        Raises:
-            ValueError: If it is of another game, or another kind.
-        """
+        """Take the weights of a network."""
         saved = load_network(find_network(net))
         why = saved.why_not(self.game)
         if why is None and as_dict(saved.options) != as_dict(self.configuration.network):
@@ -124,16 +121,6 @@ class Run:
             raise ValueError(f"cannot start from {saved.path}: {why}")
         load_weights(self.learner.network, saved.network.state_dict())
         self.learner.average = {name: w.clone() for name, w in self.learner.weights().items()}
-
-    def _new_streams(self) -> list[dict[str, Any]]:
-        seeds = np.random.SeedSequence([self.configuration.seed, 1]).spawn(
-            self.configuration.workers
-        )
-        return [cast("Any", np.random.default_rng(seed).bit_generator.state) for seed in seeds]
-
-    def _new_unfinished(self) -> list[Unfinished]:
-        count = self.configuration.self_play.games
-        return [Unfinished.none(self.game, count) for _ in range(self.configuration.workers)]
 
     def _contents(self) -> dict[str, Any]:
         """The contents of a checkpoint."""
@@ -156,11 +143,7 @@ class Run:
         }
 
     def save(self) -> None:
-        """Write a checkpoint, and remove what no checkpoint needs any more.
-
-        Raises:
-            OSError: If it cannot be written; the last one is still there.
-        """
+        """Write a checkpoint, and remove what no checkpoint needs any more."""
         save_checkpoint(self._files.file("checkpoints", self.iteration, "pt"), self._contents())
         self._remove_old()
 
@@ -203,10 +186,7 @@ class Run:
     # ---- running ---------------------------------------------------------------------------------
 
     def run(self, report: Callable[[dict[str, Any]], None] = lambda figures: None) -> None:
-        """Train to the end.
-
-        Args:
-            report: Called with the figures of every iteration.
+        """Train to the end, and report the figures of every iteration.
 
         Raises:
             StoppedError: After Ctrl-C; the run is saved.
@@ -216,23 +196,18 @@ class Run:
         """
         if self.iteration >= self.configuration.iterations:
             return
-        with self._files.locked(self.iteration):
-            self._run(report)
-
-    def _run(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._stop = False
-        journal = Journal(self.directory, self.iteration)
-        pool = new_pool(self.configuration)
-        try:
-            with self._interruptible():
-                self._submit(pool)
-                while self.iteration < self.configuration.iterations:
-                    report(self._iterate(pool, journal))
-                    if self._stop:
-                        raise StoppedError
-        finally:
-            pool.close()
-            journal.close()
+        with (
+            self._files.locked(self.iteration),
+            closing(Journal(self.directory, self.iteration)) as journal,
+            closing(new_pool(self.configuration)) as pool,
+            self._interruptible(),
+        ):
+            self._submit(pool)
+            while self.iteration < self.configuration.iterations:
+                report(self._iterate(pool, journal))
+                if self._stop:
+                    raise StoppedError
 
     @contextmanager
     def _interruptible(self) -> Generator[None]:
@@ -321,9 +296,7 @@ class Run:
             "simulations": sums["simulations"],
             "evaluations": sums["evaluations"],
             "plies_per_game": len(games.actions) / max(1, len(games.lengths)),
-            "first_player_score": float(games.outcomes.mean() / 2 + 0.5)
-            if len(games.lengths)
-            else 0.5,
+            "first_player_score": float(games.outcomes.sum() / max(1, len(games.lengths)) + 1) / 2,
             **({"search_agreement": sums["agreement"] / positions} if has_priors else {}),
             "search_entropy": sums["entropy"] / positions,
         }
@@ -413,12 +386,7 @@ def duel(
 ) -> float:
     """Play games of two policies, in pairs with the sides swapped, from random openings.
 
-    Args:
-        game: The game.
-        players: The two; each plays its most likely action.
-        games: How many; an odd one is left out.
-        opening_plies: Random moves at the start of both games of a pair.
-        seed: Of the openings.
+    Each plays its most likely action. An odd game is left out.
 
     Returns:
         The score of the first, 0 to 1; a draw counts as half a win.

@@ -11,11 +11,6 @@ class AlphaZero(PUCTAgent):
 
     Args:
         net: See `agents.policies.network.NetworkAgent`.
-        simulations: Simulations a move.
-        seconds: Seconds a move.
-        c: See `PUCTAgent`.
-        fpu: See `PUCTAgent`.
-        **options: See `PUCTAgent`.
     """
 
     name = "alphazero"

@@ -65,15 +65,12 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         $v$.
 
     Args:
-        policy: See `EvaluatedSearchAgent`; it needs no values.
-        simulations: Simulations a move.
-        seconds: Seconds a move.
+        policy: As of `EvaluatedSearchAgent`; it needs no values.
         c: Weight of exploration, for rewards in [0, 1].
         epsilon: Probability of a random move in a rollout, else the policy's most likely one.
         epsilon_decay: Factor on `epsilon` after every move of a game.
         mix: Share of the policy's own value in the reward of a rollout.
-        batch: See `EvaluatedSearchAgent`: rollouts that are played together.
-        **options: See `TreeSearchAgent`.
+        batch: Rollouts that are played together.
     """
 
     name = "anet"
@@ -98,12 +95,10 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
     def reset(self, seed: int | None = None) -> None:
-        """See `TreeSearchAgent.reset`; epsilon is what it was at first."""
         super().reset(seed)
         self._moves = 0
 
     def act(self, env: Any) -> int:
-        """See `TreeSearchAgent.act`."""
         action = super().act(env)
         self._moves += 1
         return action

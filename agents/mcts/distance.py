@@ -8,9 +8,8 @@ import math
 from typing import NamedTuple, Unpack
 
 from agents.core.options import number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.selection import all_first, no_extras, no_initialise, sqrt_log
 from agents.search.simulation import all_moves, no_memory, no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -86,7 +85,6 @@ class DistanceMCTS(TreeSearchAgent):
         faithful: The tutorial's own form: its formula of selection literally, the action with the
             best mean at the end, and no proofs.
         playout: A policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "distance"
@@ -107,8 +105,6 @@ class DistanceMCTS(TreeSearchAgent):
             options = {"final_move": "value", "solver": "off", **options}
         decisive = number_within("decisive", decisive, 1)
         selection = DistanceUCB(number_within("c", c), bool(faithful), decisive)
-        reward = DistanceScore(
-            decisive, number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
-        )
-        variant = Variant(selection, make_playout(playout), reward)
+        power, draw = number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
+        variant = variant_of(selection, playout, DistanceScore(decisive, power, draw))
         super().__init__(variant, simulations, seconds, **options)

@@ -30,10 +30,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
             (``"sb3:path=model.zip"``, ``"network:net=connect4"``). Where it has no values
             (functions, RLlib's modules), every position counts as even.
         selection: The rule of the tree.
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         batch: Leaves that are evaluated together. More are quicker, and know less of each other.
-        **options: See `TreeSearchAgent`.
 
     Raises:
         ValueError: If the name is of no policy, or a parameter out of its range.
@@ -58,7 +55,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     def act(self, env: Any) -> int:
-        """See `TreeSearchAgent.act`; a policy sees what the environment shows."""
         if hasattr(self._evaluator, "see_as"):
             self._evaluator.see_as(env)
         return super().act(env)
@@ -74,7 +70,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         return None
 
     def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
-        """What evaluates the leaves."""
         return self._evaluator
 
     def _cache_size(self) -> int:
@@ -92,17 +87,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         evaluator = self._evaluator_of(worker)
         if self._uses_knowledge:
             evaluator = self._knowledge_of(game).plain_evaluator(evaluator)
-        search = EvaluatedSearch(
-            game,
-            side_by_side(tree),
-            view.new_states(self.batch),
-            cast("Variant", worker.variant),
-            evaluator,
-            worker.rng,
-            self.batch,
-            new_cache(game, 0 if view.actions is None else self._cache_size()),
-            view.compiles,
-        )
+        variant, states = cast("Variant", worker.variant), view.new_states(self.batch)
+        cache = new_cache(game, 0 if view.actions is None else self._cache_size())
+        of_search = evaluator, worker.rng, self.batch, cache, view.compiles
+        search = EvaluatedSearch(game, side_by_side(tree), states, variant, *of_search)
         if view.compiles:
             search.compile(roots)
         has_root = False
@@ -113,7 +101,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
                 search.run(roots, 0)
                 noise = self._draw_noise(worker.rng, game.num_actions())
                 if noise is not None:
-                    rule: Any = search.variant.selection
+                    rule: Any = variant.selection
                     rule.add_root_noise(tree, noise)
                 has_root = True
             return search.run(roots, simulations)

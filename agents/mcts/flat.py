@@ -46,8 +46,6 @@ class FlatMonteCarlo(TreeSearchAgent):
 
     Args:
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`; by default ``final_move="value"``,
-            ``solver="off"``.
     """
 
     name = "flat"

@@ -1,4 +1,4 @@
-"""A worker of a tree search whose trees are graphs: the option `transpositions`."""
+"""The option `transpositions`: a worker of a tree search whose trees are graphs."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -7,10 +7,8 @@ import numpy as np
 
 from agents.mcts.tree_search import TreeWorker, principal_variation
 from agents.search import graph
-from agents.search.graph import Graph, check_variant
+from agents.search.graph import Graph
 from agents.search.tree import Tree
-
-__all__ = ["GraphWorker", "check_variant"]
 
 
 class GraphWorker(TreeWorker):
@@ -23,21 +21,17 @@ class GraphWorker(TreeWorker):
         self.graph: Graph | None = None
 
     def arrays(self) -> tuple[Any, ...]:
-        """The edges with the positions, and where the edges lead."""
         return self.tree, self.graph
 
     def take_memory(self, other: Any) -> None:
-        """Use the arrays of another worker."""
         self.tree, self.graph = other.tree, other.graph
 
     def go_on(self, played: Sequence[int] | None, key: int) -> bool:
-        """See `TreeWorker.go_on`."""
         if self.tree is None or self.graph is None or played is None or self.variant is None:
             return False
         return graph.make_root(self.tree, self.graph, key)
 
     def clear(self) -> None:
-        """Forget all that was searched; the arrays stay, to be used again."""
         if self.tree is not None and self.graph is not None:
             graph.clear(self.tree, self.graph)
 
@@ -53,7 +47,6 @@ class GraphWorker(TreeWorker):
             self.graph = graph.new_graph(size)
 
     def line(self) -> list[int]:
-        """The most visited actions from the root, after a search."""
         return principal_variation(cast("Tree", self.tree), cast("Graph", self.graph).target)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.rave import NOTHING_PLAYED, PLAIN_C, amaf_extras, initialise_amaf, update_amaf
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
@@ -28,8 +26,7 @@ class Grave(NamedTuple):
     c: float = 0.0
     fpu: float = math.inf
     plain_every: int = 30
-    played: NDArray[np.bool_] = NOTHING_PLAYED
-    """``(2, num_cells())``: as in `agents.mcts.rave.Rave`."""
+    played: NDArray[np.bool_] = NOTHING_PLAYED  # (2, num_cells()): as in `agents.mcts.rave.Rave`
     node_of: NDArray[np.int32] = np.zeros(1, np.int32)
     """``(num_cells(),)``: scratch space; the ancestor's child for a move, or -1."""
 
@@ -101,7 +98,6 @@ class GRAVE(TreeSearchAgent):
         c: Weight of exploration.
         plain_every: As in `RAVE`.
         playout: A policy of `agents.mcts.playouts`; for Hex, ``"bridges"``.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "grave"
@@ -117,11 +113,10 @@ class GRAVE(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = Grave(
+        rule = Grave(
             whole_number_within("ref", ref, 0, 2**31),
             number_within("bias", bias),
             number_within("c", c),
             plain_every=whole_number_within("plain_every", plain_every, 0, 2**31),
         )
-        variant = Variant(selection, make_playout(playout), WinLoss())
-        super().__init__(variant, simulations, seconds, **options)
+        super().__init__(variant_of(rule, playout), simulations, seconds, **options)

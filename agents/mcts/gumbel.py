@@ -1,12 +1,8 @@
 """Gumbel AlphaZero: a search that improves a policy with few simulations (Danihelka et al. 2022).
 
-At the root, some actions are drawn without replacement (the highest of logit + Gumbel noise), and
-sequential halving spends the simulations on them. Everywhere else visits follow the improved policy
-
-    pi'(a) ~ P(a) exp(sigma(Q(a)))    sigma(q) = (c_visit + max_b n(b)) c_scale q
-
-with Q completed for unvisited actions by a mix of the evaluator's value and the visited ones' (the
-paper's appendix D). pi' is better than P in expectation, however few simulations there are.
+The root's actions are drawn without replacement (the highest of logit + Gumbel noise). Q is
+completed for unvisited actions by a mix of the evaluator's value and the visited ones' (the paper's
+appendix D). The improved policy is better in expectation, however few simulations there are.
 """
 
 import math
@@ -42,13 +38,8 @@ FAR: float = 1e12
 def halving_schedule(most: int, simulations: int) -> NDArray[np.int32]:
     """Sequential halving as a table: how many visits an action needs to be considered now.
 
-    Args:
-        most: The greatest number of actions considered at the root.
-        simulations: In a search.
-
-    Returns:
-        ``(most + 1, simulations)``: row m is for m considered actions. In simulation i, the best
-        one of those with that many visits is tried.
+    Row m of ``(most + 1, simulations)`` is for m considered actions: in simulation i, the best one
+    of those with that many visits is tried.
     """
     table = np.zeros((most + 1, simulations), np.int32)
     for considered in range(most + 1):
@@ -70,18 +61,12 @@ def halving_schedule(most: int, simulations: int) -> NDArray[np.int32]:
 class Improvement(NamedTuple):
     """What the scores of a node's children share."""
 
-    considered: int
-    """At the root: how many visits an action needs to be considered; elsewhere -1."""
-    total: int
-    """Visits of all children."""
-    scale: float
-    """sigma(q) = scale * q."""
-    unvisited: float
-    """The completed Q of children without visits."""
-    highest: float
-    """The greatest sigma(Q): taken off before `exp`."""
-    mass: float
-    """The sum of P exp(sigma(Q) - highest)."""
+    considered: int  # at the root: how many visits an action needs to be considered; elsewhere -1
+    total: int  # visits of all children
+    scale: float  # sigma(q) = scale * q
+    unvisited: float  # the completed Q of children without visits
+    highest: float  # the greatest sigma(Q): taken off before `exp`
+    mass: float  # the sum of P exp(sigma(Q) - highest)
 
 
 @compiled
@@ -95,8 +80,7 @@ class Gumbel(NamedTuple):
     c_scale: float = 1.0
     considered: int = 16
     simulations: int = 16
-    table: NDArray[np.int32] = np.zeros((1, 1), np.int32)
-    """See `halving_schedule`."""
+    table: NDArray[np.int32] = np.zeros((1, 1), np.int32)  # see `halving_schedule`
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
@@ -168,11 +152,10 @@ class Gumbel(NamedTuple):
             tree.extras.root_noise[child] = noise[tree.action[child]]
 
     def read_policy(self, tree: Tree, policy: NDArray[np.float32]) -> int:
-        """Write the improved policy; see `read_visit_shares`.
+        """Write the improved policy; returns the child to play, as `read_visit_shares` does.
 
-        Returns:
-            Of the children with the most visits the one with the highest score; proven wins come
-            before all others, proven losses after them.
+        It is the one with the highest score of those with the most visits; proven wins come before
+        all others, proven losses after them.
         """
         prepared = self.prepare(tree, ROOT)
         first = tree.first_child[ROOT]
@@ -220,15 +203,12 @@ class GumbelAgent(EvaluatedSearchAgent):
         ICLR 2022.
 
     Args:
-        policy: See `EvaluatedSearchAgent`.
         simulations: Simulations a move, which are planned ahead: there is no budget in seconds.
         considered: How many actions are considered at the root.
         c_visit: Visits added to the most visited child's in the formula.
         c_scale: The scale of the mean rewards.
         noise: Scale of the Gumbel noise: 1 in self-play, 0 for the strongest play.
-        batch: See `EvaluatedSearchAgent`.
-        **options: See `TreeSearchAgent`, of whose parameters those of `GumbelOptions` make sense
-            here; the others are refused.
+        **options: Those of `GumbelOptions`; see `TreeSearchAgent`.
     """
 
     name = "gumbel"
@@ -257,14 +237,8 @@ class GumbelAgent(EvaluatedSearchAgent):
         super().__init__(policy, rule, simulations, None, batch, reuse=False, **options)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Refuse to load: every search starts a new tree.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(
-            f"expected no tree (Gumbel's search starts a new one in every move), got {path}"
-        )
+        """Raise a `ValueError`: every search starts a new tree."""
+        raise ValueError(f"expected no tree (Gumbel's search starts anew every move), got {path}")
 
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         return self.noise * rng.gumbel(size=num_actions) if self.noise else None

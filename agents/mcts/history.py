@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import all_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
@@ -20,10 +18,8 @@ from hexenv.games.base import Game, State
 class HistoryExtras(NamedTuple):
     """What `ProgressiveHistory` keeps for each node."""
 
-    cells: NDArray[np.int32]
-    """The move that leads to the node, as `Game.cell_of` numbers it."""
-    movers: NDArray[np.int8]
-    """The player who makes it."""
+    cells: NDArray[np.int32]  # the move that leads to the node, as `Game.cell_of` numbers it
+    movers: NDArray[np.int8]  # the player who makes it
 
 
 @compiled
@@ -86,7 +82,6 @@ class HistoryMCTS(TreeSearchAgent):
         c: Weight of exploration.
         weight: Weight of the history.
         playout: A policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "history"
@@ -100,6 +95,5 @@ class HistoryMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = ProgressiveHistory(number_within("c", c), number_within("weight", weight))
-        variant = Variant(selection, make_playout(playout), WinLoss())
-        super().__init__(variant, simulations, seconds, **options)
+        rule = ProgressiveHistory(number_within("c", c), number_within("weight", weight))
+        super().__init__(variant_of(rule, playout), simulations, seconds, **options)

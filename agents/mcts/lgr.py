@@ -118,7 +118,6 @@ class LGR(TreeSearchAgent):
         order: 1: replies to the move before; 2: to the two moves before, else to one.
         forgetting: Whether replies that lose are forgotten (LGRF).
         playout: What is played where there is no reply, a policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "lgr"

@@ -37,8 +37,7 @@ class Mast(NamedTuple):
     means: NDArray[np.float64] = np.zeros((1, 2))
     """``(2 * num_cells(), 2)``: for each player and move its simulations and their mean reward; of
     a move never made 1, so that all are tried."""
-    weights: NDArray[np.float64] = np.zeros(1)
-    """``(num_actions(),)``: scratch space."""
+    weights: NDArray[np.float64] = np.zeros(1)  # (num_actions(),): scratch space
 
     simulate = play_out
     needs_moves = all_moves
@@ -106,7 +105,6 @@ class MAST(TreeSearchAgent):
         epsilon: Share of random moves in the playouts.
         temperature: From 0.01: moves in proportion to exp(mean / temperature), in the place of
             `epsilon`; 0: not.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "mast"

@@ -1,16 +1,14 @@
 """Nested rollout policy adaptation, for games of two players.
 
-A playout policy is learnt while the search runs: each player has a weight for every cell, playouts
-draw their moves by these weights, and after playouts that went well the weights change towards
-their moves. Nested levels do this (Rosin 2011): level 1 runs playouts and adapts its weights after
-each; a higher level runs the level below it several times, each time from a copy of its own
-weights, and adapts to the line that this level hands up.
+Each player has a weight for every cell, playouts draw their moves by these weights, and after
+playouts that went well the weights change towards their moves. Nested levels do this (Rosin 2011):
+level 1 adapts its weights after each playout; a higher level runs the level below it several times,
+each time from a copy of its own weights, and adapts to the line that this level hands up.
 
-Rosin's algorithm looks for the one best line of a puzzle. In a game that is a line in which the
-opponent helps. So here, by default, each player's weights learn from that player's own results, as
-in playout policy adaptation (Cazenave 2015), and the learnt policy is the prior of a small tree
-over the first plies. Without the tree, weights by cell cannot tell a move that refutes from one
-that is often good.
+Rosin looks for the one best line of a puzzle; in a game that is a line in which the opponent helps.
+So by default each player's weights learn from that player's own results (Cazenave 2015), and the
+policy is the prior of a small tree over the first plies: weights by cell cannot tell a move that
+refutes from one that is often good.
 
 Sources:
     Rosin, "Nested rollout policy adaptation for Monte Carlo tree search", IJCAI 2011.
@@ -40,7 +38,7 @@ from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
-from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
+from hexenv.compiled import CompiledFunction, compiled, copy_array, inlined_kernel, kernel
 from hexenv.games.base import Actions, Game, State
 
 T = TypeVar("T")
@@ -49,7 +47,6 @@ MODES: Final = ("payoff", "adversarial", "cooperative")
 """Who learns from a line; the numbers of these modes in compiled code:"""
 PAYOFF, ADVERSARIAL, COOPERATIVE = range(3)
 ADAPTS: Final = ("softmax", "additive")
-ALPHAS: Final = {"softmax": 0.03, "additive": 0.1}
 FINAL_MOVES: Final = ("visits", "value", "sequence")
 CODES: Final = ("cell", "position")
 SCORES: Final = ("root", "last")
@@ -97,37 +94,24 @@ class Form(NamedTuple):
 class Nest(NamedTuple):
     """What the L levels have learnt, the lowest first, with weights for C codes of moves."""
 
-    weights: NDArray[np.float64]
-    """``(L, 2, C)``: by level, player and code of the move."""
-    odds: NDArray[np.float64]
-    """``(L, 2, C)``: what a move's probability is proportional to, computed from its weight."""
-    changes: NDArray[np.float64]
-    """``(2, C)``: what an adaptation will add; zero between adaptations."""
-    lines: NDArray[np.int32]
-    """``(L, max_plies())``: the actions of each level's line: its best, or its latest unless the
-    mode is cooperative."""
-    lengths: NDArray[np.int64]
-    """``(L,)``: the length of the line; 0 if there is none yet."""
-    results: NDArray[np.int64]
-    """``(L,)``: the outcome of the line for player 0."""
-    line_scores: NDArray[np.float64]
-    """``(L,)``: how good the line is."""
-    rounds: NDArray[np.int64]
-    """``(L,)``: iterations done."""
+    weights: NDArray[np.float64]  # (L, 2, C): by level, player and code of the move
+    odds: NDArray[np.float64]  # (L, 2, C): what its probability is proportional to
+    changes: NDArray[np.float64]  # (2, C): what an adaptation will add; zero between adaptations
+    lines: NDArray[np.int32]  # (L, max_plies()): each level's latest line; cooperative: its best
+    lengths: NDArray[np.int64]  # (L,): the length of the line; 0 if there is none yet
+    results: NDArray[np.int64]  # (L,): the outcome of the line for player 0
+    line_scores: NDArray[np.float64]  # (L,): how good the line is
+    rounds: NDArray[np.int64]  # (L,): iterations done
 
 
 @compiled
 class Rows(NamedTuple):
-    """The tree: a row of all actions for each of its positions, R rows; row 0 is the root's."""
+    """The tree: ``(R, num_actions())``, a row for each of its positions; row 0 is the root's."""
 
-    below: NDArray[np.int32]
-    """``(R, num_actions())``: the row of the position after the action, or `NO_ROW`."""
-    plays: NDArray[np.int32]
-    """``(R, num_actions())``: playouts that took the action in this position."""
-    gains: NDArray[np.float64]
-    """``(R, num_actions())``: the sum of their rewards, 0 to 1, for the player who chose it."""
-    row_count: NDArray[np.int64]
-    """``(1,)``: rows in use."""
+    below: NDArray[np.int32]  # the row of the position after the action, or `NO_ROW`
+    plays: NDArray[np.int32]  # playouts that took the action in this position
+    gains: NDArray[np.float64]  # the sum of their rewards, 0 to 1, for the player who chose it
+    row_count: NDArray[np.int64]  # (1,): rows in use
 
 
 @compiled
@@ -135,21 +119,14 @@ class Bench(NamedTuple):
     """A game, the position to search, and the scratch space that all playouts use."""
 
     game: Game
-    root: State
-    """The position to search, which is never changed."""
+    root: State  # never changed
     state: State
-    ahead: State
-    """The position one move ahead of `state`."""
-    actions: Actions
-    """``(num_actions(),)``: the legal actions of `state`; the next two say more of them."""
-    codes: NDArray[np.int64]
-    """``(num_actions(),)``: the numbers under which they have their weights."""
-    shares: NDArray[np.float64]
-    """``(num_actions(),)``: their probabilities."""
-    line: Actions
-    """``(max_plies(),)``: the actions of the playout."""
-    players: NDArray[np.int8]
-    """``(max_plies(),)``: who played each of them."""
+    ahead: State  # one move ahead of `state`
+    actions: Actions  # (num_actions(),): the legal actions of `state`
+    codes: NDArray[np.int64]  # (num_actions(),): the numbers under which they have their weights
+    shares: NDArray[np.float64]  # (num_actions(),): their probabilities
+    line: Actions  # (max_plies(),): the actions of the playout
+    players: NDArray[np.int8]  # (max_plies(),): who played each of them
 
 
 def new_nest(form: Form, codes: int, plies: int) -> Nest:
@@ -179,12 +156,11 @@ def new_rows(rows: int, num_actions: int) -> Rows:
 
 def new_bench(game: Game, root: State, state: State, ahead: State) -> Bench:
     """Scratch space for a game; `state` and `ahead` are overwritten."""
-    num_actions, plies = game.num_actions(), game.max_plies()
+    count, plies = game.num_actions(), game.max_plies()
+    legal = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count)
     return Bench(
-        game, root, state, ahead,
-        np.empty(num_actions, np.int32), np.empty(num_actions, np.int64), np.empty(num_actions),
-        np.empty(plies, np.int32), np.empty(plies, np.int8),
-    )  # fmt: skip
+        game, root, state, ahead, *legal, np.empty(plies, np.int32), np.empty(plies, np.int8)
+    )
 
 
 # ---- the policy, and how it adapts ---------------------------------------------------------------
@@ -202,11 +178,7 @@ def code_of(game: Game, state: State, ahead: State, action: int, by_position: bo
 
 @inlined_kernel
 def weigh(bench: Bench, odds: NDArray[np.float64], by_position: bool) -> int:
-    """Write the legal actions of `bench.state`, their codes and their probabilities.
-
-    Returns:
-        How many there are.
-    """
+    """Write the legal actions of `bench.state`, with codes and probabilities; returns the count."""
     game, state, ahead = bench.game, bench.state, bench.ahead
     actions, codes, shares = bench.actions, bench.codes, bench.shares
     count = game.legal_actions(state, actions)
@@ -246,9 +218,9 @@ def rate_of(form: Form, result: int) -> float:
 def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
     """Move the weights of a level towards its line, or away from moves that lost.
 
-    A move that was played gains the rate. In the softmax form every legal move loses the rate times
-    its probability: this is the gradient of the log-probability of the line. All probabilities are
-    those of the old weights, so the changes are collected first and made at the end of the line.
+    A move that was played gains the rate; in the softmax form every legal move loses the rate times
+    its probability: the gradient of the log-probability of the line. All probabilities are those of
+    the old weights, so the changes are made at the end of the line.
     """
     game, state, ahead = bench.game, bench.state, bench.ahead
     codes, shares = bench.codes, bench.shares
@@ -298,9 +270,8 @@ def make_changes(nest: Nest, is_softmax: bool, level: int, player: int) -> None:
 def score_of(bench: Bench, form: Form, player: int) -> float:
     """How good a playout is for the player at the root.
 
-    Only the cooperative mode looks for the best playout. In the others no line is best for both
-    players, and all have one score: a level hands up its latest line, in which both have learnt
-    most.
+    Only the cooperative mode looks for the best one. In the others no line is best for both
+    players, and all have one score: a level hands up its latest line.
     """
     if form.learning_mode != COOPERATIVE:
         return 0.0
@@ -312,7 +283,7 @@ def score_of(bench: Bench, form: Form, player: int) -> float:
 def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, score: float) -> None:
     """Give the playout to the lowest level, and the line of each finished level to the next.
 
-    Then the finished levels begin again, from the weights of the level above them.
+    The finished levels begin again, from the weights of the level above them.
     """
     line = bench.line
     level = 0
@@ -333,19 +304,15 @@ def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, scor
         result, score = nest.results[level], nest.line_scores[level]
         level += 1
     for finished in range(level):
-        nest.weights[finished] = nest.weights[level]
-        nest.odds[finished] = nest.odds[level]
+        copy_array(nest.weights[level], nest.weights[finished])
+        copy_array(nest.odds[level], nest.odds[finished])
         nest.line_scores[finished] = NO_LINE
         nest.rounds[finished] = 0
 
 
 @kernel
 def begin_anew(nest: Nest, form: Form) -> None:
-    """Forget all weights, for another nest after one that is finished.
-
-    The weights of a finished nest change very little; a new one may learn something else. The
-    tree keeps its counts, and the choice depends on these.
-    """
+    """Forget all weights: those of a finished nest change little. The tree keeps its counts."""
     nest.weights[:] = 0.0 if form.is_softmax else 1.0
     nest.odds[:] = 1.0
     nest.line_scores[:] = NO_LINE
@@ -452,11 +419,10 @@ compiled_adapt_policies: Final = CompiledFunction(adapt_policies)
 class NRPA(SeededAgent):
     r"""Nested rollout policy adaptation (Rosin 2011), made sound for two players.
 
-    The defaults were chosen by solved positions of Hex and games against perfect TicTacToe. More
-    levels, faster learning and cooperation choose worse moves; without the tree Hex is played as
-    well, but TicTacToe is lost to single refutations. An option that is None has the default of the
-    form: the sound one, or with ``faithful=True`` that of hexgamemctc, which plays no better than
-    at random. The options below number its defects.
+    By solved positions of Hex and games against perfect TicTacToe, more levels, faster learning and
+    cooperation choose worse moves; without the tree TicTacToe is lost to single refutations. An
+    option that is None has the sound default, or with ``faithful=True`` that of hexgamemctc (text),
+    which plays no better than at random; its defects are numbered below.
 
     Formula:
         $$p(m) = \frac{e^{w_m}}{\sum_{m'} e^{w_{m'}}}$$
@@ -480,33 +446,30 @@ class NRPA(SeededAgent):
         alpha: How far an adaptation moves a weight: 0.03, for the additive one 0.1 (text: 1).
         adapt: ``"softmax"``: probabilities are proportional to exp(weight), and an adaptation
             follows the gradient (Rosin). ``"additive"``, the text's defect 4: proportional to the
-            weights, and only the moves of the line change theirs; the others never lose. (Where
-            lines that lost reduce weights, as with ``mode="payoff"``, it is as good.)
+            weights, and only the moves of the line change theirs.
         mode: Who learns from a line. ``"payoff"``: each player, by the own result: a loss reduces
             the weights, a draw changes nothing. ``"adversarial"``: only the winner (Cazenave 2015).
             ``"cooperative"``, in the text and for one player: all, from the best line of one score,
             so that the opponent helps.
         final_move: What is played: ``"visits"``: the most played first move; ``"value"``: the one
             with the best mean; ``"sequence"``: that of the top level's line (text).
-        tree: Whether the first plies are chosen by a tree, which grows with the playouts and has
-            the policy as its prior: True (text: False).
+        tree: Whether a tree, with the policy as its prior, chooses the first plies: True (text:
+            False).
         c: Weight of exploration in the tree.
         code: Which moves share a weight. ``"cell"``: those that fill the same cell. ``"position"``,
-            defect 3: those that lead to the same position, so that a move learns nothing from the
-            same move elsewhere.
+            defect 3: those that lead to the same position: no move learns from the same elsewhere.
         score: The score of ``mode="cooperative"``. ``"root"``: the result of the player to move at
             the root. ``"last"``, defects 1 and 2: that of the player to move at the end, who has
             just lost: no won game ever counts.
         learn: When a level adapts. ``"always"``: after every iteration, to the latest of the best
-            lines. ``"improvement"``, defect 5: only when a line is better than all before, which
-            with three results happens twice at most.
+            lines. ``"improvement"``, defect 5: only when a line is better than all before.
         decay: Factor on the learning rate after each move of a line: 1 (text, defect 6: 0.9).
         keep_policy: Whether a search starts with the weights of the last one: False (text, defect
             7: True, whoever was to move then).
         faithful: Whether the options left None are the text's.
-        route: How it plans; see `agents.search.environment.planner_view`.
+        route: As of `agents.search.environment.planner_view`.
         seed: Of the random stream; None for a random one.
-        assume: What to assume of an environment that does not say it; see `route`.
+        assume: As of `agents.search.environment.planner_view`.
 
     Attributes:
         statistics: Of the last search.
@@ -545,11 +508,15 @@ class NRPA(SeededAgent):
             default = of_the_text if faithful else sound
             return default if given is None else given
 
+        def is_sound(name: str, given: str | None, known: tuple[str, str]) -> bool:
+            return expect_one_of(name, either(given, *known), known) == known[0]
+
         self.simulations, self.seconds = check_budget(simulations, seconds)
         level = whole_number_within("level", either(level, 1, 3), 1, 32)
         if iterations is None:
             iterations = 10 if faithful else fitting_iterations(self.simulations, level)
-        adapt = expect_one_of("adapt", either(adapt, "softmax", "additive"), ADAPTS)
+        is_softmax = is_sound("adapt", adapt, ADAPTS)
+        alpha = either(alpha, 0.03 if is_softmax else 0.1, 1.0)
         mode = expect_one_of("mode", either(mode, "payoff", "cooperative"), MODES)
         self.final_move = expect_one_of(
             "final_move", either(final_move, "visits", "sequence"), FINAL_MOVES
@@ -557,17 +524,15 @@ class NRPA(SeededAgent):
         self.form = Form(
             levels=level,
             iterations=whole_number_within("iterations", iterations, 1, ENDLESS),
-            alpha=number_within("alpha", either(alpha, ALPHAS[adapt], 1.0), 0.0, 1e6),
+            alpha=number_within("alpha", alpha, 0.0, 1e6),
             line_decay=number_within("decay", either(decay, 1.0, 0.9), 0.0, 1.0),
-            is_softmax=adapt == "softmax",
+            is_softmax=is_softmax,
             learning_mode=MODES.index(mode),
             has_tree=bool(either(tree, True, False)),
             exploration=number_within("c", c, 0.0, 1e6),
-            by_position=expect_one_of("code", either(code, "cell", "position"), CODES)
-            == "position",
-            scores_for_root=expect_one_of("score", either(score, "root", "last"), SCORES) == "root",
-            learns_always=expect_one_of("learn", either(learn, "always", "improvement"), LEARNS)
-            == "always",
+            by_position=not is_sound("code", code, CODES),
+            scores_for_root=is_sound("score", score, SCORES),
+            learns_always=is_sound("learn", learn, LEARNS),
             begins_anew=not either(keep_policy, False, True),
         )
         check_route(route, assume)
@@ -578,12 +543,10 @@ class NRPA(SeededAgent):
         self._nest: Nest | None = None
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget what was learnt; with a seed, start the random stream again."""
         super().reset(seed)
         self._nest = None
 
     def act(self, env: Any) -> int:
-        """Search from the environment's position and choose an action."""
         started = time.perf_counter()
         view = planner_view(env, self.route, self.assume)
         check_in_play(env)
@@ -610,7 +573,7 @@ class NRPA(SeededAgent):
         return choose(tree, self.final_move)
 
     def prepare(self, env: Any) -> None:
-        """Compile what `act` needs in such an environment, before its first call."""
+        """Compile now what `act` needs in such an environment."""
         view = planner_view(env, self.route, self.assume)
         self._compiled(view, *self._empty_memory(view))
 
@@ -619,19 +582,13 @@ class NRPA(SeededAgent):
         game = view.game
         codes = POSITION_CODES if self.form.by_position else int(game.num_cells())
         nest = new_nest(self.form, codes, int(game.max_plies()))
-        kept = self._nest
-        if (
-            not self.form.begins_anew
-            and kept is not None
-            and kept.weights.shape == nest.weights.shape
-        ):
+        kept = None if self.form.begins_anew else self._nest
+        if kept is not None and kept.weights.shape == nest.weights.shape:
             nest.weights[:] = kept.weights[-1]
             nest.odds[:] = kept.odds[-1]
-        rows = 1
-        if self.form.has_tree:
-            rows = max(1, TREE_ENTRIES // game.num_actions())
-            if self.simulations is not None:
-                rows = min(rows, 1 + self.simulations)
+        rows = max(1, TREE_ENTRIES // game.num_actions()) if self.form.has_tree else 1
+        if self.simulations is not None:
+            rows = min(rows, 1 + self.simulations)
         return nest, new_rows(rows, game.num_actions())
 
     def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], int]:

@@ -7,7 +7,10 @@ none follows, ``"fast"`` is asked.
 
 from typing import Any, Final
 
+from agents.search.mcts import Variant
 from agents.search.playout import Playout
+from agents.search.reward import Reward, WinLoss
+from agents.search.selection import Selection
 from hexenv.importing import attribute_at
 
 COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
@@ -52,3 +55,8 @@ def make_playout(text: str) -> Playout:
         path, arguments = PARTIAL[name]
         policy = attribute_at(path)(otherwise=policy, **arguments)
     return policy
+
+
+def variant_of(selection: Selection, playout: str, reward: Reward = WinLoss()) -> Variant:  # noqa: B008
+    """The search with a rule, the policy that a text names, and a reward."""
+    return Variant(selection, make_playout(playout), reward)

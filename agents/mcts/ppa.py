@@ -21,30 +21,24 @@ class PolicyAdaptation(NamedTuple):
     """PPA (Cazenave 2015): moves in proportion to exp(w), adapted to the winner's after each.
 
     For each of the winner's moves in the playout, w of the move grows by `alpha`, and w of every
-    legal move shrinks by `alpha` times its probability (Rosin 2011). All probabilities are those of
-    the playout itself. The winner is known only at the end, so the steps of both players are
-    collected until then.
+    legal move shrinks by `alpha` times its probability in the playout (Rosin 2011). The winner is
+    known only at the end, so the steps of both players are collected until then.
     """
 
-    alpha: float = 0.1
-    """The paper has 1; a search of a thousand playouts needs smaller steps."""
+    alpha: float = 0.1  # the paper has 1; a search of a thousand playouts needs smaller steps
     weights: NDArray[np.float64] = np.zeros((2, 1))
     """``(2, num_cells())``: exp(w) for each player and move."""
     steps: NDArray[np.float64] = np.zeros((2, 1))
     """``(2, num_cells())``: what w will change by, over alpha, if the player wins."""
-    sums: NDArray[np.float64] = np.zeros(1)
-    """``(num_actions(),)``: scratch space."""
+    sums: NDArray[np.float64] = np.zeros(1)  # (num_actions(),): scratch space
 
     simulate = play_out
     needs_moves = all_moves
 
     def with_memory(self, game: Game) -> "PolicyAdaptation":
-        cells = game.num_cells()
-        return self._replace(
-            weights=np.ones((2, cells)),
-            steps=np.zeros((2, cells)),
-            sums=np.zeros(game.num_actions()),
-        )
+        weights = np.ones((2, game.num_cells()))
+        sums = np.zeros(game.num_actions())
+        return self._replace(weights=weights, steps=np.zeros_like(weights), sums=sums)
 
     def choose(
         self,

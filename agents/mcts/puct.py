@@ -1,4 +1,4 @@
-"""PUCT: a search that a learned policy leads. Its rule and its agent."""
+"""PUCT: a search that a learned policy leads."""
 
 import math
 from collections.abc import Sequence
@@ -39,8 +39,7 @@ class PUCT(NamedTuple):
     c: float = 0.625
     base: float = 19652.0
     fpu: float = 0.0
-    noise_share: float = 0.0
-    """The share of Dirichlet noise in the root's priors."""
+    noise_share: float = 0.0  # the share of Dirichlet noise in the root's priors
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
@@ -66,10 +65,8 @@ class PUCT(NamedTuple):
     def add_root_noise(self, tree: Tree, noise: NDArray[np.float64]) -> None:
         """Mix noise into the root's priors, in place of any before (Silver et al. 2017).
 
-        Args:
-            tree: The tree.
-            noise: ``(num_actions(),)``: draws of a gamma distribution; those of the legal actions,
-                scaled to add up to 1, are a draw of the Dirichlet distribution.
+        The noise, ``(num_actions(),)``, is drawn from a gamma distribution: that of the legal
+        actions, scaled to add up to 1, is a draw of the Dirichlet distribution.
         """
         first = tree.first_child[ROOT]
         last = first + tree.child_count[ROOT]
@@ -114,13 +111,9 @@ class PUCTAgent(EvaluatedSearchAgent):
         Intelligence 61, 2011.
 
     Args:
-        policy: See `EvaluatedSearchAgent`.
-        simulations: Simulations a move.
-        seconds: Seconds a move.
         c: Weight of exploration, for rewards in [0, 1].
         fpu: First-play urgency: by how much an action without a visit counts less than the
             policy's value of the position, for rewards in [0, 1].
-        batch: See `EvaluatedSearchAgent`. A pending simulation counts as lost.
         noise: The share of Dirichlet noise in the root's priors: 0.25 in self-play.
         noise_total: The sum of the Dirichlet distribution's parameters; all actions, legal or not,
             have the same one.
@@ -128,7 +121,6 @@ class PUCTAgent(EvaluatedSearchAgent):
             in proportion to ``visits ** (1 / temperature)``.
         temperature_plies: How many plies from the start of the game that is so. (A foreign
             environment does not tell its plies: there it is so in all of them.)
-        **options: See `TreeSearchAgent`.
     """
 
     name = "puct"
@@ -184,14 +176,11 @@ def draw_actions(
 ) -> NDArray[np.int32]:
     """An action for each row, with probability in proportion to ``weight ** (1 / temperature)``.
 
-    Args:
-        weights: ``(N, num_actions)``, with something above 0 in every row.
-        temperature: Above 0.
-        draws: ``(N,)``, from [0, 1).
+    `weights` are ``(N, num_actions)``, with something above 0 in every row; `draws` are ``(N,)``,
+    from [0, 1); `temperature` is above 0.
     """
+    relative = weights / weights.max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", over="ignore"):  # to -inf
-        logits = (
-            np.log(weights / weights.max(axis=1, keepdims=True), dtype=np.float64) / temperature
-        )
+        logits = np.log(relative, dtype=np.float64) / temperature
     shares: NDArray[np.float64] = np.cumsum(np.exp(logits), axis=1)
     return (shares <= draws[:, None] * shares[:, -1:]).sum(axis=1).astype(np.int32)

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import expect_one_of, number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, no_memory, no_update
 from agents.search.tree import Tree
@@ -23,7 +22,7 @@ NO_LENGTHS = np.zeros((2, 3))
 class RelativeBonus(NamedTuple):
     """A bonus for wins sooner than the winner's average, as in `QualityMCTS`, scaled to [0, 1].
 
-    A simulation that reaches a proven node ends there, and its length is counted to that node.
+    The length of a simulation that ends at a proven node is counted to that node.
     """
 
     a: float = 0.25
@@ -100,7 +99,6 @@ class QualityMCTS(TreeSearchAgent):
         k: How steeply the bonus grows.
         gamma: The discount of a ply.
         playout: A policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "quality"
@@ -121,5 +119,5 @@ class QualityMCTS(TreeSearchAgent):
         bonus = RelativeBonus(number_within("a", a, 0, 1), number_within("k", k, 0, 20))
         discount = Discounted(number_within("gamma", gamma, 0, 1))
         reward = bonus if quality == "bonus" else discount
-        variant = Variant(UCB1(number_within("c", c)), make_playout(playout), reward)
+        variant = variant_of(UCB1(number_within("c", c)), playout, reward)
         super().__init__(variant, simulations, seconds, **options)

@@ -1,12 +1,7 @@
 """RAVE: the mean of a move played next, mixed with its mean whenever it was played.
 
 The all-moves-as-first (AMAF) statistics of a child count the simulations through its parent in
-which the player to move there played the child's move, then or later. A move is a player and a
-cell; this makes it the same move in every position.
-
-In `score` all arrays are read first, before any branch: compiled code counts references to each
-array that it takes out of a tuple, and these counts cancel only where no branch lies between. This
-makes the whole search twice as fast.
+which the player to move there played the child's move, a player and a cell, then or later.
 """
 
 import math
@@ -16,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import expect_one_of, number_within, whole_number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
@@ -41,10 +34,8 @@ NOTHING_PLAYED: Final = np.zeros((2, 1), np.bool_)
 class AmafExtras(NamedTuple):
     """What RAVE keeps for each node."""
 
-    cells: NDArray[np.int32]
-    """The move that leads to the node, as `Game.cell_of` numbers it."""
-    parents: NDArray[np.int32]
-    """The node's parent."""
+    cells: NDArray[np.int32]  # the move that leads to the node, as `Game.cell_of` numbers it
+    parents: NDArray[np.int32]  # the node's parent
     amaf: NDArray[np.float64]
     """``(N, 2)``: the AMAF simulations of the node, and the sum of their rewards for its player."""
 
@@ -177,7 +168,6 @@ class RAVE(TreeSearchAgent):
         plain_every: At every visit of a node whose number this divides, UCB1 selects, in case AMAF
             misses a good move; 0: never.
         playout: A policy of `agents.mcts.playouts`; for Hex, ``"bridges"``.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "rave"
@@ -195,15 +185,14 @@ class RAVE(TreeSearchAgent):
         **options: Unpack[SearchOptions],
     ) -> None:
         expect_one_of("schedule", schedule, SCHEDULES)
-        selection = Rave(
+        rule = Rave(
             number_within("k", k, 1e-9),
             number_within("c", c),
             SCHEDULES.index(schedule),
             number_within("fpu", fpu, -1e9, math.inf),
             whole_number_within("plain_every", plain_every, 0, 2**31),
         )
-        variant = Variant(selection, make_playout(playout), WinLoss())
-        super().__init__(variant, simulations, seconds, **options)
+        super().__init__(variant_of(rule, playout), simulations, seconds, **options)
 
 
 # `agents.search.rave`, the old name of this module, had both rules.

@@ -27,26 +27,14 @@ class SavedTrees(NamedTuple):
     """Trees over one position, as an agent saved them."""
 
     game: str
-    parameters: dict[str, Any]
-    """The game's, by name."""
-    actions: tuple[int, ...]
-    """From the start of the game to the position."""
-    position: bytes
-    """The position, of `hexenv.games.notation.to_bytes`."""
+    parameters: dict[str, Any]  # the game's, by name
+    actions: tuple[int, ...]  # from the start of the game to the position
+    position: bytes  # of `hexenv.games.notation.to_bytes`
     trees: list[Tree]
-    path: str
-    """The file, for messages."""
+    path: str  # for messages
 
     def check_rules(self, game: Any, selection: Any, compiles: bool) -> Any:
-        """Refuse trees that are not of this game, or in which something is against its rules.
-
-        Args:
-            game: The game in which they are to be used.
-            selection: The selection rule of the search.
-            compiles: Whether the game is one that compiles.
-
-        Returns:
-            The position over which the trees are.
+        """The position of the trees, if they are of this game and keep its rules.
 
         Raises:
             ValueError: Naming the file.
@@ -110,11 +98,7 @@ def save_trees(
     variant: Variant,
     trees: Sequence[Tree],
 ) -> None:
-    """Write trees to a file, under a temporary name until it is whole.
-
-    Raises:
-        OSError: If the file cannot be written; one that was there is as it was.
-    """
+    """Write trees to a file, under a temporary name until it is whole."""
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -137,13 +121,7 @@ def save_trees(
 
 
 def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> SavedTrees:
-    """Read the trees that the workers of an agent with this variant have saved.
-
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If it is no such file, damaged, or of another version, variant or number of
-            workers.
-    """
+    """Read the trees that so many workers with this variant have saved; see `save_trees`."""
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
@@ -180,21 +158,13 @@ def first_difference(name: str, expected: Any, found: Any) -> tuple[str, Any, An
 
 
 def expect(path: Any, what: str, expected: Any, found: Any) -> None:
-    """Refuse a file that is not of this kind.
-
-    Raises:
-        ValueError: Naming the file, what was expected and what came.
-    """
+    """Refuse a file that is not of this kind."""
     if found != expected:
         raise ValueError(f"{path}: expected the {what} {expected}, got {found}")
 
 
 def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tree:
-    """One of the trees in a file.
-
-    Raises:
-        ValueError: If it is not a tree.
-    """
+    """One of the trees in a file, checked."""
     count = len(arrays[f"{number}.action"])
     tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
     for name, array in node_arrays(tree).items():
@@ -239,13 +209,7 @@ def is_tree(firsts: NDArray[np.int32], counts: NDArray[np.int32]) -> bool:
 def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -> int:
     """The first node whose children are not the legal actions of its position; -1 if there is none.
 
-    Args:
-        game: The game.
-        root: The position of the tree.
-        state: A state to work in.
-        tree: The tree, whose nodes form one. Values and extras of all but the first are
-            overwritten.
-        selection: The selection rule of the search.
+    Values and extras of all nodes but the first are overwritten; `state` is one to work in.
     """
     nodes = tree.node_count[0]
     parents = np.zeros(nodes, np.int32)

@@ -3,10 +3,8 @@
 from typing import ClassVar, Unpack
 
 from agents.core.options import number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 
 
@@ -31,7 +29,6 @@ class TranspositionMCTS(TreeSearchAgent):
     Args:
         c: Weight of exploration.
         playout: A policy of `agents.mcts.playouts`.
-        **options: Those of `TreeSearchAgent`; `transpositions` is on.
     """
 
     name = "transposition"
@@ -46,5 +43,5 @@ class TranspositionMCTS(TreeSearchAgent):
         **options: Unpack[SearchOptions],
     ) -> None:
         options = {**self.other_defaults, **options}
-        variant = Variant(UCB1(number_within("c", c)), make_playout(playout), WinLoss())
+        variant = variant_of(UCB1(number_within("c", c)), playout)
         super().__init__(variant, simulations, seconds, **options)

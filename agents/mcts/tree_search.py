@@ -1,12 +1,9 @@
 """The agent around the search: one move, from the environment to the action.
 
-`TreeSearchAgent.act` goes through these steps, in the order of this file:
-
-1. `planner_view` makes a game of the environment; the game's knowledge may play an opening, add
-   patterns to the position, and find a win by threats (`agents.core.knowledge`).
-2. Every worker goes on with the part of its tree that was played, or starts an empty one.
-3. The workers spend the budget (`agents.core.budget`) on the search (`agents.search.mcts`).
-4. The roots of their trees are added up: statistics, and the action to play.
+`planner_view` makes a game of the environment; the game's knowledge may play an opening, add
+patterns to the position, and find a win by threats (`agents.core.knowledge`). Every worker goes on
+with the part of its tree that was played, and spends its budget (`agents.core.budget`) on the
+search (`agents.search.mcts`). Then the roots of the trees are added up.
 """
 
 import os
@@ -24,7 +21,7 @@ from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
-from agents.search.mcts import Variant, compiled_search, with_memory
+from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
 from agents.search.proofs import SOLVERS
 from agents.search.tree import (
     ROOT,
@@ -114,8 +111,7 @@ class TreeSearchAgent:
         ValueError: If a budget, a bound or a name is out of its range.
     """
 
-    batch: int = 1
-    """Simulations that are begun together."""
+    batch: int = 1  # simulations that are begun together
 
     def __init__(
         self,
@@ -169,22 +165,19 @@ class TreeSearchAgent:
         self.on_slice: OnSlice | None = None
         self._saved: Any = None
         self._saved_root: TreeRoot | None = None
-        self._code: dict[tuple[type, ...], Callable[..., int]] = {}
         self._finder: WinFinder | None = None
         self._new_workers(seed)
 
     def _new_workers(self, seed: int | None) -> None:
         several = np.random.SeedSequence(seed).spawn(self.workers)
-        seeds = several if self.workers > 1 else [seed]
-        self._workers = [self._worker_class(each) for each in seeds]
+        self._workers = [self._worker_class(s) for s in (several if self.workers > 1 else [seed])]
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_code": {}, "_finder": None}
+        return {**self.__dict__, "_finder": None}
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget the game played so far; with a seed, start the random stream anew."""
         self.statistics = None
         self._root = self._last = None
         if seed is not None:
@@ -198,7 +191,6 @@ class TreeSearchAgent:
     # ---- a move ----------------------------------------------------------------------------------
 
     def act(self, env: Any) -> int:
-        """Search from the environment's position and choose an action; see `Agent.act`."""
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
         if self._uses_knowledge:
@@ -210,7 +202,7 @@ class TreeSearchAgent:
         return self._think(plain)
 
     def prepare(self, env: Any) -> None:
-        """Compile now, so that the first `act` in such an environment does not have to."""
+        """Compile now what `act` needs in such an environment."""
         plain = planner_view(env, self.route, self.assume)
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
@@ -233,9 +225,11 @@ class TreeSearchAgent:
         view = self._search_view(plain)
         finder = self._win_finder(view, plain.game) if self.threats else None
         started = time.perf_counter()
-        line = None if finder is None else self._find_win(finder, view)
-        if line is not None:
-            return self._play_line(view, line, time.perf_counter() - started)
+        if finder is not None:  # a part of the budget may be enough to find a forced win
+            seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
+            line = finder.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
+            if line is not None:
+                return self._play_line(view, line, time.perf_counter() - started)
         self._prepare_trees(plain, view)
         before_compiling = time.perf_counter()
         runs = [self._new_run(view, worker) for worker in self._workers]
@@ -252,11 +246,9 @@ class TreeSearchAgent:
     def _statistics(
         self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
     ) -> Statistics:
-        """The statistics of a search, or of the part that has run so far."""
         return root_statistics(trees, line, view, simulations, seconds)
 
     def _choose(self, view: View, trees: Sequence[Tree]) -> int:
-        """The action to play, after a search."""
         return choose(trees, self.final_move)
 
     # ---- what is known of the game ---------------------------------------------------------------
@@ -275,26 +267,18 @@ class TreeSearchAgent:
             self._finder = self._knowledge_of(game).win_finder(view)
         return self._finder
 
-    def _find_win(self, finder: WinFinder, view: View) -> list[int] | None:
-        """A forced win from the root, if a part of the budget is enough to find one."""
-        seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
-        return finder.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
-
     def _play_line(self, view: View, line: list[int], seconds: float) -> int:
         """Begin a line that wins, without a search."""
-        self.statistics = line_statistics(line, view.game.num_actions(), seconds)
+        visits, values = np.zeros((2, view.game.num_actions()))
+        visits[line[0]] = values[line[0]] = 1.0
+        self.statistics = Statistics(visits.astype(np.int64), values, line, 0, seconds, proven=1)
         self._root = None
         return line[0]
 
     # ---- the trees between moves -----------------------------------------------------------------
 
     def _prepare_trees(self, plain: View, view: View) -> None:
-        """Give every worker a tree with the position as its root, and room to grow.
-
-        Args:
-            plain: The position.
-            view: The same as the search sees it.
-        """
+        """Give every worker a tree with the position as its root, and room to grow."""
         num_actions = plain.game.num_actions()
         if self.max_nodes <= num_actions:
             raise ValueError(
@@ -330,11 +314,10 @@ class TreeSearchAgent:
     def _remember(self, view: View, chosen: int) -> None:
         """Note the root of the trees, for the next move."""
         if view.actions is None:
-            self._last = None
             root = TreeRoot(view.game, view.root, (chosen,))
         else:
             root = TreeRoot(view.game, base.clone(view.game, view.root), view.actions)
-            self._last = root
+        self._last = None if view.actions is None else root
         self._root = root if self.reuse else None
 
     # ---- files -----------------------------------------------------------------------------------
@@ -353,10 +336,8 @@ class TreeSearchAgent:
         trees = [worker.tree for worker in self._workers]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
-        if self._last is None or self.transpositions or any(tree is None for tree in trees):
-            raise ValueError(
-                "expected a tree of a search over a game of hexenv, without transpositions, to save"
-            )
+        if self._last is None or any(tree is None for tree in trees):
+            raise ValueError("expected a tree of a search over a game of hexenv to save")
         game, root, actions = self._last
         save_trees(path, game, root, actions, self.variant, cast("list[Tree]", trees))
 
@@ -375,21 +356,17 @@ class TreeSearchAgent:
         from agents.mcts.saved_trees import load_trees
 
         self._check_can_be_saved()
-        if self.transpositions:
-            raise ValueError("expected an agent without transpositions to load a tree")
         self._saved = load_trees(path, self.variant, self.workers)
         self._saved_root = None
 
     def _check_can_be_saved(self) -> None:
+        if self.transpositions:
+            raise ValueError("expected an agent without transpositions, for trees in files")
         if self.implicit_minimax > 0.0 or self._given_knowledge is not None:
             raise ValueError("expected an agent whose selection does not look at patterns")
 
     def _take_saved_tree(self, view: View, number: int) -> None:
-        """Give a worker its loaded tree, if that knows the position.
-
-        Raises:
-            ValueError: If the trees are of another game, or break its rules.
-        """
+        """Give a worker its loaded tree, if that knows the position and keeps the game's rules."""
         if view.actions is None:
             return
         saved = self._saved
@@ -404,10 +381,12 @@ class TreeSearchAgent:
 
     def _new_run(self, view: View, worker: "TreeWorker") -> "WorkerRun":
         """The search of one tree, compiled if it can be."""
-        arguments = (view.game, view.root, view.new_state(), *worker.arrays(), worker.variant)
+        variant = cast("Variant", worker.variant)
+        simulation = simulation_for(variant, view.game)
+        arguments = (view.game, view.root, view.new_state(), *worker.arrays(), variant, simulation)
         run: Callable[..., int] = self._kernel().function
-        if view.compiles and is_compiled(worker.variant):
-            run = self._machine_code((*arguments, 0, worker.rng))
+        if view.compiles and is_compiled(variant):
+            run = self._kernel().specialise(*arguments, 0, worker.rng)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
 
@@ -417,23 +396,7 @@ class TreeSearchAgent:
         return WorkerRun(search, worker, view)
 
     def _kernel(self) -> CompiledFunction:
-        """The search."""
         return self._workers[0].kernel
-
-    def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., int]:
-        """The compiled search; it is kept, as to look up all types takes as long as a short search.
-
-        Args:
-            arguments: Of the search; the first is the game.
-        """
-        game = cast("tuple[Any, ...]", arguments[0])
-        types = (type(game), *map(type, game))  # the rest depends on these alone, if they are plain
-        if types not in self._code:
-            code = self._kernel().specialise(*arguments)
-            if not {bool, int, float, str}.issuperset(types[1:]):
-                return code
-            self._code[types] = code
-        return self._code[types]
 
     def _search(self, runs: Sequence["WorkerRun"], started: float, in_threads: bool) -> int:
         """Spend the budget on all trees; returns the simulations run."""
@@ -476,14 +439,9 @@ class TreeSearchAgent:
 
 
 class TreeWorker:
-    """A tree, a stream of random numbers and a variant with its memory.
-
-    Args:
-        seed: Of the stream.
-    """
+    """A tree, what searches it, a stream of random numbers and a variant with its memory."""
 
     kernel: CompiledFunction = compiled_search
-    """What searches the tree."""
 
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         self.rng = np.random.default_rng(seed)
@@ -499,12 +457,7 @@ class TreeWorker:
         self.tree = other.tree
 
     def go_on(self, played: Sequence[int] | None, key: int) -> bool:
-        """Make the position after some actions the root; returns whether it has been searched.
-
-        Args:
-            played: The actions from the root to the position; None if there is no way.
-            key: The position's hash, where positions are found by it.
-        """
+        """Make the position after some actions, with a hash, the root, if it has been searched."""
         if self.tree is None or played is None or self.variant is None:
             return False
         return go_down(self.tree, played)
@@ -534,23 +487,22 @@ class TreeWorker:
             self.clear()
 
     def line(self) -> list[int]:
-        """The most visited actions from the root, after a search."""
+        """The most visited actions from the root."""
         return principal_variation(cast("Tree", self.tree))
 
     def __getstate__(self) -> dict[str, Any]:
-        tree = self.tree
-        if self.variant is None:  # after `reset`, the content of the tree is of no use
-            tree = None
-        elif tree is not None:  # a copy needs no room to grow
-            count = max(int(tree.node_count[0]), 1)
-            copy_nodes(tree, trimmed := new_tree(count, self.variant.selection.new_extras(count)))
-            tree = trimmed
-        return {**self.__dict__, "tree": tree}
+        trimmed = None  # after `reset`, the content of the tree is of no use
+        if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
+            count = max(int(self.tree.node_count[0]), 1)
+            trimmed = new_tree(count, self.variant.selection.new_extras(count))
+            copy_nodes(self.tree, trimmed)
+        return {**self.__dict__, "tree": trimmed}
 
 
 def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]:
     """The kind of worker that searches graphs; refuses what cannot be searched so."""
-    from agents.mcts.graph_worker import GraphWorker, check_variant  # few agents do
+    from agents.mcts.graph_worker import GraphWorker  # few agents do
+    from agents.search.graph import check_variant
 
     check_variant(variant)
     if implicit_minimax > 0.0:
@@ -561,8 +513,7 @@ def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]
 class WorkerRun(NamedTuple):
     """One search of one worker."""
 
-    search: Callable[[int], int]
-    """Runs up to a number of simulations; returns how many it ran."""
+    search: Callable[[int], int]  # runs up to a number of simulations; returns how many it ran
     worker: TreeWorker
     view: View
 
@@ -594,12 +545,9 @@ def go_down(tree: Tree, actions: Sequence[int]) -> bool:
 
 
 def played_since(view: View, last: TreeRoot | None, tree: Tree | None) -> tuple[int, ...] | None:
-    """The actions from the root of a tree to the position of a view; None if there is no way.
+    """The actions from the last root to the position of a view; None if there is no way.
 
-    Args:
-        view: The position now.
-        last: The root, if there was one.
-        tree: The tree, to guess by where an environment does not tell; None not to guess.
+    Where an environment does not tell, its tree is for guessing, if there is one.
     """
     if last is None or type(last.game) is not type(view.game):
         return None
@@ -616,10 +564,7 @@ def played_since(view: View, last: TreeRoot | None, tree: Tree | None) -> tuple[
 
 
 def _guess_played(view: View, last: TreeRoot, tree: Tree) -> tuple[int, ...] | None:
-    """The same over a foreign environment: the chosen action, and the reply that leads here.
-
-    The most visited replies are tried first.
-    """
+    """The chosen action and the reply that lead here; the most visited replies are tried first."""
     chosen = last.actions[-1]
     node = child_by_action(tree, ROOT, chosen)
     if node is None:
@@ -642,7 +587,7 @@ def _guess_played(view: View, last: TreeRoot, tree: Tree) -> tuple[int, ...] | N
 
 
 class RootActions(NamedTuple):
-    """The root's actions, in ascending order, and the sums over all trees."""
+    """A position's actions, in ascending order, and the sums over all trees."""
 
     actions: NDArray[np.int32]
     visits: NDArray[np.int64]
@@ -651,9 +596,9 @@ class RootActions(NamedTuple):
     proof: NDArray[np.int8]
 
 
-def root_actions(trees: Sequence[Tree]) -> RootActions:
-    """Add up the roots of trees over the same position."""
-    every = [children(tree, ROOT) for tree in trees]
+def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
+    """Add up the roots of trees over the same position, or take one node of one tree."""
+    every = [children(tree, node) for tree in trees]
     orders = [np.argsort(tree.action[below]) for tree, below in zip(trees, every, strict=True)]
 
     def stacked(name: str) -> NDArray[Any]:
@@ -690,38 +635,17 @@ def root_statistics(
     return with_assumption(found, view.assumed)
 
 
-def line_statistics(line: list[int], num_actions: int, seconds: float) -> Statistics:
-    """The statistics where a winning line was found without a search of trees."""
-    visits, values = np.zeros(num_actions, np.int64), np.zeros(num_actions)
-    visits[line[0]], values[line[0]] = 1, 1.0
-    return Statistics(visits, values, line, 0, seconds, proven=1)
-
-
 def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
-    """The line of the most visited actions from the root.
-
-    Args:
-        tree: The tree.
-        target: Of a graph: where each edge leads, `agents.search.graph.Graph.target`.
-    """
+    """The line of the most visited actions from the root; of a graph by where its edges lead."""
     line: list[int] = []
     node = ROOT
-    while tree.child_count[node] > 0:
-        below = children(tree, node)
-        found = RootActions(
-            tree.action[below],
-            tree.visits[below].astype(np.int64),
-            tree.value[below],
-            tree.proof[below],
-        )
-        node = below.start + best_of(found, "visits")
+    while node >= 0 and tree.child_count[node] > 0:
+        action = choose([tree], "visits", node)
+        node = cast("int", child_by_action(tree, node, action))
         if tree.visits[node] == 0:
             break
-        line.append(int(tree.action[node]))
-        if target is not None:
-            node = int(target[node])
-            if node < 0:
-                break
+        line.append(action)
+        node = node if target is None else int(target[node])
     return line
 
 
@@ -735,17 +659,12 @@ def is_decided(tree: Tree, simulations: int) -> bool:
     return len(visits) < 2 or bool(visits[-1] - visits[-2] > simulations)
 
 
-def choose(trees: Sequence[Tree], final_move: str) -> int:
-    """The root action to play."""
-    root = root_actions(trees)
-    return int(root.actions[best_of(root, final_move)])
-
-
-def best_of(root: RootActions, final_move: str) -> int:
+def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
 
     Among proven losses only, the same rule chooses: by visits, the one that was hardest to refute.
     """
+    root = root_actions(trees, node)
     if final_move == "value":
         merit = np.where(root.visits > 0, root.value, -1.0)
     elif final_move == "lcb":
@@ -756,19 +675,14 @@ def best_of(root: RootActions, final_move: str) -> int:
     proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
     if (root.proof != UNPROVEN).all():
         proven = root.proof  # a draw is the best there is
-    return int(np.lexsort((-root.actions, root.value, merit, proven))[-1])
+    best = np.lexsort((-root.actions, root.value, merit, proven))[-1]
+    return int(root.actions[best])
 
 
 def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:
-    """Confidence interval of a mean of numbers in [0, 1] (Wilson 1927); 95 % by default.
+    """Confidence interval (Wilson 1927) of means of `count` numbers in [0, 1]: both of its ends.
 
-    Args:
-        mean: The mean, a number or an array.
-        count: Of how many.
-        z: Quantile of the normal distribution.
-
-    Returns:
-        Lower and upper end.
+    The quantile `z` of the normal distribution is that of 95 %.
     """
     centre = mean + z * z / (2 * count)
     half = z * np.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import all_first, sqrt_log
 from agents.search.simulation import Simulation, no_memory, no_moves
 from agents.search.tree import Tree
@@ -21,8 +19,7 @@ from hexenv.games.base import Game, State
 class SquaresExtras(NamedTuple):
     """What `UCB1Tuned` keeps for each node."""
 
-    squares: NDArray[np.float64]
-    """The mean of the squared rewards."""
+    squares: NDArray[np.float64]  # the mean of the squared rewards
 
 
 @compiled
@@ -87,7 +84,6 @@ class UCB1TunedMCTS(TreeSearchAgent):
         c: Weight of exploration.
         variance_cap: Bound on the variance of a reward.
         playout: A policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "ucb1-tuned"
@@ -101,6 +97,5 @@ class UCB1TunedMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        selection = UCB1Tuned(number_within("c", c), number_within("variance_cap", variance_cap))
-        variant = Variant(selection, make_playout(playout), WinLoss())
-        super().__init__(variant, simulations, seconds, **options)
+        rule = UCB1Tuned(number_within("c", c), number_within("variance_cap", variance_cap))
+        super().__init__(variant_of(rule, playout), simulations, seconds, **options)

@@ -4,10 +4,8 @@ import math
 from typing import Unpack
 
 from agents.core.options import number_within
-from agents.mcts.playouts import make_playout
+from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
-from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 
 
@@ -30,7 +28,6 @@ class UCT(TreeSearchAgent):
         c: Weight of exploration, for rewards in [0, 1].
         fpu: First-play urgency: the score of an action before its first visit.
         playout: A policy of `agents.mcts.playouts`.
-        **options: With `simulations` and `seconds`, those of `TreeSearchAgent`.
     """
 
     name = "uct"
@@ -44,9 +41,5 @@ class UCT(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        variant = Variant(
-            UCB1(number_within("c", c), number_within("fpu", fpu, -1e9, math.inf)),
-            make_playout(playout),
-            WinLoss(),
-        )
-        super().__init__(variant, simulations, seconds, **options)
+        rule = UCB1(number_within("c", c), number_within("fpu", fpu, -1e9, math.inf))
+        super().__init__(variant_of(rule, playout), simulations, seconds, **options)

@@ -50,20 +50,14 @@ class Frames(Protocol):
 
 @dataclass(frozen=True)
 class Film:
-    """All positions of a game, and how they are drawn: ``film[ply]`` is a frame.
-
-    Args:
-        game: The game.
-        states: Its positions, the start first.
-        overlays: The overlay of each position.
-        numbers: The numbers of the moves on each position, ``(cells,)``, or None.
-        look: Colours, size and coordinates.
-    """
+    """All positions of a game, and how they are drawn: ``film[ply]`` is a frame."""
 
     game: Game
     states: list[State]
+    """The start first; overlays and numbers are those of each."""
     overlays: list[Overlay | None]
     numbers: list[NDArray[np.int32] | None]
+    """Of the moves, ``(cells,)``."""
     look: Look = DEFAULT_LOOK
 
     def __len__(self) -> int:
@@ -76,7 +70,6 @@ class Film:
         return map(self.__getitem__, range(len(self)))
 
     def svg(self, ply: int) -> str:
-        """A position as an SVG document."""
         return render_svg(self.game, self.states[ply], look=self.look, **self._shown(ply))
 
     def animation(self, seconds: float = SECONDS) -> str:
@@ -91,7 +84,6 @@ class Film:
         )
 
     def text(self, ply: int) -> str:
-        """A position as lines of text."""
         return render_text(self.game, self.states[ply], **self._shown(ply)) + "\n"
 
     def _shown(self, ply: int) -> dict[str, Any]:
@@ -106,14 +98,10 @@ def film_of(
     overlay: OverlayName = "none",
     numbered: bool = False,
 ) -> Film:
-    """The film of a recorded game.
+    """The film of a recorded game; `numbered` stones have the numbers of their moves.
 
-    Args:
-        record: The game.
-        env: For a game that is not of `hexenv`: a `BoardEnv` that plays it again.
-        look: Colours, size and coordinates.
-        overlay: One of `OVERLAYS`; a position shows what its player's search found.
-        numbered: Whether stones have the numbers of their moves.
+    `overlay` is one of `OVERLAYS`: a position shows what its player's search found. `env`, a
+    `BoardEnv`, plays a game again that is not of `hexenv`.
 
     Raises:
         ValueError: If the record has nothing for the overlay, or as `positions_of`.
@@ -126,10 +114,8 @@ def film_of(
     ]
     if overlay != "none" and not any(overlays):
         raise ValueError(f"expected a record with {overlay} of searches to show, got none")
-    numbers: list[NDArray[np.int32] | None] = [None] * len(states)
-    if numbered:
-        numbers = list(numbers_in_game(game, states))
-    return Film(game, states, overlays, numbers, look)
+    numbers = numbers_in_game(game, states) if numbered else [None] * len(states)
+    return Film(game, states, overlays, list(numbers), look)
 
 
 def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]]:
@@ -170,48 +156,39 @@ def write_image(path: str | os.PathLike[str], frame: Frame) -> None:
 
 
 def write_gif(path: str | os.PathLike[str], frames: Frames, seconds: float = SECONDS) -> None:
-    """Write frames as a GIF that repeats for ever and shows its last frame longer.
+    """Write frames, at least one, as a GIF that repeats for ever and shows its last frame longer.
 
-    Args:
-        path: The file; it is replaced only when all is written.
-        frames: ``(height, width, 3)`` each, at least one.
-        seconds: How long each is shown, in steps of a hundredth.
+    The file is replaced only when all is written. The seconds are in steps of a hundredth.
     """
-    palette = _palette(frames)
+    last = len(frames) - 1  # which has the most colours
+    sampled = [last, *range(0, last, max(1, last // (PALETTE_FRAMES - 1)))]
+    pixels = np.concatenate([frames[number][::2, ::2] for number in sampled])
+    palette = Image.fromarray(pixels).quantize(256)  # with one palette the film does not flicker
     images = (
         Image.fromarray(frames[number]).quantize(palette=palette, dither=Image.Dither.NONE)
         for number in range(len(frames))
     )
-    durations = [round(1000 * seconds)] * len(frames)
-    durations[-1] = round(1000 * max(seconds, LAST_SECONDS))
+    durations = [round(1000 * shown) for shown in (*[seconds] * last, max(seconds, LAST_SECONDS))]
     options = {"save_all": True, "append_images": images, "duration": durations, "loop": 0}
     with replacing(path) as temporary:
         next(images).save(temporary, "GIF", **options)
 
 
-def _palette(frames: Frames) -> Image.Image:
-    """An image with the colours of all frames: with one palette the film does not flicker."""
-    last = len(frames) - 1  # which has the most colours
-    sampled = [last, *range(0, last, max(1, last // (PALETTE_FRAMES - 1)))]
-    pixels = np.concatenate([frames[number][::2, ::2] for number in sampled])
-    return Image.fromarray(pixels).quantize(256)
-
-
 def write_mp4(
     path: str | os.PathLike[str], frames: Iterable[Frame], seconds: float = SECONDS
 ) -> None:
-    """Write frames as a film in H.264, which every player can show.
+    """Write frames, at least one, as a film in H.264, which every player can show.
 
-    Args:
-        path: The file; it is replaced only when all is written.
-        frames: ``(height, width, 3)`` each, with even height and width, at least one.
-        seconds: How long each is shown.
+    Their height and width are even. The file is replaced only when all is written.
 
     Raises:
         ImportError: If imageio-ffmpeg is not installed.
         OSError: If ffmpeg fails.
     """
-    ffmpeg = _ffmpeg()
+    try:  # ffmpeg comes with imageio-ffmpeg
+        ffmpeg = library("imageio_ffmpeg", "video").get_ffmpeg_exe()
+    except RuntimeError as error:
+        raise ImportError(f"MP4 needs imageio-ffmpeg: {how_to_install('video')}") from error
     frames = iter(frames)
     first = next(frames)
     size = f"{first.shape[1]}x{first.shape[0]}"
@@ -229,11 +206,3 @@ def write_mp4(
             log.seek(0)
             reason = log.read().decode(errors="replace").strip()
             raise OSError(errno.EIO, f"ffmpeg has failed: {reason or process.returncode}")
-
-
-def _ffmpeg() -> str:
-    """The path of ffmpeg, which comes with imageio-ffmpeg."""
-    try:
-        return library("imageio_ffmpeg", "video").get_ffmpeg_exe()
-    except RuntimeError as error:
-        raise ImportError(f"MP4 needs imageio-ffmpeg: {how_to_install('video')}") from error

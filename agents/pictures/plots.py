@@ -43,6 +43,8 @@ ARROW_MARGIN: Final = 0.15
 LABEL_WIDTH: Final = 44
 """Characters in a line of a label."""
 
+Interval = tuple[float, float]
+
 
 # ---- files ---------------------------------------------------------------------------------------
 
@@ -73,9 +75,7 @@ def write_plot(figure: Any, path: str | os.PathLike[str]) -> None:
 def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
     """Ratings of a run's networks over its iterations, a line for each way of playing.
 
-    Args:
-        ratings: From `agents.learning.topp.ratings`; those without a game are left out.
-        title: The title.
+    They are from `agents.learning.topp.ratings`; those without a game are left out.
     """
     figure = new_figure(8, 5)
     axes = figure.subplots()
@@ -86,7 +86,7 @@ def rating_plot(ratings: Iterable[Rating], title: str) -> Any:
     for number, line in enumerate(lines.values()):
         iterations = [rating.iteration for rating in line]
         elo = [rating.elo for rating in line]
-        bounds = [cast("tuple[float, float]", (rating.low, rating.high)) for rating in line]
+        bounds = [cast("Interval", (rating.low, rating.high)) for rating in line]
         low, high = zip(*closed(elo, bounds), strict=True)
         color = look(number)["color"]
         axes.fill_between(iterations, low, high, color=color, alpha=0.15, linewidth=0)
@@ -119,11 +119,9 @@ PANELS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 
 
 def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
-    """The measurements of a training run over its iterations, in `PANELS`.
+    """The measurements of a training run, from its ``log.jsonl``, over its iterations, in `PANELS`.
 
-    Args:
-        log: The objects of a run's ``log.jsonl``. A panel without data is left out.
-        title: The title.
+    A panel without data is left out.
 
     Raises:
         ValueError: If there is no data.
@@ -158,11 +156,8 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
 def accuracy_plot(results: Sequence[Accuracy], title: str) -> Any:
     """How often agents keep the value, over their simulations a move, with a panel for each set.
 
-    An agent with several numbers of simulations is a line; one without is a horizontal line.
-
-    Args:
-        results: From `agents.arena.accuracy.measure`, with the names of their sets.
-        title: The title.
+    The results are from `agents.arena.accuracy.measure`, with the names of their sets. Agents with
+    several numbers of simulations are lines; those without are horizontal lines.
 
     Raises:
         ValueError: If there are no results.
@@ -256,7 +251,7 @@ def _add_ratings(axes: Any, agents: Sequence[AgentStanding], labels: Sequence[st
     for row, (value, bound) in enumerate(zip(elo, bounds, strict=True)):
         add_open_ends(axes, (value, row), bound, style["color"])
     axes.set_yticks(range(len(agents)), labels, parse_math=False)
-    axes.set_ylim(*row_limits(agents))
+    axes.set_ylim(len(agents) - 0.4, -0.6)  # the first above
     axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
 
 
@@ -273,16 +268,11 @@ def _add_cross_table(axes: Any, standings: Standings, agents: Sequence[AgentStan
     letters = [short[agent.agent] for agent in agents]
     axes.set_xticks(range(len(agents)), letters)
     axes.set_yticks(range(len(agents)), letters)
-    axes.set_ylim(*row_limits(agents))
+    axes.set_ylim(len(agents) - 0.4, -0.6)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel("score of the agent at the left\nagainst the one above / %")
-
-
-def row_limits(agents: Sequence[AgentStanding]) -> tuple[float, float]:
-    """The ends of an axis with a row for each agent, the first above."""
-    return len(agents) - 0.4, -0.6
 
 
 def score_between(standings: Standings, one: int, other: int) -> float:
@@ -337,9 +327,7 @@ def add_legend(parent: Any, handles: Any, labels: Sequence[str], **options: Any)
         text.set_parse_math(False)
 
 
-def closed(
-    values: Sequence[float], intervals: Iterable[tuple[float, float]]
-) -> list[tuple[float, float]]:
+def closed(values: Sequence[float], intervals: Iterable[Interval]) -> list[Interval]:
     """Intervals with their infinite ends replaced by their values."""
     return [
         (value if math.isinf(low) else low, value if math.isinf(high) else high)
@@ -348,11 +336,7 @@ def closed(
 
 
 def add_open_ends(
-    axes: Any,
-    point: tuple[float, float],
-    interval: tuple[float, float],
-    color: Any,
-    is_vertical: bool = False,
+    axes: Any, point: Interval, interval: Interval, color: Any, is_vertical: bool = False
 ) -> None:
     """Draw an arrow at a point for each infinite end of its interval."""
     for sign, end in zip((-ARROW, ARROW), interval, strict=True):
@@ -363,9 +347,7 @@ def add_open_ends(
             axes.annotate("", point, there, textcoords="offset points", arrowprops=arrow)
 
 
-def error_bars(
-    values: Sequence[float], intervals: Iterable[tuple[float, float]]
-) -> list[list[float]]:
+def error_bars(values: Sequence[float], intervals: Iterable[Interval]) -> list[list[float]]:
     """Intervals as matplotlib wants them: lengths below and above the values."""
     pairs = list(zip(values, intervals, strict=True))
     return [

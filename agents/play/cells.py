@@ -1,6 +1,6 @@
 """How a person chooses an action: by its cell, by its column, or by an answer to a question."""
 
-from typing import Any, Final
+from typing import Final
 
 from hexenv.games.base import Game, State
 
@@ -11,10 +11,7 @@ COLUMN_STYLE: Final = "holes"
 def cell_of(game: Game, state: State, action: int) -> int | None:
     """The cell that an action would fill; None for one that fills none, as a swap.
 
-    Args:
-        game: The game.
-        state: The position.
-        action: One that is legal there, or, as in a line of a search, later on.
+    The action is legal there, or, as in a line of a search, later on.
     """
     if action >= game.num_actions() or (is_by_column(game) and action >= game.columns):
         return None
@@ -25,9 +22,3 @@ def cell_of(game: Game, state: State, action: int) -> int | None:
 def is_by_column(game: Game) -> bool:
     """Whether a player chooses a column, and not a cell."""
     return game.style == COLUMN_STYLE
-
-
-def question_of(game: Any, state: State) -> str:
-    """What a position asks of the player to move, as an opening does; mostly nothing."""
-    ask = getattr(game, "question", None)
-    return "" if ask is None else ask(state)

@@ -15,9 +15,7 @@ BUSY: Final = "the agent is thinking"
 class LiveSession:
     """What terminal and window have in common. They call `update` many times a second.
 
-    Args:
-        session: The session.
-        help: The beginning of the help: how moves are made.
+    Their `help` says how moves are made.
 
     Attributes:
         message: What has happened last; may have several lines.
@@ -39,11 +37,9 @@ class LiveSession:
             return f"{BUSY} ({time.monotonic() - self._started:.0f} s)"
         if self.session.error is not None:
             return "the agent has failed"
-        return (
-            commands.result_text(self.session)
-            if self.session.is_over
-            else commands.prompt(self.session)
-        )
+        if self.session.is_over:
+            return commands.result_text(self.session)
+        return commands.prompt(self.session)
 
     # ---- what a person does ------------------------------------------------------------------
 
@@ -85,7 +81,6 @@ class LiveSession:
             self.message = "nothing to take back"
 
     def ask(self) -> None:
-        """Let the agent look for a hint."""
         if self._is_busy():
             return
         try:
@@ -95,11 +90,9 @@ class LiveSession:
         self.update()
 
     def show_moves(self) -> None:
-        """Show the moves so far."""
         self.message = self.session.moves or "none yet"
 
     def show_help(self) -> None:
-        """Show what the person can do."""
         self.message = commands.help_text(self.session, self._help)
 
     def leave(self) -> None:
@@ -135,11 +128,8 @@ class LiveSession:
 
     def _finish(self, task: Task, future: Future[Answer]) -> None:
         session = self.session
-        try:
-            result = future.result()
-        except Exception as error:  # whatever an agent may raise
-            result = error
-        session.finish(task, result)
+        error = future.exception()  # whatever an agent may raise
+        session.finish(task, error if isinstance(error, Exception) else future.result())
         if session.error is not None:
             return
         if session.hint is not None:

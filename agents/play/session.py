@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 
 from agents.arena.match import is_legal, prepare
 from agents.core.agent import Agent, ForfeitError, Statistics
-from agents.play.cells import cell_of, is_by_column, question_of
+from agents.play.cells import cell_of, is_by_column
 from agents.records.record import GameRecord, Search, fits
 from agents.records.recorder import rounded, search_of
 from agents.search.environment import is_over, legal_actions
@@ -26,6 +26,13 @@ REPORT_SECONDS: Final = 0.12
 """Time between two reports of a search that is watched."""
 
 Status = Literal["preparing", "yours", "thinking", "over", "failed"]
+NOT_YOURS: Final[dict[Status, str]] = {
+    "preparing": "the game is still being prepared",
+    "thinking": "it is not your turn",
+    "over": "the game is over",
+    "failed": "the agent has failed; try again, or take a move back",
+}
+"""Why the person may not move."""
 
 
 class SessionError(ValueError):
@@ -60,9 +67,8 @@ class Task:
     def run(self, report: Callable[[Search], None] | None = None) -> Answer:
         """Do it, on any thread. It raises whatever the agent raises.
 
-        Args:
-            report: Called from time to time with what the search has found so far, if the agent
-                supports that. Only a search that reports is stopped by `abandoned`.
+        `report` is called from time to time with what the search has found so far, if the agent
+        supports that. Only a search that reports is stopped by `abandoned`.
         """
         if self.kind == "prepare":
             self.env.reset()
@@ -78,12 +84,10 @@ class Task:
         action = self.agent.act(self.env)
         seconds = time.perf_counter() - started
         found: Statistics | None = getattr(self.agent, "statistics", None)
-        search = None
-        if found is not None and found is not before and is_shown:
-            search = search_of(found)
-            if not fits(raw.game, raw.state, search):
-                search = None
-        return Answer(action, seconds, search)
+        if found is None or found is before or not is_shown:
+            return Answer(action, seconds)
+        search = search_of(found)
+        return Answer(action, seconds, search if fits(raw.game, raw.state, search) else None)
 
     def _watch(self, report: Callable[[Search], None] | None) -> Callable[[Any], None]:
         """The function that the agent calls between the slices of its search."""
@@ -129,9 +133,9 @@ class Session:
     Args:
         env: An environment of `hexenv`, after `reset` if it is prepared.
         agent: The opponent.
-        side: The person's side, 0 or 1.
+        side: The person's, 0 or 1.
         is_prepared: Whether the agent has compiled what it needs; if not, that is the first task.
-        clock: A clock in seconds, for the person's time.
+        clock: In seconds, for the person's time.
 
     Attributes:
         env: The environment; another object after `undo`.
@@ -158,9 +162,7 @@ class Session:
         self.wants_hint = False
         self.reason: str | None = None
         self.error: Exception | None = None
-        self._agent = agent
-        self._is_prepared = is_prepared
-        self._clock = clock
+        self._agent, self._is_prepared, self._clock = agent, is_prepared, clock
         self._winner: int | None = None  # of a game that ended for a `reason`
         self._running: Task | None = None
         self._turn_began = clock()
@@ -169,12 +171,10 @@ class Session:
 
     @property
     def game(self) -> Game:
-        """The rules."""
         return self.env.unwrapped.game
 
     @property
     def state(self) -> State:
-        """The position."""
         return self.env.unwrapped.state
 
     @property
@@ -195,7 +195,6 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether the session has ended."""
         return self.reason is not None or (self._is_prepared and is_over(self.env))
 
     @property
@@ -208,11 +207,11 @@ class Session:
     @property
     def question(self) -> str:
         """What an opening asks of the player to move; mostly nothing."""
-        return question_of(self.game, self.state)
+        ask = getattr(self.game, "question", None)
+        return "" if ask is None else ask(self.state)
 
     @property
     def turn_seconds(self) -> float:
-        """How long this turn has lasted."""
         return self._clock() - self._turn_began
 
     @property
@@ -283,7 +282,6 @@ class Session:
 
     @property
     def can_undo(self) -> bool:
-        """Whether the person has played."""
         return any(turn.player == self.side for turn in self.turns)
 
     def ask_hint(self) -> None:
@@ -292,7 +290,6 @@ class Session:
         self.wants_hint = True
 
     def resign(self) -> None:
-        """Give the game up."""
         if self.status not in ("yours", "thinking"):
             raise SessionError("there is no game to resign")
         self.abandon()
@@ -311,14 +308,8 @@ class Session:
             self._running.abandoned.set()
 
     def _expect_turn(self) -> None:
-        wrong = {
-            "preparing": "the game is still being prepared",
-            "thinking": "it is not your turn",
-            "over": "the game is over",
-            "failed": "the agent has failed; try again, or take a move back",
-        }
-        if self.status in wrong:
-            raise SessionError(wrong[self.status])
+        if self.status in NOT_YOURS:
+            raise SessionError(NOT_YOURS[self.status])
 
     # ---- what the agent does -----------------------------------------------------------------
 
@@ -326,13 +317,15 @@ class Session:
         """What the agent has to do now; None while it is busy, or if there is nothing to do."""
         if self._running is not None:
             return None
-        status = self.status
-        if status == "preparing":
-            self._running = Task("prepare", self._agent, self.env)
-        elif status == "thinking":
-            self._running = Task("move", self._agent, self.env.clone())
-        elif status == "yours" and self.wants_hint:
-            self._running = Task("hint", self._agent, self.env.clone())
+        match self.status:
+            case "preparing":
+                self._running = Task("prepare", self._agent, self.env)
+            case "thinking":
+                self._running = Task("move", self._agent, self.env.clone())
+            case "yours" if self.wants_hint:
+                self._running = Task("hint", self._agent, self.env.clone())
+            case _:
+                pass
         return self._running
 
     def is_current(self, task: Task) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from prompt_toolkit.application import Application
@@ -11,7 +12,6 @@ from prompt_toolkit.data_structures import Point
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.formatted_text.utils import fragment_list_to_text
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
@@ -42,13 +42,13 @@ Arrow keys move the cursor, Enter plays there; below the last row are choices, i
 F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
 {TYPED}"""
 FOOT: Final = " arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
-STYLE: Final = Style.from_dict(
-    {
-        "cursor": "reverse bold",
-        "hint": "bg:ansigreen fg:ansiblack bold",
-        "status": "bold",
-        "foot": "reverse",
-    }
+STYLE: Final = Style(
+    [
+        ("cursor", "reverse bold"),
+        ("hint", "bg:ansigreen fg:ansiblack bold"),
+        ("status", "bold"),
+        ("foot", "reverse"),
+    ]
 )
 UPDATE_SECONDS: Final = 0.05
 """Time between two updates of the session."""
@@ -82,7 +82,6 @@ class Screen:
         )
 
     def run(self) -> None:
-        """Show it until the person leaves."""
         with patch_stdout():  # messages about compilation must not be written over the screen
             self._app.run(pre_run=self._begin)
 
@@ -128,25 +127,22 @@ class Screen:
         return FloatContainer(HSplit(parts), [menu])
 
     def _board(self) -> StyleAndTextTuples:
-        """The board as text, with the cursor and the hint."""
         session = self.live.session
         text = render_text(session.game, session.state, color=True)
         letters = explode_text_fragments(to_formatted_text(ANSI(text)))
-        starts = line_starts(fragment_list_to_text(letters))
-        hint = session.hint
-        if hint is not None and hint.cell is not None:
-            self._paint(letters, starts, hint.cell, "class:hint")
+        starts = [0, *(at for at, letter in enumerate(letters, 1) if letter[1] == "\n")]
+        painted: list[tuple[int, str]] = []
+        if session.hint is not None and session.hint.cell is not None:
+            painted.append((session.hint.cell, "class:hint"))
         if (cell := self.cursor.cell) is not None:
-            self._paint(letters, starts, cell, "class:cursor")
+            painted.append((cell, "class:cursor"))
+        for cell, style in painted:  # the symbol of a cell and the spaces beside it
+            line, column = self._places[cell]
+            middle = starts[line] + column
+            for at in range(middle - 1, middle + 2):
+                if at < len(letters) and letters[at][1] != "\n":
+                    letters[at] = (f"{letters[at][0]} {style}", letters[at][1])
         return letters
-
-    def _paint(self, letters: StyleAndTextTuples, starts: list[int], cell: int, style: str) -> None:
-        """Give another style to the symbol of a cell and to the spaces beside it."""
-        line, column = self._places[cell]
-        middle = starts[line] + column
-        for at in range(middle - 1, middle + 2):
-            if at < len(letters) and letters[at][1] != "\n":
-                letters[at] = (f"{letters[at][0]} {style}", letters[at][1])
 
     def _place(self) -> Point:
         """The place that stays visible if the terminal is smaller than the board."""
@@ -168,24 +164,22 @@ class Screen:
     # ---- keys --------------------------------------------------------------------------------
 
     def _bindings(self) -> KeyBindings:
-        keys = KeyBindings()
-        is_empty = Condition(lambda: not self._line.text)
-        steps = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
-        for key, step in steps.items():
-            keys.add(key, filter=is_empty)(_handler(self.cursor.move, *step))
-        for key in ("enter", "space"):
-            keys.add(key, filter=is_empty)(_handler(self._play))
-        keys.add("?", filter=is_empty)(_handler(self.live.show_help))
-        keys.add("f1")(_handler(self.live.show_help))
-        keys.add("f2")(_handler(self.live.ask))
-        keys.add("f3")(_handler(self.live.show_moves))
-        keys.add("c-z")(_handler(self.live.undo))
-        for key in ("c-c", "c-d", "c-q"):
-            keys.add(key)(_handler(self.live.leave))
+        live, move = self.live, self.cursor.move
+        while_empty: dict[str, Callable[[], None]] = {  # while nothing is typed
+            "up": partial(move, -1, 0),
+            "down": partial(move, 1, 0),
+            "left": partial(move, 0, -1),
+            "right": partial(move, 0, 1),
+            "?": live.show_help,
+        }
+        while_empty |= dict.fromkeys(("enter", "space"), lambda: live.play(self.cursor.action))
+        always = {"f1": live.show_help, "f2": live.ask, "f3": live.show_moves, "c-z": live.undo}
+        always |= dict.fromkeys(("c-c", "c-d", "c-q"), live.leave)
+        keys, is_empty = KeyBindings(), Condition(lambda: not self._line.text)
+        for bound, when in ((while_empty, is_empty), (always, True)):
+            for key, function in bound.items():
+                keys.add(key, filter=when)(_handler(function))
         return keys
-
-    def _play(self) -> None:
-        self.live.play(self.cursor.action)
 
     def _accept(self, line: Buffer) -> bool:
         """Do what was typed; the line is empty afterwards."""
@@ -260,19 +254,14 @@ class MoveCompleter(Completer):
                 yield Completion(word, -len(typed))
 
 
-def _handler(function: Callable[..., None], *arguments: int) -> Callable[[KeyPressEvent], None]:
+def _handler(function: Callable[[], None]) -> Callable[[KeyPressEvent], None]:
     """A function without an event as the handler of a key."""
-    return lambda _: function(*arguments)
+    return lambda _: function()
 
 
 def _lines(text: Callable[[], str], style: str = "") -> Window:
     """A part of the screen with as many lines as its text needs."""
     return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
-
-
-def line_starts(text: str) -> list[int]:
-    """The index at which each line of a text begins."""
-    return [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
 
 
 def cell_places(game: Game) -> list[tuple[int, int]]:

@@ -66,11 +66,6 @@ class WindowFace:
         self.picture = Picture(live)
 
     def run(self) -> None:
-        """Show it until the person leaves.
-
-        Raises:
-            OSError: If there is no screen to show it on.
-        """
         try:
             self.turn()
             if self.window.is_open and not self.window.is_seen:
@@ -88,7 +83,6 @@ class WindowFace:
         self.window.show(self.picture.frame())
 
     def handle(self, event: Event) -> None:
-        """Do what the mouse or a key says."""
         if self.picture.is_covered and not isinstance(event, Moved):
             self.live.message = ""
             if isinstance(event, Click):  # which only uncovers the board
@@ -142,14 +136,16 @@ class Picture:
         self._width = max(self._board_width, MIN_WIDTH)
         self._left = (self._width - self._board_width) // 2
         self._font = ImageFont.load_default(TEXT_SIZE)
-        self._stone = self._small_stone(live.session.side)
+        state = new_state(self._game)  # for a stone of the person's, as large as a line of text
+        self._game.place(state, 0, live.session.side)
+        stone = Image.fromarray(self._drawn(state)[self._square(0)])
+        self._stone = stone.resize((LINE_HEIGHT, LINE_HEIGHT))
         self._shown: tuple[Any, ...] | None = None
         self._frame = np.zeros((0, 0, 3), np.uint8)
 
     # ---- places ------------------------------------------------------------------------------
 
     def cell_at(self, x: int, y: int) -> int | None:
-        """The cell under a pixel of the frame."""
         if y >= self._board_height:
             return None
         return cell_at(self._game, x - self._left, y, self.look)
@@ -203,9 +199,13 @@ class Picture:
         image = Image.new("RGB", size, BACKGROUND)
         image.paste(Image.fromarray(board), (self._left, 0))
         draw = ImageDraw.Draw(image)
-        self._draw_hint(draw)
+        hint = session.hint
+        if hint is not None and hint.cell is not None:  # a ring around the cell
+            x, y = self._centers[hint.cell]
+            width = max(3, self.look.cell_size // 12)
+            draw.circle((x + self._left, y), 0.42 * self.look.cell_size, outline=HINT, width=width)
         self._draw_texts(image, draw)
-        hinted = None if session.hint is None else session.text(session.hint.action)
+        hinted = None if hint is None else session.text(hint.action)
         for word, box in self.buttons().items():
             at_mouse = BUTTON_AT_MOUSE if word == button else BUTTON
             draw.rounded_rectangle(box, 6, HINT if word == hinted else at_mouse)
@@ -217,7 +217,6 @@ class Picture:
         return render_rgb(self._game, state, look=self.look)
 
     def _square(self, cell: int) -> tuple[slice, slice]:
-        """The square of pixels around the centre of a cell."""
         x, y = self._centers[cell]
         half = self.look.cell_size / 2
         rows = slice(round(y - half), round(y + half))
@@ -239,35 +238,19 @@ class Picture:
         stone = PREVIEW_OPACITY * self._drawn(after)[place]
         board[place] = ((1 - PREVIEW_OPACITY) * board[place] + stone).astype(np.uint8)
 
-    def _draw_hint(self, draw: ImageDraw.ImageDraw) -> None:
-        """A ring around the cell that the agent would choose."""
-        hint = self._live.session.hint
-        if hint is None or hint.cell is None:
-            return
-        x, y = self._centers[hint.cell]
-        width = max(3, self.look.cell_size // 12)
-        draw.circle((x + self._left, y), 0.42 * self.look.cell_size, outline=HINT, width=width)
-
     def _draw_texts(self, image: Image.Image, draw: ImageDraw.ImageDraw) -> None:
         """Message and status below the board; a long message covers the board."""
         top = self._board_height + MARGIN
         lines = self._wrapped(self._live.message)
-        if not self.is_covered:
-            draw.multiline_text((MARGIN, top), "\n".join(lines), TEXT, self._font, spacing=6)
-        else:
+        place = (MARGIN, MARGIN if self.is_covered else top)
+        if self.is_covered:
             height = min(len(lines) * LINE_HEIGHT + 2 * MARGIN, image.height)
             draw.rectangle((0, 0, image.width, height), BACKGROUND)
-            draw.multiline_text((MARGIN, MARGIN), "\n".join(lines), TEXT, self._font, spacing=6)
+        draw.multiline_text(place, "\n".join(lines), TEXT, self._font, spacing=6)
         below = top + MAX_LINES * LINE_HEIGHT
         image.paste(self._stone, (MARGIN, below))
-        status = self._wrapped(self._live.status)[0]
-        draw.text(
-            (MARGIN + LINE_HEIGHT + 6, below + LINE_HEIGHT / 2),
-            status,
-            TEXT,
-            self._font,
-            anchor="lm",
-        )
+        beside = (MARGIN + LINE_HEIGHT + 6, below + LINE_HEIGHT / 2)
+        draw.text(beside, self._wrapped(self._live.status)[0], TEXT, self._font, anchor="lm")
 
     def _wrapped(self, text: str) -> list[str]:
         """The lines of a text, broken to the width of the frame."""
@@ -277,14 +260,6 @@ class Picture:
             letter = max(1.0, self._font.getlength(line)) / max(1, len(line))
             found += textwrap.wrap(line, int(room / letter)) or [""]
         return found
-
-    def _small_stone(self, player: int) -> Image.Image:
-        """A player's stone, as large as a line of text."""
-        state = new_state(self._game)
-        self._game.place(state, 0, player)
-        return Image.fromarray(self._drawn(state)[self._square(0)]).resize(
-            (LINE_HEIGHT, LINE_HEIGHT)
-        )
 
 
 def fitting_look(game: Game) -> Look:

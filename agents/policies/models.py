@@ -26,11 +26,7 @@ class PolicyError(ValueError):
 
 
 def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Planes ``(N, rows, columns, K)`` in the shape of a model's observation.
-
-    Raises:
-        PolicyError: If they cannot be brought into it.
-    """
+    """Planes ``(N, rows, columns, K)`` in the shape of a model's observation."""
     seen = planes.shape[1:]
     if seen == shape:
         return planes
@@ -46,12 +42,7 @@ def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def load_sb3(path: str | os.PathLike[str], algorithm: str) -> Any:
-    """Read a model's file.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the library has no such algorithm.
-    """
+    """Read a model's file."""
     if not any(Path(f"{path}{end}").exists() for end in ("", ".zip")):
         raise FileNotFoundError(f"expected the file of a model, found none at {path}")
     for name in ("sb3_contrib", "stable_baselines3"):
@@ -75,15 +66,9 @@ def copy_of_sb3(model: Any) -> Any:
 
 
 def sb3_policy(model: Any) -> Policy:
-    """The policy of a model: an actor-critic's distribution and value, or a Q-network.
+    """The policy of a model or of its policy: an actor-critic's distribution and value, or a DQN.
 
     The value of a Q-network is the greatest of its legal actions.
-
-    Args:
-        model: An algorithm, or its policy.
-
-    Raises:
-        ValueError: If it is of another kind.
     """
     torch = library("torch", "torch")
     network = getattr(model, "policy", model)
@@ -127,11 +112,7 @@ def torch_policy(module: Any, channels_first: bool) -> Policy:
 
 
 def rllib_policy(checkpoint: str | os.PathLike[str]) -> Policy:
-    """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`.
-
-    Raises:
-        FileNotFoundError: If there is no such folder.
-    """
+    """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`."""
     torch = library("torch", "torch")
     rl_module = library("ray.rllib.core.rl_module.rl_module", "rllib")
 

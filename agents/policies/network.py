@@ -39,11 +39,7 @@ class NetworkAgent(PolicyAgent):
 
     @classmethod
     def from_saved(
-        cls,
-        saved: Any,
-        temperature: float = 0.0,
-        seed: int | None = None,
-        title: str = "network",
+        cls, saved: Any, temperature: float = 0.0, seed: int | None = None, title: str = "network"
     ) -> "NetworkAgent":
         """Of a network that is loaded, an `agents.learning.files.SavedNetwork`."""
         agent = cls.__new__(cls)
@@ -75,11 +71,7 @@ class NetworkAgent(PolicyAgent):
         return super().evaluate(game, states)  # which says what is wrong, and where
 
     def check_game(self, game: Any) -> None:
-        """Refuse a game that the network is not for.
-
-        Raises:
-            PolicyError: Saying why.
-        """
+        """Refuse a game that the network is not for."""
         why = self.saved.why_not(game)
         if why is not None:
             raise PolicyError(f"{self.title}: {why} ({self.saved.path})", 0)

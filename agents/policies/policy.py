@@ -109,12 +109,8 @@ class PolicyAgent(SeededAgent):
     def from_rllib(cls, checkpoint: str | os.PathLike[str], **options: Any) -> "PolicyAgent":
         """Of an RLlib checkpoint (new API stack) of a module made by `hexenv.adapters.rllib`.
 
-        It gives no values.
-
-        Args:
-            checkpoint: The folder of an algorithm's checkpoint, or of its module's. (RLlib reads it
-                by pickle, which may run code: open none that you do not trust.)
-            **options: Arguments of `PolicyAgent`.
+        It gives no values. The folder is that of an algorithm's checkpoint, or of its module's.
+        (RLlib reads it by pickle, which may run code: open none that you do not trust.)
         """
         options.setdefault("title", "rllib")
         return cls(rllib_policy(checkpoint), **options)
@@ -125,10 +121,8 @@ class PolicyAgent(SeededAgent):
     ) -> "PolicyAgent":
         """Of a function ``f(planes, mask) -> action``, asked for one board at a time.
 
-        Args:
-            function: Called with planes ``(rows, columns, K)`` and a mask ``(num_actions,)``. A
-                temperature makes no difference, as all other actions have a probability of 0.
-            **options: Arguments of `PolicyAgent`.
+        It gets planes ``(rows, columns, K)`` and a mask ``(num_actions,)``. A temperature makes no
+        difference, as all other actions have a probability of 0.
         """
         options.setdefault("title", getattr(function, "__name__", "function"))
 
@@ -160,8 +154,12 @@ class PolicyAgent(SeededAgent):
 
     def sees_moves(self) -> bool:
         """Whether equal positions may look different to it, by the last move."""
+        return "last_move" in self._plane_names()
+
+    def _plane_names(self) -> tuple[str, ...]:
+        """Its own planes, or those that it is shown."""
         shown = self._shown.planes if self._shown is not None else ()
-        return "last_move" in (shown if self._planes is None else self._planes)
+        return shown if self._planes is None else self._planes
 
     def act(self, env: Any) -> int:
         """The policy's action for the agent to move.
@@ -192,9 +190,7 @@ class PolicyAgent(SeededAgent):
         """What the player to move sees of a position: planes, and the mask."""
         view = self._view
         if view is None or view.game is not game:
-            planes = self._planes
-            if planes is None:
-                planes = self._shown.planes if self._shown is not None else ()
+            planes = self._plane_names()
             view = BoardEnv(game, game.name, planes=planes, mask_in="observation")
             view.begin_at(state, ())  # from here on it has its machine code, and its clones have
             self._view = view
@@ -219,17 +215,16 @@ class PolicyAgent(SeededAgent):
             ValueError: As `act`, naming the row; or if the observations have other planes than it
                 was made for.
         """
-        planes = planes_of(observations)
-        if self._shown is not None:
-            if self._planes is not None:
-                wanted = plane_names(self._shown.game, self._planes)
-                if wanted != self._shown.planes:
-                    raise ValueError(
-                        f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
-                        f"got {', '.join(self._shown.planes)}"
-                    )
-            if self._shown.channels_first:
-                planes = np.moveaxis(planes, -3, -1)
+        planes, shown = planes_of(observations), self._shown
+        if shown is not None and self._planes is not None:
+            wanted = plane_names(shown.game, self._planes)
+            if wanted != shown.planes:
+                raise ValueError(
+                    f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
+                    f"got {', '.join(shown.planes)}"
+                )
+        if shown is not None and shown.channels_first:
+            planes = np.moveaxis(planes, -3, -1)
         try:
             return self._choose(planes, masks)
         except PolicyError as error:
@@ -287,33 +282,27 @@ class PolicyAgent(SeededAgent):
         """Its priors (softmax of the logits) and values of positions in a search.
 
         It is an `agents.search.evaluated.Evaluator`. Values are 0 where the policy has none.
-
-        Raises:
-            ValueError: As `act`.
         """
-        seen = [self._seen_in_search(game, state) for state in states]
+        seen = [
+            self._seen(state.env) if hasattr(state, "env") else self._seen_at(game, state)
+            for state in states  # with an `env`, they are those of a foreign environment
+        ]
         planes, masks = (np.stack(part) for part in zip(*seen, strict=True))
         try:
             logits, values = self._checked_output(planes, masks)
         except PolicyError as error:
-            where = where_in_search(states[error.row])
+            state = states[error.row]
+            env = getattr(state, "env", None)
+            where = f" (ply {state.ply})" if env is None else position_of(env)
             raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error
         priors = np.exp(logits - logits.max(axis=1, keepdims=True))
         if values is None:
             values = np.zeros(len(states))
         return priors / priors.sum(axis=1, keepdims=True), np.clip(values, -1.0, 1.0)
 
-    def _seen_in_search(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        env = getattr(state, "env", None)  # over a foreign environment
-        return self._seen_at(game, state) if env is None else self._seen(env)
-
 
 def refuse(wrong: Any, message: str) -> None:
-    """Raise for the first row that is wrong, if one is.
-
-    Raises:
-        PolicyError: Then.
-    """
+    """Raise for the first row that is wrong, if one is."""
     for row in np.flatnonzero(wrong)[:1].tolist():
         raise PolicyError(message, row)
 
@@ -324,12 +313,6 @@ def position_of(env: Any) -> str:
     if isinstance(raw, BoardEnv):
         return f" (ply {raw.state.ply}, after {raw.moves!r})"
     return f" ({env.agent_selection} to move in {env})"
-
-
-def where_in_search(state: Any) -> str:
-    """Where a search is, for a message."""
-    env = getattr(state, "env", None)
-    return f" (ply {state.ply})" if env is None else position_of(env)
 
 
 # ---- by name -------------------------------------------------------------------------------------

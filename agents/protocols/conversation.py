@@ -26,15 +26,13 @@ class ProtocolServer:
         agent: What plays. Its budget `seconds`, if it has one, is set for each move; its other
             budgets stay.
         label: The agent in words.
-
-    Attributes:
-        agent: What plays.
-        is_over: Whether the other side has ended the conversation.
     """
+
+    is_over = False
+    """Whether the other side has ended the conversation."""
 
     def __init__(self, agent: Agent, label: str) -> None:
         self.agent = agent
-        self.is_over = False
         self._label = label
         self._own_seconds: float | None = getattr(agent, "seconds", None)
         self._since = time.perf_counter()  # when the time of the present answer began
@@ -44,9 +42,9 @@ class ProtocolServer:
         raise NotImplementedError
 
     def run(self) -> None:
-        """Answer the lines of standard input until they end, or a line ends the conversation.
+        """Answer the lines of standard input, until `is_over` or nobody reads the answers.
 
-        What agents print goes to standard error. This also ends when nobody reads the answers.
+        What agents print goes to standard error.
         """
         stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
         with redirect_stdout(sys.stderr):
@@ -57,7 +55,8 @@ class ProtocolServer:
                         stdout.write(text.encode("ascii", "replace"))
                         stdout.flush()
                     except BrokenPipeError:
-                        _discard(stdout)
+                        nowhere = os.open(os.devnull, os.O_WRONLY)
+                        os.dup2(nowhere, stdout.fileno())  # so that the process exits without error
                         return
                 if self.is_over:
                     return
@@ -67,20 +66,13 @@ class ProtocolServer:
         return time.perf_counter() - self._since
 
     def _think(self, env: BoardEnv, limit: float | None, share: float = 1.0) -> tuple[int, float]:
-        """What the agent plays.
+        """What the agent plays, and its value for the player to move, -1 to 1; 0 if unknown.
 
         Args:
             env: The position.
             limit: Seconds from the start of this answer to its end; None for the agent's own
                 budget.
             share: The part of the time that this search may use.
-
-        Returns:
-            The action, and its value for the player to move, -1 to 1; 0 where the agent has no
-            statistics.
-
-        Raises:
-            ValueError: If the action is not legal.
         """
         seconds = self._own_seconds
         if limit is not None:
@@ -139,21 +131,13 @@ def error_text(error: Exception) -> str:
     return str(error) if is_expected else f"{type(error).__name__}: {error}"
 
 
-def _discard(stdout: BinaryIO) -> None:
-    """Discard unwritten output, so that the exit of the process does not fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stdout.fileno())
-    os.close(nowhere)
-
-
 # ---- positions -----------------------------------------------------------------------------------
 
 
 def bring_to(env: BoardEnv, actions: Sequence[int]) -> bool:
     """Play actions from the start, or from the present position if it lies on the way.
 
-    Returns:
-        Whether all actions are legal in their order; else the position is undefined.
+    Whether all are legal in their order; else the position is undefined.
     """
     played = len(env.actions)
     if played != env.state.ply or env.actions != list(actions[:played]):
@@ -166,13 +150,9 @@ def bring_to(env: BoardEnv, actions: Sequence[int]) -> bool:
 
 
 def set_up(env: BoardEnv, stones: Mapping[int, int]) -> None:
-    """Put stones onto an environment's board.
+    """Put stones onto an environment's board; player 0 has as many as player 1, or one more.
 
     They are played in turn if that is possible: it is fast, and searches keep their trees.
-
-    Args:
-        env: The environment.
-        stones: The player of each cell; player 0 has as many as player 1, or one more.
 
     Raises:
         ValueError: If no game leads to this position, or it is the end of a game.

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 
@@ -36,11 +36,7 @@ Lines: TypeAlias = "queue.Queue[str | None]"
 
 
 def split_command(command: str) -> list[str]:
-    """The words of an engine's command line.
-
-    Raises:
-        ValueError: If it is empty, or its program does not exist.
-    """
+    """The words of an engine's command line; ValueError if no program by that name exists."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -108,11 +104,7 @@ class EngineProcess:
     def read_line(self, deadline: float) -> str:
         """The next line of output, without its end.
 
-        Args:
-            deadline: When to give up, by `time.monotonic`.
-
-        Raises:
-            ForfeitError: If no line comes in time, or the engine has exited.
+        ForfeitError if none comes before `deadline`, by `time.monotonic`, or the engine has exited.
         """
         try:
             line = self._lines.get(timeout=deadline - time.monotonic())
@@ -219,41 +211,34 @@ def _keep_last(pipe: IO[bytes], lines: deque[str]) -> None:
 
 def _lines_of(pipe: IO[bytes]) -> Iterator[str]:
     """Lines as they come, until the pipe closes or breaks."""
-    cutter = LineCutter()
-    with pipe, suppress(OSError):
-        while data := pipe.read(65536):
-            yield from cutter.cut(data)
-    yield from cutter.end()
+
+    def pieces() -> Iterator[bytes]:
+        with pipe, suppress(OSError):
+            while data := pipe.read(65536):
+                yield data
+
+    return cut_lines(pieces())
 
 
-class LineCutter:
-    """Cuts bytes, which come in pieces, into lines that end with LF, CR LF or CR.
+def cut_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Lines as soon as they end, with LF, CR LF or CR, each at most `LONGEST_LINE` characters.
 
     `io.TextIOWrapper` does the same, but holds a line that ends with CR until more bytes come.
     """
-
-    def __init__(self) -> None:
-        self._begun = ""
-        self._after_return = False
-
-    def cut(self, data: bytes) -> list[str]:
-        """The lines that end in these bytes, each at most `LONGEST_LINE` characters."""
+    begun = ""
+    after_return = False
+    for data in pieces:
         text = data.decode("ascii", "replace")
-        if self._after_return and text.startswith("\n"):
-            text = text[1:]
-        self._after_return = data.endswith(b"\r")
+        if after_return:
+            text = text.removeprefix("\n")
+        after_return = data.endswith(b"\r")
         *whole, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        lines: list[str] = []
         for line in whole:
-            lines.append((self._begun + line)[:LONGEST_LINE])
-            self._begun = ""
-        self._begun = (self._begun + rest)[:LONGEST_LINE]
-        return lines
-
-    def end(self) -> list[str]:
-        """The last line, if it has no end."""
-        begun, self._begun = self._begun, ""
-        return [begun] if begun else []
+            yield (begun + line)[:LONGEST_LINE]
+            begun = ""
+        begun = (begun + rest)[:LONGEST_LINE]
+    if begun:
+        yield begun
 
 
 class EngineAgent:
@@ -294,10 +279,7 @@ class EngineAgent:
             engine.close(self.quit_command)
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move; engines have no seeds.
-
-        An engine that has exited between two games is started again and loses nothing.
-        """
+        """Begin another game; an engine that has exited between two games is started again."""
         if self._engine is not None and self._engine.has_ended():
             self.close()
         if self._known:  # else the engine is already at the start of a game
@@ -341,12 +323,7 @@ class EngineAgent:
     def within(self, limit: float, ask: Callable[[float], T]) -> T:
         """What `ask` returns, which is given a deadline by `time.monotonic`.
 
-        Args:
-            limit: In seconds, without the tolerance.
-            ask: Waits for the engine.
-
-        Raises:
-            ForfeitError: If the engine is late, or by `ask` itself.
+        The limit is in seconds, without the tolerance; ForfeitError if the engine is late.
         """
         deadline = time.monotonic() + limit + self.tolerance
         try:

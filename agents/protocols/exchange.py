@@ -21,12 +21,7 @@ def is_swap(game: Hex, action: int) -> bool:
 
 
 def mirrored(cell: int, size: tuple[int, int]) -> int:
-    """The number of a cell, row by row, on the mirrored board.
-
-    Args:
-        cell: On a board of this size.
-        size: Rows and columns.
-    """
+    """The number of a cell of a board with so many rows and columns, on the mirrored board."""
     rows, columns = size
     return cell % columns * rows + cell // columns
 

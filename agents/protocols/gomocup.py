@@ -46,11 +46,7 @@ PATIENCE: Final = 0.1
 
 
 def check_game(game: Any) -> AnyGomoku:
-    """The game, if the protocol has it.
-
-    Raises:
-        ValueError: If it is another game, or a variant without a number in the protocol.
-    """
+    """The game, if the protocol has it and its variant; else ValueError."""
     if not isinstance(game, Gomoku | OpenedGomoku) or game.connect != CONNECT:
         raise ValueError(f"expected Gomoku with five in a row, got {game}")
     if isinstance(game, OpenedGomoku) and game.opening != SWAP2:
@@ -65,6 +61,17 @@ def read_coordinates(text: str) -> tuple[int, int] | None:
     """The x and y that a text begins with, or None."""
     found = re.match(r"\s*([+-]?\d{1,9})\s*,\s*([+-]?\d{1,9})(?!\d)", text, re.ASCII)
     return None if found is None else (int(found[1]), int(found[2]))
+
+
+def cell_within(size: tuple[int, int], text: str) -> int:
+    """The cell of a board, rows by columns, that a text begins with; ValueError if it is none."""
+    (rows, columns), found = size, read_coordinates(text)
+    if found is None:
+        raise ValueError(f"expected coordinates x,y, got {text!r:.200}")
+    x, y = found
+    if not (0 <= x < columns and 0 <= y < rows):
+        raise ValueError(f"expected coordinates within {columns} x {rows}, got {x},{y}")
+    return y * columns + x
 
 
 def first_word(line: str) -> str:
@@ -118,13 +125,11 @@ class GomocupEngine(EngineAgent):
         self._wants_fields = False  # its dialect of SWAP2BOARD
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin another game with the next move; engines have no seeds."""
         super().reset(seed)
         self._left = self.match_seconds
         self._plan = {}
 
     def get_ready(self, raw: Any) -> None:
-        """Start the engine, or let it clear its board."""
         game = check_game(getattr(raw, "game", None))
         is_open = self.is_running() and self._game == game
         if is_open and (self._known == {} or self._is_continued(raw) or self._is_planned(raw)):
@@ -179,7 +184,6 @@ class GomocupEngine(EngineAgent):
                 return line
 
     def choose(self, raw: Any) -> int:
-        """Send the position, and wait for the engine's move while it has time."""
         game = check_game(raw.game)
         if self._is_planned(raw):
             action = self._plan[tuple(raw.actions)]
@@ -202,13 +206,9 @@ class GomocupEngine(EngineAgent):
         """What is read from the answer to commands, on the engine's clock.
 
         A complaint (ERROR, UNKNOWN) is no answer. If no answer follows it soon, the commands are
-        sent once more. If the complaint may refer to INFO alone, the engine first has half of its
-        time.
-
-        Args:
-            question: The commands.
-            read: Reads the first line of the answer, with the deadline for more lines.
-            second_form: The commands of the second attempt, if they differ.
+        sent once more, in their second form if they have one. If the complaint may refer to INFO
+        alone, the engine first has half of its time. `read` is given the first line of the answer,
+        and the deadline for more lines.
         """
         left = self._left
         limit = self.seconds if left is None else min(self.seconds, left)
@@ -285,26 +285,15 @@ class GomocupEngine(EngineAgent):
 
 
 def read_cell(game: AnyGomoku, text: str) -> int:
-    """The cell that a text begins with.
-
-    Raises:
-        ForfeitError: If it is none.
-    """
-    found = read_coordinates(text)
-    if found is None:
-        raise ForfeitError(f"expected a move x,y, got {text!r:.200}")
-    x, y = found
-    if not (0 <= x < game.columns and 0 <= y < game.rows):
-        raise ForfeitError(f"illegal move {x},{y}")
-    return y * game.columns + x
+    """The cell that a text begins with, or ForfeitError."""
+    try:
+        return cell_within((game.rows, game.columns), text)
+    except ValueError as error:
+        raise ForfeitError(str(error)) from None
 
 
 def read_opening(game: AnyGomoku, phase: Phase, answer: str) -> list[int]:
-    """The actions of an answer to SWAP2BOARD.
-
-    Raises:
-        ForfeitError: If it is no answer in this phase.
-    """
+    """The actions of an answer to SWAP2BOARD in a phase, or ForfeitError."""
     swap = game.rows * game.columns
     if phase != Phase.PLACING and first_word(answer) == "SWAP":
         return [swap]
@@ -324,11 +313,8 @@ class Request:
 
     question: Sequence[str]
     second_form: Sequence[str]
-    """The commands of the second attempt."""
     follows_info: bool
-    """Whether INFO was sent just before."""
     complaint: str = ""
-    """The last complaint."""
     is_repeated: bool = False
 
     def may_be_known(self, complaint: str) -> bool:

@@ -16,18 +16,13 @@ import numpy as np
 import hexenv
 from agents.core.agent import Agent
 from agents.knowledge.gomoku.opening_play import answer_to_stones, first_stones
-from agents.protocols.conversation import (
-    ProtocolServer,
-    bring_to,
-    error_text,
-    set_up,
-    whole_number,
-)
+from agents.protocols.conversation import ProtocolServer, bring_to, error_text, set_up, whole_number
 from agents.protocols.gomocup import (
     CONNECT,
     CONTINUOUS,
     RULE_BITS,
     UNLIMITED,
+    cell_within,
     coordinates,
     read_coordinates,
 )
@@ -125,11 +120,8 @@ class GomocupBrain(ProtocolServer):
         }
 
     def answer(self, line: str) -> str:
-        """The text to write for a line, with line ends; empty for a line without an answer.
-
-        The work for such a line counts as time of the next answer, as a manager does not wait
-        before it sends the next line.
-        """
+        # The work for a line without an answer counts as time of the next, as a manager does not
+        # wait before it sends the next line.
         self._since = time.perf_counter() - self._unanswered
         text = self._take(line)
         self._unanswered = 0.0 if text else self._elapsed()
@@ -137,7 +129,7 @@ class GomocupBrain(ProtocolServer):
 
     def _take(self, line: str) -> str:
         word = (line.split() or [""])[0].upper()
-        if word == "":
+        if not word:
             return ""
         if self._listed is not None and word not in self._commands:
             if word != "DONE":
@@ -245,14 +237,7 @@ class GomocupBrain(ProtocolServer):
         return "OK"
 
     def _cell(self, text: str) -> int:
-        rows, columns = self._check_started()
-        found = read_coordinates(text)
-        if found is None:
-            raise ValueError(f"expected coordinates x,y, got {text!r:.60}")
-        x, y = found
-        if not (0 <= x < columns and 0 <= y < rows):
-            raise ValueError(f"expected coordinates within {columns} x {rows}, got {x},{y}")
-        return y * columns + x
+        return cell_within(self._check_started(), text)
 
     def _text(self, cell: int) -> str:
         return coordinates(self._check_started()[1], cell)
@@ -281,11 +266,7 @@ class GomocupBrain(ProtocolServer):
             self._clock.used += time.perf_counter() - started
 
     def _arrange(self, env: BoardEnv) -> None:
-        """Bring the board to the stones, with us to move.
-
-        Raises:
-            ValueError: If no game leads to this position, or it is the end of a game.
-        """
+        """Bring the board to the stones, with us to move, or ValueError; see `set_up`."""
         theirs = sum(owner == THEIRS for owner in self._stones.values())
         mine = len(self._stones) - theirs
         if theirs - mine not in (0, 1):
@@ -310,13 +291,12 @@ class GomocupBrain(ProtocolServer):
             owner = whole_number(field)
             if read_coordinates(place) is None or owner not in (MINE, THEIRS, NEITHER):
                 raise ValueError(f"expected x,y,field with a field of 1, 2 or 3, got {line!r:.60}")
-            if owner == NEITHER and self._rule == "renju":
-                continue  # a forbidden cell, which our rules know
-            if owner == NEITHER:
+            if owner != NEITHER:
+                stones.append((self._cell(place), owner))
+            elif self._rule != "renju":  # there it is a forbidden cell, which our rules know
                 raise ValueError(
                     f"expected a field of 1 or 2, got {line!r:.60}: continuous games are not played"
                 )
-            stones.append((self._cell(place), owner))
         self._check_different([cell for cell, _ in stones])
         self._stones = dict(stones)
         return self._move()

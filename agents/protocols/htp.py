@@ -18,11 +18,7 @@ from hexenv.games.hex import Hex
 
 
 def check_game(game: Any) -> Hex:
-    """The game, if it is Hex.
-
-    Raises:
-        ValueError: If it is another.
-    """
+    """The game, if it is Hex; else ValueError."""
     if not isinstance(game, Hex):
         raise ValueError(f"expected Hex, got {game}")
     return game
@@ -55,7 +51,6 @@ class HTPEngine(EngineAgent):
         self.setup = setup
 
     def get_ready(self, raw: Any) -> None:
-        """Start the engine, and send it the position, unless it knows the game up to here."""
         game = check_game(getattr(raw, "game", None))
         if not self.is_running():
             self._game = None
@@ -94,10 +89,7 @@ class HTPEngine(EngineAgent):
             self._do(f"time_settings 0 {max(1, math.floor(self.seconds))} 1")
 
     def _play(self, raw: Any, actions: tuple[int, ...], deadline: float | None = None) -> None:
-        """Send the last moves.
-
-        An engine may refuse the swap: the stones are the same with and without it.
-        """
+        """Send the last moves; the swap may be refused: the stones are the same without it."""
         for ply, action in enumerate(actions, len(raw.actions) - len(actions)):
             view = SwapView.after(raw.game, raw.actions[:ply])
             command = f"play {view.colour(ply & 1)} {view.text(action)}"
@@ -115,7 +107,6 @@ class HTPEngine(EngineAgent):
                     self._do(f"play {colour} {raw.game.action_text(cells.pop(0))}")
 
     def choose(self, raw: Any) -> int:
-        """Send what has been played, and wait for the engine's move while it has time."""
         answer = self.within(self.seconds, lambda deadline: self._generate(raw, deadline))
         action = self._read_move(raw, answer.lower())
         if self._known is not None:
@@ -145,10 +136,7 @@ class HTPEngine(EngineAgent):
         return answer
 
     def _ask(self, command: str, deadline: float | None = None) -> tuple[bool, str]:
-        """Send a command; returns whether it succeeded, and the answer.
-
-        Without a deadline, by `time.monotonic`, the engine has `START_SECONDS`.
-        """
+        """Whether a command succeeded, and the answer; without a deadline in `START_SECONDS`."""
         if deadline is None:
             deadline = time.monotonic() + START_SECONDS
         self.engine().send(command)

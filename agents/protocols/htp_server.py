@@ -13,12 +13,7 @@ from typing import Final
 
 import hexenv
 from agents.core.agent import Agent
-from agents.protocols.conversation import (
-    ProtocolServer,
-    error_text,
-    set_up,
-    whole_number,
-)
+from agents.protocols.conversation import ProtocolServer, error_text, set_up, whole_number
 from agents.protocols.exchange import COLOURS, SWAP, mirrored
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
@@ -42,12 +37,7 @@ class HTPClock:
         self.left: list[tuple[float, int] | None] = [None, None]  # of `time_left`, with its stones
 
     def limit(self, colour: int, moves: int) -> float | None:
-        """Seconds for a move; None for no limit.
-
-        Args:
-            colour: The player to move.
-            moves: Remaining moves of this colour.
-        """
+        """Seconds for a colour's move, with so many of its moves remaining; None for no limit."""
         left, stones = self.left[colour] or (self.main - self.used[colour], 0)
         if self.left[colour] is None:
             is_unlimited = self.stones == 0 and self.period > 0  # as the protocol says it
@@ -114,7 +104,6 @@ class HTPServer(ProtocolServer):
         }
 
     def answer(self, line: str) -> str:
-        """The text to write for a line, with line ends; empty for a line without a command."""
         self._since = time.perf_counter()
         text = re.sub(r"[\x00-\x1f\x7f]", "", line.replace("\t", " ")).partition("#")[0]
         words = text.split()
@@ -193,15 +182,13 @@ class HTPServer(ProtocolServer):
         is_answer = list(self._stones.values()) == [1 - colour]
         if rows != columns or not is_answer or self._is_swapped:
             raise ValueError(f"illegal move: {SWAP} is the answer to the first move")
-        self._exchange()
-
-    def _exchange(self) -> None:
-        self._is_swapped = not self._is_swapped
+        self._is_swapped = True
         self._clock.exchange()
 
     def _undo(self) -> str:
         if self._is_swapped and len(self._stones) == 1:
-            self._exchange()
+            self._is_swapped = False
+            self._clock.exchange()
         elif self._stones:
             self._stones.popitem()
         else:

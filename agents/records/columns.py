@@ -20,29 +20,23 @@ SCORE: Final = re.compile(r"[+-]?\d{1,2}", re.ASCII)
 
 
 def read_columns(text: str, options: Sequence[str] = ()) -> Iterator[GameRecord]:
-    """The records of the lines of a file; empty lines are ignored.
-
-    Args:
-        text: The file.
-        options: ``key=value`` texts for the game.
-    """
+    """The records of the lines of a file; empty lines are ignored."""
     rules = rules_of("connect4", tuple(options))
-    has_games = False
-    for number, line in enumerate(text.splitlines(), 1):
-        moves = line.strip()
-        if not moves:
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    if not any(line for _, line in lines):
+        raise error_at(1, "expected columns such as 4453, got an empty file")
+    for number, line in lines:
+        moves = line
+        if not line:
             continue
-        has_games = True
         if notation.has_short_moves(rules):
             moves, *score = moves.split()
             if len(score) > 1 or (score and not SCORE.fullmatch(score[0])):
-                raise error_at(number, f"expected columns such as 4453, got {line.strip()[:40]!r}")
+                raise error_at(number, f"expected columns such as 4453, got {line[:40]!r}")
         try:
             yield GameRecord.of("connect4", options, notation.parse_moves(rules, moves))
         except ValueError as error:
             raise error_at(number, error) from None
-    if not has_games:
-        raise error_at(1, "expected columns such as 4453, got an empty file")
 
 
 def write_columns(records: Sequence[GameRecord]) -> str:

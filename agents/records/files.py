@@ -6,8 +6,9 @@ A file that cannot be read or written is an `OSError`; anything but a record is 
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,23 +45,15 @@ def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
 
 def as_text(record: GameRecord) -> str:
     """A record as JSON: a line for each key, and for each search."""
-    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **_as_object(record)}
+    dump = partial(json.dumps, allow_nan=False, default=vars)
+    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(record)}
     del about["searches"]
     if not any(record.assumed):  # earlier versions do not know the key
         del about["assumed"]
-    lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in about.items()]
-    entries = [_dump(None if each is None else _as_object(each)) for each in record.searches]
-    searches = "\n" + ",\n".join(entries) + "\n" if entries else ""
-    lines.append(f'"searches": [{searches}]')
+    lines = [f"{dump(key)}: {dump(value)}" for key, value in about.items()]
+    searches = ",\n".join(map(dump, record.searches))
+    lines.append(f'"searches": [\n{searches}\n]' if searches else '"searches": []')
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _as_object(structure: GameRecord | Search) -> dict[str, Any]:
-    return {key.name: getattr(structure, key.name) for key in fields(structure)}
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -77,18 +70,23 @@ def load_record(path: str | os.PathLike[str]) -> GameRecord:
         ValueError: If it is not a record; with the line or the key, and the reason.
     """
     record = load_unchecked(path)
-    try:
+    with names_file(path):
         record.check()
-    except ValueError as error:
-        raise error_in(path, error) from None
     return record
 
 
 def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
     """Read a record without comparing it with the rules of its game, which takes time."""
     given = read_object(path)
-    try:
+    with names_file(path):
         return _from_object(given)
+
+
+@contextmanager
+def names_file(path: str | os.PathLike[str]) -> Generator[None]:
+    """Adds the name of a file to a `ValueError`."""
+    try:
+        yield
     except ValueError as error:
         raise error_in(path, error) from None
 
@@ -100,13 +98,12 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
         raise ValueError(f"expected version {VERSION}, got {shortened(given.get('version'))}")
     del given["format"], given["version"]
     given.setdefault("assumed", [None, None])
-    searches: list[Any] = convert(given.get("searches", []), list[Any], "searches")
-    found = [
-        None if search is None else _search(search, f"searches[{ply}]")
-        for ply, search in enumerate(searches)
-    ]
     if "searches" in given:
-        given["searches"] = found
+        searches: list[Any] = convert(given["searches"], list[Any], "searches")
+        given["searches"] = [
+            None if search is None else _search(search, f"searches[{ply}]")
+            for ply, search in enumerate(searches)
+        ]
     record = to_structure(given, GameRecord, complete=True)
     if record.seed is not None and record.seed > MOST_SEED:  # too wide for a bound of `msgspec`
         raise ValueError(f"expected seed as a whole number to {MOST_SEED}, got {record.seed}")
@@ -129,12 +126,7 @@ def record_files(path: Path) -> list[Path]:
 
 
 class RecordDirectory:
-    """A directory of records, one file for each game: ``000001.json``.
-
-    Args:
-        path: The directory; it is made, but not its parents.
-        games: How many games there may be.
-    """
+    """A directory of so many records: ``000001.json``. It is made, but not its parents."""
 
     def __init__(self, path: str | os.PathLike[str], games: int) -> None:
         if games > MOST_FILES:
@@ -153,18 +145,13 @@ class RecordDirectory:
                 yield int(path.stem), path
 
     def save(self, number: int, record: GameRecord) -> None:
-        """Write the record of a game."""
         save_record(record, self.file(number))
 
 
 class MatchRecords:
     """The records of a match, in a directory without earlier records.
 
-    Args:
-        path: The directory.
-        recorder: Its `on_move` is called for each move.
-        games: How many games the match has.
-        seed: Of the match.
+    Its `on_move`, the recorder's, is called for each move.
     """
 
     def __init__(

@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Final
 
 from agents.core.files import adding, write_text
-from agents.core.messages import error_in
 from agents.core.reading import read_text
 from agents.records.columns import read_columns, write_columns
-from agents.records.files import RecordDirectory, as_text, load_record, record_files
+from agents.records.files import (
+    RecordDirectory,
+    as_text,
+    load_record,
+    names_file,
+    record_files,
+)
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
 from agents.records.sgf import read_sgf, write_sgf
@@ -30,12 +35,9 @@ from agents.records.training import read_training_games
 def load_games(
     path: str | os.PathLike[str], game: str | None = None, options: Sequence[str] = ()
 ) -> Iterator[GameRecord]:
-    """The records of a file or a directory.
+    """The records of a directory, or of a file with a suffix of the module's table.
 
-    Args:
-        path: With a suffix of the module's table.
-        game: The game, for files that do not say.
-        options: ``key=value`` texts for the game, where a file does not say.
+    `game` and its `options`, ``key=value`` texts, are for files that do not say them.
 
     Raises:
         OSError: If it cannot be read.
@@ -59,7 +61,7 @@ def load_games(
     if suffix not in READERS:
         known = ", ".join((".json", *READERS, ".npz"))
         raise ValueError(f"{path}: expected a file of {known}, got {suffix or 'none'}")
-    return _named(source, READERS[suffix](read_text(source), game, options))
+    return _read(source, read_text(source), game, options)
 
 
 def _expect_no(options: Sequence[str], path: str | os.PathLike[str]) -> None:
@@ -67,35 +69,22 @@ def _expect_no(options: Sequence[str], path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{path}: expected no options for games with their own, got {options[0]}")
 
 
-def _named(path: Path, records: Iterator[GameRecord]) -> Iterator[GameRecord]:
-    """Records; the file's name is added to errors."""
-    try:
-        yield from records
-    except ValueError as error:
-        raise error_in(path, error) from None
+def _read(path: Path, text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
+    with names_file(path):
+        wanted, read = READERS[path.suffix.lower()]
+        if None not in (wanted, game) and wanted != game:
+            raise ValueError(f"expected the game {wanted}, got {game}")
+        yield from read(text, game, options)
 
 
-def _expect(wanted: str, game: str | None) -> None:
-    if game not in (None, wanted):
-        raise ValueError(f"expected the game {wanted}, got {game}")
-
-
-def _read_psq(text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
-    _expect("gomoku", game)
-    yield read_psq(text, options)
-
-
-def _read_columns(text: str, game: str | None, options: Sequence[str]) -> Iterator[GameRecord]:
-    _expect("connect4", game)
-    yield from read_columns(text, options)
-
-
-READERS: Final[dict[str, Callable[[str, str | None, Sequence[str]], Iterator[GameRecord]]]] = {
-    ".sgf": read_sgf,
-    ".psq": _read_psq,
-    ".txt": _read_columns,
+READERS: Final[
+    dict[str, tuple[str | None, Callable[[str, str | None, Sequence[str]], Iterable[GameRecord]]]]
+] = {
+    ".sgf": (None, read_sgf),
+    ".psq": ("gomoku", lambda text, _, options: [read_psq(text, options)]),
+    ".txt": ("connect4", lambda text, _, options: read_columns(text, options)),
 }
-"""Readers of formats by suffix."""
+"""Readers of formats by suffix, each with its game if there is only one."""
 
 
 def _the_one(records: Sequence[GameRecord]) -> GameRecord:
@@ -116,12 +105,9 @@ WRITERS: Final[dict[str, Callable[[Sequence[GameRecord]], str]]] = {
 def save_games(
     records: Iterable[GameRecord], path: str | os.PathLike[str], force: bool = False
 ) -> int:
-    """Write games, and return how many.
+    """Write games to a file of the module's table or to a directory, and return how many.
 
-    Args:
-        records: The games.
-        path: A file with a suffix of the module's table, or a directory, which is made.
-        force: Whether an existing file may be replaced.
+    A directory is made. Only with `force` an existing file is replaced.
 
     Raises:
         FileExistsError: If a file is there, or a directory would mix other records with these;
@@ -138,12 +124,14 @@ def save_games(
     else:
         known = ", ".join(WRITERS)
         raise ValueError(f"{path}: expected a file of {known}, got {target.suffix}")
-    for found in [*texts, *(record_files(target) if target.is_dir() else ())]:
-        if found.exists() and not (force and found in texts):
-            why = "exists already (force replaces it)"
-            if found not in texts:
-                why = "would be among the new games"
-            raise FileExistsError(errno.EEXIST, why, str(found))
+    others = [file for file in record_files(target) if file not in texts]
+    existing = [file for file in texts if file.exists() and not force]
+    for files, why in (
+        (existing, "exists already (force replaces it)"),
+        (others, "would be among the new games"),
+    ):
+        if files:
+            raise FileExistsError(errno.EEXIST, why, str(files[0]))
     if target.is_dir():
         with adding(target) as folder:
             for found, text in texts.items():

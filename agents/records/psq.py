@@ -28,12 +28,7 @@ NO_CODE: Final = "-1"
 
 
 def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
-    """The record of a file.
-
-    Args:
-        text: The file.
-        options: ``key=value`` texts for the game; they override the file.
-    """
+    """The record of a file; `options`, ``key=value`` texts for the game, override the file."""
     lines = [line.strip() for line in text.splitlines()]
     while lines and not lines[-1]:
         lines.pop()
@@ -43,10 +38,8 @@ def read_psq(text: str, options: Sequence[str] = ()) -> GameRecord:
         raise error_at(1, f"expected a header Piskvorky 15x15, 11:11, 0, got {got!r}")
     moves = _leading_moves(lines)
     names, rule = _footer(lines, len(moves) + 1)
-    said: dict[str, Any] = {"board_size": (int(header[2]), int(header[1])), "rule": rule}
-    given = {option.partition("=")[0] for option in options}
-    stated = {key: value for key, value in said.items() if key not in given}
-    options = (*options_text("gomoku", stated), *options)
+    size = int(header[2]), int(header[1])
+    options = options_text("gomoku", {"board_size": size, "rule": rule}, options)
     first = int(header[3])
     seconds = tuple(int(move[3] or 0) / 1000 for move in moves)
     return GameRecord.of(

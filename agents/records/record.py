@@ -98,14 +98,9 @@ class GameRecord:
         outcome: int | None = None,
         **about: Any,
     ) -> "GameRecord":
-        """The record of a game, checked against its rules.
+        """The record of a game with these attributes, checked against its rules.
 
-        Args:
-            game: As all parameters, an attribute of `GameRecord`.
-            options: `options`.
-            actions: `actions`.
-            outcome: `outcome`; found by the rules for a game of `hexenv` that is over.
-            **about: The other attributes.
+        Of a game of `hexenv` that is over the rules know the outcome.
 
         Raises:
             ValueError: If the rules do not allow it, or an attribute contradicts them.
@@ -123,7 +118,6 @@ class GameRecord:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the game is not of `hexenv`."""
         return is_foreign_name(self.game)
 
     def rules(self) -> Game:
@@ -150,14 +144,10 @@ class GameRecord:
         return states
 
     def replay(self, env: Any = None) -> Iterator[Any]:
-        """Play the game again in an environment.
+        """Play the game again in an environment; yields it at the start and after each action.
 
-        Args:
-            env: The environment, which is reset. By default one is made for a game of `hexenv`; any
-                other game is refused, because a record is not trusted enough to import code.
-
-        Yields:
-            The environment, the same each time: at the start, and after every action.
+        The environment is reset. By default one is made for a game of `hexenv`; any other game is
+        refused, because a record is not trusted enough to import code.
 
         Raises:
             ValueError: At an illegal action, or an end that is not the record's.
@@ -209,7 +199,6 @@ class GameRecord:
             raise ValueError(f"expected moves {moves!r} of these actions, got {self.moves!r}")
 
     def _check_end(self, is_over: bool, outcome: int) -> None:
-        """Compare the outcome with that of the rules."""
         if is_over and (self.outcome != outcome or self.reason is not None):
             raise ValueError(
                 f"expected outcome {outcome} of a game that is over, and no reason, "
@@ -260,10 +249,6 @@ def is_foreign_name(game: str) -> bool:
 def rules_of(game: str, options: tuple[str, ...]) -> Game:
     """The rules of a game of `hexenv`.
 
-    Args:
-        game: Its name.
-        options: ``key=value`` texts.
-
     Raises:
         ValueError: If there is no such game, or it refuses an option.
     """
@@ -272,22 +257,23 @@ def rules_of(game: str, options: tuple[str, ...]) -> Game:
     return make_environment(game, options).unwrapped.game
 
 
-def options_text(game: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """``key=value`` texts of the options that differ from the defaults.
+def options_text(
+    game: str, values: Mapping[str, Any], given: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """``key=value`` texts of the options that differ from the defaults, and those given.
 
-    Unknown options are kept; the game refuses them.
-
-    Args:
-        game: A game of `hexenv`.
-        values: Its options; a board's size is a pair.
+    Those given come instead of others. Unknown options are kept; the game refuses them.
     """
     known = parameters(environment_makers()[game])
     texts = {key: _option_text(value) for key, value in values.items()}
-    return tuple(
+    for option in given:
+        texts.pop(option.partition("=")[0], None)
+    stated = [
         f"{key}={text}"
         for key, text in texts.items()
         if key not in known or text != _option_text(known[key].default)
-    )
+    ]
+    return (*stated, *given)
 
 
 def _option_text(value: Any) -> str:

@@ -74,31 +74,22 @@ class Recorder:
         >>> [record.agents for record in records]
         [('left', 'right'), ('right', 'left')]
 
-    Args:
-        game: The game, as in `GameRecord`.
-        options: Its options.
-        names: Names of the two agents.
-        agents: The two agents, whose `statistics` are recorded; None for one without any.
+    The `statistics` of the two agents are recorded; None stands for an agent without any.
     """
 
     def __init__(
         self, game: str, options: Sequence[str], names: Sequence[str], agents: Sequence[Any]
     ) -> None:
         self._game, self._options = game, tuple(options)
-        self._names = names
-        self._agents = agents
+        self._names, self._agents = names, agents
         self._searches: list[Search | None] = []
         self._seconds: list[float | None] = []
         self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
 
     def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
-        """Note a move: the `on_move` of `agents.arena.match.play_game` and `play_match`.
+        """Note a move of an agent: the `on_move` of `agents.arena.match.play_game`.
 
-        Args:
-            env: The environment after the move.
-            number: Of the agent that made it.
-            action: The move.
-            seconds: Time it took, if it is not played by `play_game`.
+        The time it took is to be said where the move is played by others.
         """
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
@@ -116,10 +107,7 @@ class Recorder:
     ) -> GameRecord:
         """The record of a game that `play_game` has played; then the next game can begin.
 
-        Args:
-            result: What `play_game` returned.
-            seed: With which the environment was reset.
-            opening: The actions before the game.
+        `opening` are the actions before the game.
         """
         self._seconds = [rounded(seconds) for seconds in result.clock]
         try:
@@ -135,12 +123,10 @@ class Recorder:
             self._searches, self._seconds = [], []
 
     def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
-        """The record of a game, perhaps unfinished, that was played without `play_game`.
+        """The record of a game of `hexenv`, perhaps unfinished, played without `play_game`.
 
-        Args:
-            env: An environment of `hexenv`, reset to its starting position or after some moves.
-            first: The agent that plays for player 0.
-            **about: `outcome` and `reason` of a game that the rules have not ended, and `seed`.
+        `first` is the agent that plays for player 0. `about` may have `seed`, and `outcome` and
+        `reason` of a game that the rules have not ended.
         """
         return self._collected(tuple(env.unwrapped.actions), first, **about)
 
@@ -178,12 +164,7 @@ class Recorder:
 
 
 def assumed_of(result: Any, first: int) -> tuple[str | None, str | None]:
-    """The untrue assumptions of a result's agents, in the order of the players.
-
-    Args:
-        result: Has `assumed`, by agent.
-        first: The agent that moved first.
-    """
+    """The untrue assumptions of a result's agents, in the order of the players."""
     return result.assumed[first], result.assumed[1 - first]
 
 

@@ -173,10 +173,7 @@ def read_sgf(
 ) -> Iterator[GameRecord]:
     """The records of the games in a file.
 
-    Args:
-        text: The file.
-        game: ``"hex"`` or ``"gomoku"``, for a file that does not say.
-        options: ``key=value`` texts for the game; they override the file.
+    `game` is for a file that does not say. `options`, ``key=value`` texts, override the file.
     """
     for nodes in main_lines(text):
         yield _Reader(nodes, game, options).record()
@@ -228,16 +225,13 @@ class _Reader:
         else:
             said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
             said["swap"] = "swap" in rule or any(play.text in SWAPS for play in self._plays)
-        given = {option.partition("=")[0] for option in options}
-        said = {key: value for key, value in said.items() if key not in given}
-        self._options = (*options_text(self._game, said), *options)
+        self._options = options_text(self._game, said, options)
         try:
             return rules_of(self._game, self._options)
         except ValueError as error:
             raise error_at(line, error) from None
 
     def record(self) -> GameRecord:
-        """The record of the game."""
         rules, state = self._rules, base.new_state(self._rules)
         actions: list[int] = []
         for number, play in enumerate(self._plays):
@@ -350,18 +344,24 @@ def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
             view = SwapView.after(rules, record.actions[:ply])
             node = {view.colour(ply % 2)[0].upper(): view.text(action)}
         else:
-            node = {"BW"[ply % 2]: _letters(rules, action)}
+            row, column = divmod(action, rules.columns)
+            node = {"BW"[ply % 2]: chr(97 + column) + chr(97 + row)}
         if search is not None:
             node["C"] = _comment(rules, search, record.actions[:ply])
         yield node
 
 
 def _root(record: GameRecord, rules: Any) -> dict[str, str]:
-    root = {"FF": "4", "CA": "UTF-8", "AP": f"hexenv:{hexenv.__version__}"}
     is_square = rules.rows == rules.columns
-    root |= {"GM": NUMBERS[rules.name]}
-    root |= {"SZ": str(rules.rows) if is_square else f"{rules.columns}:{rules.rows}"}
-    root |= dict(zip(("PB", "PW"), record.agents, strict=True))
+    root = {
+        "FF": "4",
+        "CA": "UTF-8",
+        "AP": f"hexenv:{hexenv.__version__}",
+        "GM": NUMBERS[rules.name],
+        "SZ": str(rules.rows) if is_square else f"{rules.columns}:{rules.rows}",
+        "PB": record.agents[0],
+        "PW": record.agents[1],
+    }
     if rules.name == "gomoku":
         root["RU"] = rule_name(rules.rule)
     elif rules.swap:
@@ -372,11 +372,6 @@ def _root(record: GameRecord, rules: Any) -> dict[str, str]:
             how = "" if record.reason is None else REASONS.get(record.reason, "Forfeit")
             root["RE"] = f"{'B' if record.outcome > 0 else 'W'}+{how}"
     return root
-
-
-def _letters(rules: Any, action: int) -> str:
-    row, column = divmod(action, rules.columns)
-    return chr(97 + column) + chr(97 + row)
 
 
 def check_plain(rules: Any) -> None:
@@ -393,13 +388,12 @@ def _comment(rules: Game, search: Search, before: Sequence[int]) -> str:
     if search.value is not None:
         words.append(f"value {search.value:+.3f}")
     if search.principal_variation:
-        words.append(" ".join(_variation(rules, before, search.principal_variation)))
+        actions = [*before, *search.principal_variation]
+        cells = [
+            SwapView.after(rules, actions[:ply]).text(actions[ply])
+            if isinstance(rules, Hex)
+            else rules.action_text(actions[ply])
+            for ply in range(len(before), len(actions))
+        ]
+        words.append(" ".join(cells))
     return ", ".join(words)
-
-
-def _variation(rules: Game, before: Sequence[int], actions: Sequence[int]) -> Iterator[str]:
-    for ply, action in enumerate(actions, len(before)):
-        if isinstance(rules, Hex):
-            yield SwapView.after(rules, [*before, *actions][:ply]).text(action)
-        else:
-            yield rules.action_text(action)

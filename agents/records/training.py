@@ -25,10 +25,8 @@ def read_training_games(
     The file has the policy target and the value of each search. The visits of a record are the
     policy times the simulations of the run's configuration, rounded.
 
-    Args:
-        path: The file. The run's ``config.json``, two directories up, has the game and its options.
-        game: The game, for a file that is not in its run's directory.
-        options: ``key=value`` texts for the game.
+    The run's ``config.json``, two directories up, has the game and its options; `game` and
+    `options` are for a file that is not in its run's directory.
     """
     simulations = PERCENT
     if game is None:

@@ -12,7 +12,7 @@ from agents.search.mcts import (
     prove_root,
     simulate_leaf,
 )
-from agents.search.simulation import Simulation, new_simulation
+from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import Game, State
@@ -25,16 +25,14 @@ def search_eagerly(
     state: State,
     tree: Tree,
     variant: Variant,
+    simulation: Simulation,
     simulations: int,
     rng: np.random.Generator,
 ) -> int:
     """`agents.search.mcts.search` with a simulation for every child of a new leaf.
 
-    It may run a few more simulations than asked for. No part of the variant may read the moves of
-    playouts.
+    It may run a few more than asked for. No part of the variant may read the moves of playouts.
     """
-    simulation = new_simulation(game, False)
-    buffer = np.empty(game.num_actions(), np.int32)
     if tree.node_count[0] == 0:
         add_node(tree, -1, 1)
     prove_root(tree, variant)
@@ -43,21 +41,21 @@ def search_eagerly(
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
-        leaf = descend(game, state, tree, variant, rng, buffer, simulation, False)
+        leaf = descend(game, state, tree, variant, simulation, rng, False)
         depth = simulation.depth[0]
         is_bare_root = leaf == ROOT and tree.child_count[ROOT] == 0
         if not is_bare_root and is_settled(game, state, tree, leaf, variant, simulation):
             count_simulation(tree, variant, simulation)
             done += 1
-        elif expand(game, state, tree, leaf, variant.knowledge, buffer, rng):
+        elif expand(game, state, tree, leaf, variant.knowledge, simulation.actions, rng):
             variant.selection.initialise(game, state, tree, leaf)
             first = tree.first_child[leaf]
             for child in range(first, first + tree.child_count[leaf]):
                 replay_path(game, root, state, tree, simulation, depth, child)
-                simulate_leaf(game, state, tree, child, variant, rng, buffer, simulation)
+                simulate_leaf(game, state, tree, child, variant, simulation, rng)
                 done += 1
         else:  # there is no room for children
-            simulate_leaf(game, state, tree, leaf, variant, rng, buffer, simulation)
+            simulate_leaf(game, state, tree, leaf, variant, simulation, rng)
             done += 1
     return done
 

@@ -1,8 +1,6 @@
 """What agents ask of a PettingZoo environment: its legal actions, and a game to plan in.
 
-Nothing is imported from PettingZoo: only what an environment offers is used. An environment that is
-not one of hexenv's is the matter of `agents.search.foreign` and `agents.search.requirements`, which
-are imported when one comes.
+`agents.search.foreign` and `agents.search.requirements` are for environments of others.
 """
 
 from typing import Any, Final, NamedTuple, cast
@@ -63,12 +61,7 @@ def is_transparent(env: Any) -> bool:
 
 
 def check_agents(env: Any) -> None:
-    """Refuse what is no PettingZoo environment whose agents act in turn, or was not reset.
-
-    Raises:
-        UnfitEnvironmentError: If it is no such environment.
-        ValueError: If it has not been reset.
-    """
+    """Refuse what is no PettingZoo environment whose agents act in turn, or was not reset."""
     wanted = "expected a PettingZoo environment of two agents who act in turn"
     if not hasattr(env, "possible_agents"):
         raise UnfitEnvironmentError(
@@ -101,11 +94,7 @@ def is_over(env: Any) -> bool:
 
 
 def legal_actions(env: Any) -> NDArray[Any]:
-    """The legal actions of the agent to move, ascending; none when its game is over.
-
-    Raises:
-        UnfitEnvironmentError: If there is no action mask.
-    """
+    """The legal actions of the agent to move, ascending; none when its game is over."""
     agent = env.agent_selection if env.agents else None
     if agent is None or env.terminations[agent] or env.truncations[agent]:
         return np.zeros(0, np.int64)
@@ -116,9 +105,6 @@ def action_mask(env: Any) -> NDArray[Any]:
     """``(num_actions,)`` mask of the agent to move, from its observation or its info.
 
     Where both have one, only what both allow is legal: a wrapper may restrict either.
-
-    Raises:
-        UnfitEnvironmentError: If there is none.
     """
     observation, _, _, _, info = env.last()
     shown = cast("dict[str, Any]", observation) if isinstance(observation, dict) else {}
@@ -139,14 +125,10 @@ class View(NamedTuple):
     """How a planner sees an environment."""
 
     game: Any
-    root: Any
-    """The position."""
-    compiles: bool
-    """Whether game and position may be used by machine code."""
-    actions: tuple[int, ...] | None
-    """All actions since the environment was reset; None over a foreign one, which does not know."""
-    assumed: str | None = None
-    """What the search takes as given although it is not so; then it proves nothing."""
+    root: Any  # the position
+    compiles: bool  # whether game and position may be used by machine code
+    actions: tuple[int, ...] | None  # since the reset; None over a foreign one, which does not know
+    assumed: str | None = None  # what is taken as given though it is not so; then nothing is proven
 
     def new_states(self, count: int) -> Any:
         """States to work in: an array of records, or a list over a foreign environment."""
@@ -175,7 +157,7 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
     Raises:
         UnfitEnvironmentError: If the environment cannot be planned over (see `ForeignGame` and
             `agents.search.requirements.check_planning`).
-        ValueError: If the route is unknown or not open to this environment, or it was not reset.
+        ValueError: If the route is not open to this environment, or it was not reset.
     """
     check_route(route, assume)
     check_agents(env)
@@ -194,11 +176,7 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
 
 
 def check_route(route: str, assume: str | None = None) -> None:
-    """Refuse an unknown route, and what cannot be assumed.
-
-    Raises:
-        ValueError: If `planner_view` knows no such route, or no such assumption.
-    """
+    """Refuse a route that `planner_view` does not know, and what cannot be assumed."""
     if route not in ROUTES:
         raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
     if assume not in (None, PERFECT_INFORMATION):

@@ -1,19 +1,13 @@
 """Search with an evaluator, such as a network, in place of playouts (Silver et al. 2017).
 
 A network cannot be called from compiled code. So a simulation has two compiled halves, and many
-leaves, of many trees or of one, are evaluated between them in one batch:
+leaves, of many trees or of one, are evaluated between them in one batch: `descend_trees` goes down
+to leaves, `back_up_trees` gives them children, with priors, and backs the values up.
 
-1. `descend_trees` goes down to leaves, as `agents.search.mcts` does, until every tree has as many
-   pending simulations as it may. What ends at a proven or terminal position, or at one that the
-   cache knows, is backed up at once.
-2. `back_up_trees` gives the leaves their children, with priors, and backs the values up.
-
-Both halves also run interpreted: over foreign environments, and in a debugger. A rule for this
-search (`agents.mcts.puct.PUCT`) is a selection rule with these members besides:
-
-* `evaluation`: the priors and the value of the leaf that is being expanded;
-* `add_root_noise(tree, noise)`;
-* `read_policy(tree, policy)`: the policy that the search has found, and the best child.
+A rule for this search (`agents.mcts.puct.PUCT`) is a selection rule with these members besides:
+`evaluation`, the priors and the value of the leaf that is being expanded;
+`add_root_noise(tree, noise)`; and `read_policy(tree, policy)`, which writes the policy that the
+search has found and returns the best child.
 """
 
 from collections.abc import Callable
@@ -35,11 +29,7 @@ class Evaluator(Protocol):
     """Gives priors and values of positions, many at once."""
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Evaluate positions, of which none is terminal.
-
-        Args:
-            game: The game, or the adapter of a foreign environment.
-            states: ``(n,)`` of its states, or a list of them; not to be changed.
+        """Evaluate ``(n,)`` states, or a list of them, of which none is terminal.
 
         Returns:
             Priors ``(n, num_actions())``, at least 0, of which those of illegal actions are
@@ -55,25 +45,17 @@ class Evaluator(Protocol):
 class EvaluatedExtras(NamedTuple):
     """What a rule with an evaluator keeps for each node."""
 
-    prior: NDArray[np.float64]
-    """``(N,)``: the evaluator's probability of the action; siblings add up to 1."""
-    raw_value: NDArray[np.float64]
-    """``(N,)``: the evaluator's value of the position, 0 to 1, for the player to move there."""
-    pending: NDArray[np.int32]
-    """``(N,)``: simulations that passed the node and wait for their evaluation."""
+    prior: NDArray[np.float64]  # the evaluator's probability of the action; siblings add up to 1
+    raw_value: NDArray[np.float64]  # its value of the position, 0 to 1, for the player to move
+    pending: NDArray[np.int32]  # simulations that passed the node and wait for their evaluation
     root_noise: NDArray[np.float64]
-    """``(N,)``: of the root's children: what the noise has added to the prior (`PUCT`), or adds to
-    its logarithm (`Gumbel`)."""
+    """Of the root's children: what the noise has added to the prior, or (`Gumbel`) to its log."""
 
 
 def new_evaluated_extras(self: Any, max_nodes: int) -> EvaluatedExtras:
     """`Selection.new_extras` of rules with an evaluator."""
-    return EvaluatedExtras(
-        np.empty(max_nodes, np.float64),
-        np.empty(max_nodes, np.float64),
-        np.empty(max_nodes, np.int32),
-        np.empty(max_nodes, np.float64),
-    )
+    prior, raw_value, root_noise = np.empty((3, max_nodes))
+    return EvaluatedExtras(prior, raw_value, np.empty(max_nodes, np.int32), root_noise)
 
 
 def with_evaluation(self: Any, game: Any) -> Any:
@@ -104,13 +86,7 @@ def take_evaluation(self: Any, game: Any, state: Any, tree: Tree, node: int) -> 
 
 @inlined_kernel
 def mean_reward(tree: Tree, child: int, unvisited: float) -> float:
-    """The mean reward of a child; a pending simulation counts as lost (virtual loss).
-
-    Args:
-        tree: The tree.
-        child: The child.
-        unvisited: The value of a child without visits.
-    """
+    """The mean reward of a child, or `unvisited`; a pending simulation counts as lost."""
     visits = tree.visits[child] + tree.extras.pending[child]
     return tree.value[child] * tree.visits[child] / visits if visits > 0 else unvisited
 
@@ -141,16 +117,7 @@ def most_visited(tree: Tree) -> int:
 
 @kernel
 def read_visit_shares(self: Any, tree: Tree, policy: NDArray[np.float32]) -> int:
-    """`read_policy` of rules whose policy is the share of the visits.
-
-    Args:
-        self: The rule.
-        tree: The tree.
-        policy: ``(num_actions(),)``, zeros: receives the distribution.
-
-    Returns:
-        The child to play.
-    """
+    """`read_policy` by the share of the visits: fills the zeros ``(num_actions(),)``."""
     first = tree.first_child[ROOT]
     last = first + tree.child_count[ROOT]
     total = 0
@@ -167,51 +134,35 @@ def read_visit_shares(self: Any, tree: Tree, policy: NDArray[np.float32]) -> int
 
 @compiled
 class PendingSimulations(NamedTuple):
-    """The simulations of all trees that wait for an evaluation: W at most."""
+    """The simulations of all trees that wait for an evaluation: W at most; see `Simulation`."""
 
-    tree: NDArray[np.int32]
-    """``(W,)``: the tree of each."""
-    leaf: NDArray[np.int32]
-    """``(W,)``: its leaf."""
-    path: NDArray[np.int32]
-    """``(W, max_plies())``: its path; see `Simulation`."""
-    players: NDArray[np.int8]
-    """``(W, max_plies())``."""
-    rewards: NDArray[np.float64]
-    """``(W, max_plies())``."""
-    depth: NDArray[np.int32]
-    """``(W,)``."""
-    result: NDArray[np.float64]
-    """``(W,)``."""
-    remaining: NDArray[np.int32]
-    """``(T,)``: simulations that each tree has still to begin."""
+    tree: NDArray[np.int32]  # (W,): the tree of each
+    leaf: NDArray[np.int32]  # (W,): its leaf
+    path: NDArray[np.int32]  # (W, max_plies())
+    players: NDArray[np.int8]  # (W, max_plies())
+    rewards: NDArray[np.float64]  # (W, max_plies())
+    actions: NDArray[np.int32]  # (num_actions(),): scratch space of all
+    depth: NDArray[np.int32]  # (W,)
+    result: NDArray[np.float64]  # (W,)
+    remaining: NDArray[np.int32]  # (T,): simulations that each tree has still to begin
 
 
 @compiled
 class EvaluationCache(NamedTuple):
     """Evaluations of positions by hash. A newer one replaces the older one at its place."""
 
-    keys: NDArray[np.int64]
-    """``(M,)``, M a power of two; 0 for an empty place."""
-    answers: NDArray[np.float32]
-    """``(M, num_actions() + 1)``: the priors and the value."""
-    hits: NDArray[np.int64]
-    """``(1,)``: how many leaves were found."""
+    keys: NDArray[np.int64]  # (M,), M a power of two; 0 for an empty place
+    answers: NDArray[np.float32]  # (M, num_actions() + 1): the priors and the value
+    hits: NDArray[np.int64]  # (1,): how many leaves were found
 
 
 def new_pending(game: Any, trees: int, width: int) -> PendingSimulations:
     """Room for `width` simulations of each tree."""
-    count, plies = trees * width, game.max_plies()
-    return PendingSimulations(
-        np.zeros(count, np.int32),
-        np.zeros(count, np.int32),
-        np.empty((count, plies), np.int32),
-        np.empty((count, plies), np.int8),
-        np.empty((count, plies), np.float64),
-        np.zeros(count, np.int32),
-        np.zeros(count, np.float64),
-        np.zeros(trees, np.int32),
-    )
+    shape = count, _ = trees * width, game.max_plies()
+    paths = np.empty(shape, np.int32), np.empty(shape, np.int8), np.empty(shape, np.float64)
+    tree, leaf, depth = np.zeros((3, count), np.int32)
+    actions, remaining = np.empty(game.num_actions(), np.int32), np.zeros(trees, np.int32)
+    return PendingSimulations(tree, leaf, *paths, actions, depth, np.zeros(count), remaining)
 
 
 def new_cache(game: Any, size: int) -> EvaluationCache:
@@ -265,6 +216,7 @@ def simulation_of(pending: PendingSimulations, row: int) -> Simulation:
         pending.players[row],
         pending.path[row],  # moves are not recorded
         pending.rewards[row],
+        pending.actions,
         pending.depth[row : row + 1],
         pending.depth[row : row + 1],
         pending.result[row : row + 1],
@@ -315,14 +267,13 @@ def expand_evaluated(
     tree: Tree,
     leaf: int,
     variant: Any,
-    buffer: NDArray[np.int32],
-    rng: np.random.Generator,
     simulation: Simulation,
+    rng: np.random.Generator,
 ) -> None:
     """Expand an evaluated leaf, and back its value up; the root's is no simulation."""
     evaluation = variant.selection.evaluation
     if tree.child_count[leaf] == 0 and expand(
-        game, state, tree, leaf, variant.knowledge, buffer, rng
+        game, state, tree, leaf, variant.knowledge, simulation.actions, rng
     ):
         variant.selection.initialise(game, state, tree, leaf)
     if simulation.depth[0] > 0:
@@ -354,21 +305,12 @@ def descend_trees(
 ) -> int:
     """Begin simulations of every tree until `width` of them are pending, or all have begun.
 
-    Args:
-        game: The game, or the adapter of a foreign environment.
-        roots: ``(T,)``: the positions searched.
-        states: ``(T * width,)``: the first get the positions to evaluate.
-        trees: T trees, side by side.
-        variant: The composition, with memory for the game.
-        pending: Receives the pending simulations.
-        cache: Of evaluations.
-        width: Of each tree.
-        rng: The stream of the search.
+    The first of ``(T * width,)`` states get the positions to evaluate. What ends at a proven or
+    terminal position, or at one that the cache knows, is backed up at once.
 
     Returns:
         How many are pending.
     """
-    buffer = np.empty(game.num_actions(), np.int32)
     evaluation = variant.selection.evaluation
     count = 0
     for number in range(pending.remaining.size):
@@ -381,7 +323,7 @@ def descend_trees(
             state = states[count]
             simulation = simulation_of(pending, count)
             game.copy(roots[number], state)
-            leaf = descend(game, state, tree, variant, rng, buffer, simulation, False)
+            leaf = descend(game, state, tree, variant, simulation, rng, False)
             if leaf != ROOT and is_settled(game, state, tree, leaf, variant, simulation):
                 pending.remaining[number] -= 1
                 back_up(tree, variant, simulation)
@@ -390,7 +332,7 @@ def descend_trees(
                 break  # the leaf is pending already: a second evaluation would add nothing
             pending.remaining[number] -= int(leaf != ROOT)
             if look_up(game, state, cache, evaluation):
-                expand_evaluated(game, state, tree, leaf, variant, buffer, rng, simulation)
+                expand_evaluated(game, state, tree, leaf, variant, simulation, rng)
                 continue
             count_pending(tree, simulation, 1)
             pending.tree[count] = number
@@ -413,7 +355,6 @@ def back_up_trees(
     rng: np.random.Generator,
 ) -> None:
     """Finish the pending simulations, with the evaluations of their positions in `states`."""
-    buffer = np.empty(game.num_actions(), np.int32)
     evaluation = variant.selection.evaluation
     last = evaluation.size - 1
     for i in range(values.size):
@@ -426,7 +367,7 @@ def back_up_trees(
         store(game, state, cache, evaluation)
         count_pending(tree, simulation, -1)
         leaf = pending.leaf[i]
-        expand_evaluated(game, state, tree, leaf, variant, buffer, rng, simulation)
+        expand_evaluated(game, state, tree, leaf, variant, simulation, rng)
 
 
 @kernel
@@ -445,15 +386,10 @@ def read_trees(
     values: NDArray[np.float32],
     best: NDArray[np.int32],
 ) -> None:
-    """Read what the searches have found.
+    """Read what the searches have found, of trees whose roots have children.
 
-    Args:
-        game: The game.
-        trees: T trees, side by side, whose roots have children.
-        variant: The composition.
-        policies: ``(T, num_actions())``: receives the policies to learn from.
-        values: ``(T,)``: receives the mean values of the roots, -1 to 1, for the player to move.
-        best: ``(T,)``: receives the best actions.
+    Fills in the policies to learn from, ``(T, num_actions())``, the mean values of the roots,
+    ``(T,)``, -1 to 1, for the player to move, and the best actions, ``(T,)``.
     """
     for number in range(best.size):
         tree = tree_of(trees, number)
@@ -486,16 +422,12 @@ class EvaluatedSearch:
         variant: The composition, with memory for the game (`agents.search.mcts.with_memory`).
         evaluator: Evaluates the leaves.
         rng: The stream of the search.
-        width: How many leaves of one tree are evaluated together. With 1, every simulation knows
-            all those before it.
+        width: How many leaves of one tree are evaluated together.
         cache: See `new_cache`.
         compiles: Whether to run as machine code.
 
     Attributes:
         evaluations: Positions that were evaluated so far.
-
-    Raises:
-        ValueError: If the trees have too little room.
     """
 
     def __init__(
@@ -536,34 +468,24 @@ class EvaluatedSearch:
     def _call(self, kernel: CompiledFunction, *arguments: Any) -> Any:
         return self._prepared(kernel, *arguments)(*arguments)
 
-    def _descend_arguments(self, roots: Any) -> tuple[Any, ...]:
+    def _to_descend(self, roots: Any) -> tuple[Any, ...]:
         places = self.game, roots, self.states, self.trees
         return *places, self.variant, self._pending, self.cache, self.width, self.rng
 
-    def _back_up_arguments(
-        self, priors: NDArray[np.float32], values: NDArray[np.float32]
-    ) -> tuple[Any, ...]:
+    def _to_back_up(self, *evaluations: NDArray[np.float32]) -> tuple[Any, ...]:
         places = self.game, self.states, self.trees
-        return *places, self.variant, self._pending, self.cache, priors, values, self.rng
+        return *places, self.variant, self._pending, self.cache, *evaluations, self.rng
 
     def compile(self, roots: Any) -> None:
         """Compile now, so that the first `run` does not have to."""
         priors = np.zeros((1, self.game.num_actions()), np.float32)
-        self._prepared(compiled_descend_trees, *self._descend_arguments(roots))
-        self._prepared(compiled_back_up_trees, *self._back_up_arguments(priors, priors[0]))
+        self._prepared(compiled_descend_trees, *self._to_descend(roots))
+        self._prepared(compiled_back_up_trees, *self._to_back_up(priors, priors[0]))
 
     def run(self, roots: Any, simulations: int | NDArray[np.int32]) -> int:
-        """Search.
+        """Search from ``(T,)`` positions, or a list of them; returns the simulations run.
 
-        Args:
-            roots: ``(T,)`` positions, or a list of them; none is over.
-            simulations: How many of each tree; 0 evaluates the roots that are not yet.
-
-        Returns:
-            How many were run; fewer where a root is proven.
-
-        Raises:
-            ValueError: If a game is over.
+        `simulations` are for each tree; 0 evaluates the roots that are not yet.
         """
         if any(self.game.is_terminal(root) for root in roots):
             raise ValueError("expected positions to search from, got one where the game is over")
@@ -571,14 +493,13 @@ class EvaluatedSearch:
         remaining[:] = simulations
         wanted = int(remaining.sum())
         while True:
-            count = self._call(compiled_descend_trees, *self._descend_arguments(roots))
+            count = self._call(compiled_descend_trees, *self._to_descend(roots))
             if count == 0:
                 return wanted - int(remaining.sum())
             priors, values = self.evaluator.evaluate(self.game, self.states[:count])
             self.evaluations += count
-            priors = np.ascontiguousarray(priors, np.float32)
-            values = np.ascontiguousarray(values, np.float32)
-            self._call(compiled_back_up_trees, *self._back_up_arguments(priors, values))
+            found = [np.ascontiguousarray(array, np.float32) for array in (priors, values)]
+            self._call(compiled_back_up_trees, *self._to_back_up(*found))
 
     def add_root_noise(self, noise: NDArray[np.float64]) -> None:
         """Give every root, which has children, its noise, ``(T, num_actions())``."""

@@ -1,8 +1,8 @@
 """Environments of others as games: copies of them, what they show, and the game around them.
 
 An environment needs two agents who act in turn, a `Discrete` action space and an action mask in the
-observation or in the infos. Nothing is imported from PettingZoo: only what an environment offers is
-used. Whether a search over its clones is fair is the matter of `agents.search.requirements`.
+observation or in the infos. `agents.search.requirements` says whether a search over its clones is
+fair.
 """
 
 import copy
@@ -30,10 +30,9 @@ SHARED: Final = {"action_spaces", "observation_spaces", "metadata", "possible_ag
 def clone(env: Any) -> Any:
     """An independent copy of an environment in the middle of a game, wrappers and all.
 
-    An environment's own `clone` is used where its class has one. Otherwise the attributes are
-    copied one by one: `copy.deepcopy` of PettingZoo's classic environments builds a new one and
-    loses the game. What cannot be copied, such as a window, is shared; `check_clone` sees whether
-    the result is a faithful copy all the same.
+    Where its class has no `clone` of its own, the attributes are copied one by one: `copy.deepcopy`
+    of PettingZoo's classic environments builds a new one and loses the game. What cannot be copied,
+    such as a window, is shared; `check_clone` sees whether the copy is faithful all the same.
     """
     own_clone = own_clone_of(env)
     return _attribute_copy(env) if own_clone is None else own_clone(env)
@@ -60,26 +59,17 @@ def independent_copy(env: Any) -> Any:
 
 
 def _attribute_copy(env: Any, in_full: bool = False) -> Any:
-    """A copy of an environment, attribute by attribute.
-
-    Args:
-        env: The environment.
-        in_full: Whether to raise what an attribute raises that will not be copied, and to use no
-            method `clone`; else such attributes are shared.
-    """
+    """A copy, attribute by attribute; `in_full` it shares nothing, and uses no method `clone`."""
     twin: Any = object.__new__(cast("type[Any]", type(env)))
     memo: dict[int, Any] = {id(env): twin}
     attributes = cast("dict[str, Any]", vars(env))
     if "env" in attributes:
         inner = attributes["env"]
         copied = _attribute_copy(inner, in_full) if in_full else clone(inner)
-        layers = zip(layers_of(inner), layers_of(copied), strict=True)
-        memo.update({id(layer): twin_layer for layer, twin_layer in layers})
+        memo |= zip(map(id, layers_of(inner)), layers_of(copied), strict=True)
+    copy_of = copy.deepcopy if in_full else _copied
     for name, value in attributes.items():
-        if name in SHARED:
-            twin.__dict__[name] = value
-        else:
-            twin.__dict__[name] = copy.deepcopy(value, memo) if in_full else _copied(value, memo)
+        twin.__dict__[name] = value if name in SHARED else copy_of(value, memo)
     return twin
 
 
@@ -100,7 +90,7 @@ def silent_clone(env: Any) -> Any:
 
 
 def silenced(env: Any) -> Any:
-    """The environment, with its rendering switched off."""
+    """The environment, whose rendering is off from now on."""
     if hasattr(env.unwrapped, "render_mode"):
         env.unwrapped.render_mode = None
     return env
@@ -122,6 +112,12 @@ def digest_of(shown: Any) -> bytes:
 
 def leaves(shown: Any) -> Iterator[bytes]:
     """The bytes of all that a snapshot holds, in order."""
+    if isinstance(shown, np.ndarray):
+        array = cast("NDArray[Any]", shown)
+        if not array.dtype.hasobject:
+            yield array.tobytes()
+            return
+        shown = array.tolist()  # its bytes are addresses
     if isinstance(shown, dict):
         for key, value in cast("dict[Any, Any]", shown).items():
             yield repr(key).encode()
@@ -129,12 +125,6 @@ def leaves(shown: Any) -> Iterator[bytes]:
     elif isinstance(shown, (list, tuple)):
         for value in cast("list[Any]", shown):
             yield from leaves(value)
-    elif isinstance(shown, np.ndarray):
-        array = cast("NDArray[Any]", shown)
-        if array.dtype.hasobject:  # its bytes are addresses
-            yield from leaves(array.tolist())
-        else:
-            yield array.tobytes()
     else:
         yield repr(shown).encode()
 
@@ -154,32 +144,24 @@ def same(one: Any, other: Any) -> bool:
 
 
 class ForeignState:
-    """A position of a foreign environment: the environment itself.
+    """A position of a foreign environment: the environment itself."""
 
-    Attributes:
-        env: The environment.
-        rewards: What each of the two agents has got since the root.
-        legal: The legal actions; None until they are asked for.
-    """
-
-    def __init__(self, env: Any, rewards: tuple[float, float] = (0.0, 0.0)) -> None:
+    def __init__(self, env: Any) -> None:
         self.env = env
-        self.rewards = rewards
-        self.legal: NDArray[Any] | None = None
+        self.rewards = (0.0, 0.0)  # what each of the two agents has got since the root
+        self.legal: NDArray[Any] | None = None  # until they are asked for
 
 
 class ForeignGame:
     """Any two-agent AEC environment with an action mask, as a game for the interpreted search.
 
     An agent with more reward at the end than the other has won. Rewards are those of the attribute
-    `rewards`: a wrapper that only changes what `last` returns is not seen.
-
-    Args:
-        env: An environment after `reset`. It is only looked at and cloned.
+    `rewards`: a wrapper that only changes what `last` returns is not seen. The environment, after
+    `reset`, is only looked at and cloned.
 
     Raises:
-        UnfitEnvironmentError: If it is of another kind, or has not two agents, or no `Discrete`
-            actions from 0.
+        UnfitEnvironmentError: If it has not two agents who act in turn, or no `Discrete` actions
+            from 0.
     """
 
     random_playout = play_randomly
@@ -217,12 +199,8 @@ class ForeignGame:
     def step(self, state: ForeignState, action: int) -> None:
         state.env.step(action)
         state.legal = None
-        gained = state.env.rewards
-        first, second = state.rewards
-        state.rewards = (
-            first + float(gained.get(self.agents[0], 0)),
-            second + float(gained.get(self.agents[1], 0)),
-        )
+        gained = [float(state.env.rewards.get(agent, 0)) for agent in self.agents]
+        state.rewards = (state.rewards[0] + gained[0], state.rewards[1] + gained[1])
 
     def legal_actions(self, state: ForeignState, out: NDArray[np.int32]) -> int:
         actions = self.legal(state)
@@ -252,7 +230,6 @@ class ForeignGame:
         return self.agents.index(state.env.agent_selection)
 
     def position_hash(self, state: ForeignState) -> int:
-        """A hash of what the environment shows; see `Game.position_hash`."""
         return int.from_bytes(digest_of(snapshot(state.env)), "little", signed=True)
 
     def outcome(self, state: ForeignState, player: int) -> int:

@@ -1,12 +1,10 @@
 """The search over a graph: positions reached by several move orders are one node.
 
 The children of a position are edges: neighbours in the arrays as in a tree, with visits of their
-own, from which a selection rule computes its bonus. An edge leads to a position, its *target*,
-which has statistics of its own and is shared by all edges that lead there. If the visits of the
-target counted in place of the edge's, a rule would neglect moves that other move orders have
-explored; if an edge averaged its own simulations, its value would be out of date. So the value of
-an edge is read from its target, and that of a position is computed from its edges after every
-simulation through it:
+own, from which a selection rule computes its bonus: by the visits of the position they lead to, its
+*target*, a rule would neglect what other move orders have explored. But the value of an edge is
+that of its target, which all edges share that lead there; an average of its own simulations would
+be out of date. It is computed from the target's edges after every simulation through it:
 
     Q(position) = (own playouts + sum over edges of n(edge) * Q(target)) / N(position)
 
@@ -19,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import Variant, select_child
-from agents.search.simulation import Simulation, new_simulation
+from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, kernel
 
@@ -31,38 +29,24 @@ NOWHERE: Final = -1
 class Graph(NamedTuple):
     """The arrays of a graph besides its `Tree`, whose nodes are edges and positions."""
 
-    target: NDArray[np.int32]
-    """``(N,)``: the position that an edge leads to, or `NOWHERE`."""
-    mover: NDArray[np.int8]
-    """``(N,)``: who is to move in a position."""
-    own: NDArray[np.float64]
-    """``(N, 2)``: the sum of the rewards of simulations that ended in a position, by player."""
-    mean: NDArray[np.float64]
-    """``(N, 2)``: the mean reward of a position, by player."""
-    keys: NDArray[np.int64]
-    """``(slots,)``: hashes of positions, a power of two of them."""
-    places: NDArray[np.int32]
-    """``(slots,)``: the position with that hash, or `NOWHERE`."""
-    place_count: NDArray[np.int32]
-    """``(1,)``: slots in use."""
+    target: NDArray[np.int32]  # (N,): the position that an edge leads to, or `NOWHERE`
+    mover: NDArray[np.int8]  # (N,): who is to move in a position
+    own: NDArray[np.float64]  # (N, 2): rewards of simulations that ended in a position, by player
+    mean: NDArray[np.float64]  # (N, 2): the mean reward of a position, by player
+    keys: NDArray[np.int64]  # (slots,): hashes of positions, a power of two of them
+    places: NDArray[np.int32]  # (slots,): the position with that hash, or `NOWHERE`
+    place_count: NDArray[np.int32]  # (1,): slots in use
 
 
 def check_variant(variant: Variant) -> None:
-    """Refuse what cannot be searched as a graph.
-
-    Raises:
-        ValueError: If the reward counts plies, or the selection rule keeps something of its own.
-    """
+    """Refuse what cannot be searched as a graph."""
+    wanted, part = "", None
     if variant.reward.needs_moves():
-        raise ValueError(
-            "expected a reward that counts no plies with transpositions, got "
-            f"{type(variant.reward).__name__}"
-        )
-    if variant.selection.new_extras(1) != ():
-        raise ValueError(
-            "expected a selection rule that keeps nothing of its own with transpositions, got "
-            f"{type(variant.selection).__name__}"
-        )
+        wanted, part = "reward that counts no plies", variant.reward
+    elif variant.selection.new_extras(1) != ():
+        wanted, part = "selection rule that keeps nothing of its own", variant.selection
+    if wanted:
+        raise ValueError(f"expected a {wanted} with transpositions, got {type(part).__name__}")
 
 
 def new_graph(max_nodes: int) -> Graph:
@@ -128,11 +112,7 @@ def position_of(game: Any, state: Any, tree: Tree, graph: Graph) -> int:
 
 @kernel
 def read_targets(tree: Tree, graph: Graph, position: int) -> int:
-    """Bring the values and proofs of a position's edges up to date.
-
-    Returns:
-        What the edges prove of the position, for the player to move there.
-    """
+    """Bring a position's edges up to date; returns what they prove for the player to move."""
     player = graph.mover[position]
     count = tree.child_count[position]
     best = -1 if count > 0 else UNPROVEN
@@ -174,9 +154,8 @@ def descend(
     tree: Tree,
     graph: Graph,
     variant: Any,
-    rng: np.random.Generator,
-    buffer: NDArray[np.int32],
     simulation: Simulation,
+    rng: np.random.Generator,
 ) -> int:
     """Play `state` down to a leaf, and expand on the way; returns the leaf's position."""
     position = ROOT
@@ -186,7 +165,9 @@ def descend(
             break
         if tree.child_count[position] == 0:
             is_new = tree.visits[position] == 0
-            if is_new or not expand(game, state, tree, position, variant.knowledge, buffer, rng):
+            if is_new or not expand(
+                game, state, tree, position, variant.knowledge, simulation.actions, rng
+            ):
                 break
             first = tree.first_child[position]
             for edge in range(first, first + tree.child_count[position]):
@@ -219,9 +200,8 @@ def finish(
     tree: Tree,
     leaf: int,
     variant: Any,
-    rng: np.random.Generator,
-    buffer: NDArray[np.int32],
     simulation: Simulation,
+    rng: np.random.Generator,
 ) -> None:
     """Find the outcome of a simulation: it is over, or proven, or it is played out."""
     if game.is_terminal(state) or (
@@ -233,7 +213,9 @@ def finish(
     elif variant.solver.proves() and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:
         simulation.result[0] = tree.proof[leaf]
     else:
-        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+        simulation.result[0] = variant.playout.simulate(
+            game, state, rng, simulation.actions, simulation
+        )
 
 
 @kernel
@@ -267,14 +249,11 @@ def search_graph(
     tree: Tree,
     graph: Graph,
     variant: Variant,
+    simulation: Simulation,
     simulations: int,
     rng: np.random.Generator,
 ) -> int:
     """Run simulations from a position; see `agents.search.mcts.search`."""
-    selection, playout, reward = variant.selection, variant.playout, variant.reward
-    recorded = selection.needs_moves() or playout.needs_moves() or reward.needs_moves()
-    simulation = new_simulation(game, recorded)
-    buffer = np.empty(game.num_actions(), np.int32)
     if tree.node_count[0] == 0:
         position_of(game, root, tree, graph)
         tree.visits[ROOT] = 1
@@ -282,12 +261,12 @@ def search_graph(
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
-        leaf = descend(game, state, tree, graph, variant, rng, buffer, simulation)
-        finish(game, state, tree, leaf, variant, rng, buffer, simulation)
+        leaf = descend(game, state, tree, graph, variant, simulation, rng)
+        finish(game, state, tree, leaf, variant, simulation, rng)
         back_up(tree, graph, leaf, variant, simulation)
-        selection.update(tree, simulation)
-        playout.update(tree, simulation)
-        reward.update(tree, simulation)
+        variant.selection.update(tree, simulation)
+        variant.playout.update(tree, simulation)
+        variant.reward.update(tree, simulation)
     return simulations
 
 

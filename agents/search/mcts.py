@@ -25,7 +25,7 @@ from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.games.base import Actions, Game, State
+from hexenv.games.base import Game, State
 
 
 @compiled
@@ -75,9 +75,8 @@ def descend(
     state: State,
     tree: Tree,
     variant: Variant,
-    rng: np.random.Generator,
-    buffer: Actions,
     simulation: Simulation,
+    rng: np.random.Generator,
     expands: bool,
 ) -> int:
     """Play `state` down to a leaf.
@@ -87,9 +86,8 @@ def descend(
         state: The root position, overwritten.
         tree: The tree.
         variant: The composition.
-        rng: The stream of the search.
-        buffer: ``(num_actions(),)`` of scratch space.
         simulation: Receives the path.
+        rng: The stream of the search.
         expands: Whether a leaf that has been visited before gets its children now. (A network's
             evaluation comes first: `agents.search.evaluated`.)
 
@@ -103,7 +101,7 @@ def descend(
             is_new = tree.visits[node] == 0
             if not expands or is_new:
                 break
-            if not expand(game, state, tree, node, variant.knowledge, buffer, rng):
+            if not expand(game, state, tree, node, variant.knowledge, simulation.actions, rng):
                 break
             variant.selection.initialise(game, state, tree, node)
         node = select_child(tree, node, variant)
@@ -161,13 +159,14 @@ def simulate_leaf(
     tree: Tree,
     leaf: int,
     variant: Variant,
-    rng: np.random.Generator,
-    buffer: Actions,
     simulation: Simulation,
+    rng: np.random.Generator,
 ) -> None:
     """Find the result of a simulation that has reached a leaf, and count it."""
     if not is_settled(game, state, tree, leaf, variant, simulation):
-        simulation.result[0] = variant.playout.simulate(game, state, rng, buffer, simulation)
+        simulation.result[0] = variant.playout.simulate(
+            game, state, rng, simulation.actions, simulation
+        )
     count_simulation(tree, variant, simulation)
 
 
@@ -195,6 +194,7 @@ def search(
     state: State,
     tree: Tree,
     variant: Variant,
+    simulation: Simulation,
     simulations: int,
     rng: np.random.Generator,
 ) -> int:
@@ -206,32 +206,32 @@ def search(
         state: A state to work in.
         tree: The tree; an empty one gets its root and the root's children first.
         variant: The composition, with memory for the game (`with_memory`).
+        simulation: Its arrays are worked in; from `simulation_for`.
         simulations: How many to run.
         rng: The stream of random numbers, the only source of chance.
 
     Returns:
         How many were run; a proven root ends the search.
     """
-    selection, playout, reward = variant.selection, variant.playout, variant.reward
-    recorded = selection.needs_moves() or playout.needs_moves() or reward.needs_moves()
-    simulation = new_simulation(game, recorded)
-    buffer = np.empty(game.num_actions(), np.int32)
     if tree.node_count[0] == 0:
-        add_node(tree, -1, 1)
-    knowledge = variant.knowledge
-    if tree.child_count[ROOT] == 0 and expand(game, root, tree, ROOT, knowledge, buffer, rng):
-        selection.initialise(game, root, tree, ROOT)
+        add_node(tree, -1, 1)  # visited, so that the first simulation expands it
     prove_root(tree, variant)
     for done in range(simulations):
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
             return done
         game.copy(root, state)
-        leaf = descend(game, state, tree, variant, rng, buffer, simulation, True)
-        simulate_leaf(game, state, tree, leaf, variant, rng, buffer, simulation)
+        leaf = descend(game, state, tree, variant, simulation, rng, True)
+        simulate_leaf(game, state, tree, leaf, variant, simulation, rng)
     return simulations
 
 
 compiled_search: Final = CompiledFunction(search)
+
+
+def simulation_for(variant: Variant, game: Game) -> Simulation:
+    """The arrays of a simulation, with its moves where a part of the variant reads them."""
+    parts = (variant.selection, variant.playout, variant.reward)
+    return new_simulation(game, any(part.needs_moves() for part in parts))
 
 
 def with_memory(variant: Variant, game: Game) -> Variant:

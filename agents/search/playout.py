@@ -6,36 +6,24 @@ nest: one that knows no move in a position asks another one, its `otherwise`.
 
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
+from numpy.random import Generator
 
-from agents.search.simulation import Simulation, no_memory, no_moves, no_update, record_move
+from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update, record_move
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly
 
 
-class Playout(Protocol):
-    """What a playout policy offers."""
+class Playout(Part, Protocol):
+    """What a playout policy offers besides."""
 
     def simulate(
-        self,
-        game: Game,
-        state: State,
-        rng: np.random.Generator,
-        actions: Actions,
-        simulation: Simulation,
+        self, game: Game, state: State, rng: Generator, actions: Actions, simulation: Simulation
     ) -> float:
-        """Play `state`, which is not terminal, to the end.
+        """Play `state`, which is not terminal, to the end; the outcome for player 0, -1 to 1.
 
-        Args:
-            game: The game, or the adapter of a foreign environment.
-            state: The position, overwritten.
-            rng: The stream of the search.
-            actions: ``(>= num_actions(),)`` of scratch space.
-            simulation: The simulation so far; moves are added if it is `recorded`.
-
-        Returns:
-            The outcome for player 0, -1 to 1.
+        `actions` is scratch space, ``(>= num_actions(),)``. The moves are added to the simulation,
+        if it is `recorded`.
         """
         ...
 
@@ -43,7 +31,7 @@ class Playout(Protocol):
         self,
         game: Game,
         state: State,
-        rng: np.random.Generator,
+        rng: Generator,
         actions: Actions,
         count: int,
         simulation: Simulation,
@@ -51,31 +39,10 @@ class Playout(Protocol):
         """Which of the first `count` of `actions`, the legal ones in any order, to play."""
         ...
 
-    def update(self, tree: Tree, simulation: Simulation) -> None:
-        """Learn from a simulation."""
-        ...
-
-    def needs_moves(self) -> bool:
-        """Whether the policy reads the moves of the simulation."""
-        ...
-
-    def with_memory(self, game: Game) -> Any:
-        """The policy with the arrays it needs for a game, empty. Plain Python.
-
-        Raises:
-            ValueError: If the policy makes no sense in the game.
-        """
-        ...
-
 
 @kernel
 def play_out(
-    self: Any,
-    game: Game,
-    state: State,
-    rng: np.random.Generator,
-    actions: Actions,
-    simulation: Simulation,
+    self: Any, game: Game, state: State, rng: Generator, actions: Actions, simulation: Simulation
 ) -> float:
     """`Playout.simulate` by way of `choose`."""
     count = game.legal_actions(state, actions)
@@ -107,7 +74,7 @@ class Uniform(NamedTuple):
         self,
         game: Game,
         state: State,
-        rng: np.random.Generator,
+        rng: Generator,
         actions: Actions,
         count: int,
         simulation: Simulation,
@@ -117,12 +84,7 @@ class Uniform(NamedTuple):
         return int(rng.random() * count)
 
     def simulate(
-        self,
-        game: Game,
-        state: State,
-        rng: np.random.Generator,
-        actions: Actions,
-        simulation: Simulation,
+        self, game: Game, state: State, rng: Generator, actions: Actions, simulation: Simulation
     ) -> float:
         if simulation.recorded:
             return play_out(self, game, state, rng, actions, simulation)
@@ -157,7 +119,7 @@ class Decisive(NamedTuple):
         self,
         game: Any,  # a `Game` with `winning_action`
         state: State,
-        rng: np.random.Generator,
+        rng: Generator,
         actions: Actions,
         count: int,
         simulation: Simulation,
@@ -192,11 +154,7 @@ def pick_of_cell(game: Game, state: State, actions: Actions, count: int, cell: i
 
 
 def memory_behind(otherwise: Any, game: Game) -> Any:
-    """The policy that another one asks, with its memory for a game.
-
-    Raises:
-        ValueError: If it has to be asked at every ply.
-    """
+    """The policy that another one asks, with its memory for a game."""
     if isinstance(otherwise, Decisive):  # which relies on having seen every ply before
         raise ValueError("expected decisive moves before all other policies of a playout")
     return otherwise.with_memory(game)

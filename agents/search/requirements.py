@@ -1,18 +1,15 @@
 """What planning by clone and step needs of an environment, and where it has it.
 
 A clone holds all there is: the cards of both players, and what the dice will show. A search over
-clones is fair only where this gives no player more information than the rules do:
-
-* the agents act in turn (and there are two of them: see `agents.search.foreign.ForeignGame`);
-* perfect information: what the agent to move has seen decides what both agents are shown;
-* nothing is left to chance between the moves.
+clones is fair only where two agents act in turn, what the agent to move has seen decides what both
+are shown, and nothing is left to chance between the moves.
 
 An environment declares this, or is known by its name, or OpenSpiel says it. For any other, a
 *trial* finds out: some games of a few random moves are played on copies, from the position and from
 fresh starts, with other seeds of every random generator that can be found, and with another move
-here and there. In a game of perfect information without chance, what the agent to move has seen
-decides what both agents are shown, and, with its action, all that follows. Where two games disagree
-on that, something is hidden or random. That is no proof: what a few moves do not touch is not seen.
+here and there. Where two games disagree on what the agent to move has seen decides, and, with its
+action, on what follows, something is hidden or random. That is no proof: what a few moves do not
+touch is not seen.
 """
 
 import gc
@@ -22,7 +19,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, cast
 from weakref import finalize
@@ -55,12 +52,9 @@ from agents.search.foreign import (
 class Traits(NamedTuple):
     """Properties of an environment; its `metadata` may declare them under these names."""
 
-    is_turn_based: bool
-    """The agents act one after the other, and each knows what the other did."""
+    is_turn_based: bool  # and each agent knows what the other did
     has_perfect_information: bool
-    """Both agents know all that has happened."""
-    is_deterministic: bool
-    """What follows an action is certain, once the environment has been reset."""
+    is_deterministic: bool  # once it has been reset
 
     def faults(self) -> tuple[str, ...]:
         """What the environment lacks for planning by clone and step."""
@@ -142,11 +136,7 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 
 
 def foreign_view(env: Any, assume: str | None) -> View:
-    """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`.
-
-    Raises:
-        UnfitEnvironmentError: If it cannot be planned over.
-    """
+    """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`."""
     game = ForeignGame(env)
     assumed = check_planning(env, assume)
     root = env if is_over(env) else silent_clone(env)
@@ -161,14 +151,10 @@ _lock: Final = threading.RLock()
 def check_planning(env: Any, assume: str | None = None) -> str | None:
     """Refuse an environment in which a search over clones would know more than its player.
 
-    An environment of which nothing is known is tried out once, when it is first seen.
-
-    Args:
-        env: A two-agent environment after `reset`. It is only looked at and cloned.
-        assume: ``"perfect information"``: refuse nothing for that.
+    An environment of which nothing is known is tried out once, when it is first seen, on clones.
 
     Returns:
-        What is assumed although it is not so; None where nothing has to be.
+        What is assumed although it is not so, if `assume` allows it; None where nothing has to be.
 
     Raises:
         UnfitEnvironmentError: If agents do not act in turn, something is hidden from a player or
@@ -207,11 +193,7 @@ def _unfit(env: Any, faults: tuple[str, ...]) -> UnfitEnvironmentError:
 
 
 def check_clone(env: Any) -> None:
-    """Play one action on a clone, twice: the same must follow, and nothing in the original.
-
-    Raises:
-        UnfitEnvironmentError: If its clones are not faithful, with what to do about it.
-    """
+    """Play one action on a clone, twice: the same must follow, and nothing in the original."""
     try:
         before = snapshot(env)
     except Exception as error:
@@ -255,14 +237,10 @@ PLIES: Final = 30
 class TrialGame(NamedTuple):
     """How a game of the trial is played."""
 
-    is_fresh: bool
-    """Whether it begins with a reset."""
-    seed: int
-    """Of all random generators."""
-    deviation: int
-    """The ply at which another move is played than in the other games; -1: at none."""
-    line: int = 0
-    """Which random moves are played at all other plies."""
+    is_fresh: bool  # whether it begins with a reset
+    seed: int  # of all random generators
+    deviation: int  # the ply at which another move is played than in the other games; -1: at none
+    line: int = 0  # which random moves are played at all other plies
 
 
 TRIAL_GAMES: Final = (
@@ -276,11 +254,7 @@ TRIAL_GAMES: Final = (
 
 
 def tried_faults(env: Any) -> tuple[str, ...]:
-    """What an environment lacks for planning by clone and step, as far as some games show.
-
-    Args:
-        env: An environment in play. It is only cloned; global generators stay as they are.
-    """
+    """What an environment in play lacks for planning by clone and step, as far as games show."""
     trial = Trial(env)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -291,11 +265,7 @@ def tried_faults(env: Any) -> tuple[str, ...]:
 
 
 class Trial:
-    """The games of a trial, and where they disagree.
-
-    Args:
-        env: The environment.
-    """
+    """The games of a trial, and where they disagree."""
 
     def __init__(self, env: Any) -> None:
         self._env = env
@@ -316,7 +286,6 @@ class Trial:
         return tuple(word for word, is_so in found.items() if is_so)
 
     def play(self, game: TrialGame) -> None:
-        """Play a game and compare it with those before."""
         env = independent_copy(self._env) if game.is_fresh else silent_clone(self._env)
         if env is None:
             return
@@ -366,13 +335,9 @@ class Trial:
 
 
 def changes(views: Iterable[Any]) -> set[bytes] | None:
-    """The information in the numbers of observations that are not always the same.
+    """The information in the numbers of one agent's observations that are not always the same.
 
-    Args:
-        views: Observations of one agent. Their action masks are passed over.
-
-    Returns:
-        None if their sizes differ.
+    None if their sizes differ. Action masks are passed over.
     """
     rows = [np.concatenate([np.zeros(0), *numbers_in(view)]) for view in views]
     if not rows or len({len(row) for row in rows}) > 1:
@@ -410,8 +375,7 @@ def numbers_in(view: Any) -> list[NDArray[np.float64]]:
 MOST_OBJECTS: Final = 10_000
 """How many parts of an environment are searched for generators."""
 KINDS: Final = (np.random.Generator, np.random.RandomState, random.Random)
-GLOBAL: Final[tuple[Any, ...]] = (random, np.random)
-"""Modules that are used as generators: they have the same functions."""
+GLOBAL: Final[tuple[Any, ...]] = (random, np.random)  # modules with the functions of generators
 
 _seeding: Final = threading.RLock()
 
@@ -435,11 +399,7 @@ def generators_in(env: Any) -> list[Any]:
 
 
 def shared_generators(layers: Iterable[Any]) -> list[Any]:
-    """The generators that no clone can hold: global ones, those of classes and of their modules.
-
-    Args:
-        layers: An environment and what it wraps.
-    """
+    """The generators that no clone can hold: global ones, those of classes and of their modules."""
     classes = dict.fromkeys(each for layer in layers for each in type(layer).__mro__)
     modules = dict.fromkeys(sys.modules.get(each.__module__) for each in classes)
     spaces = [vars(each) for each in (*classes, *modules) if each is not None]
@@ -449,45 +409,22 @@ def shared_generators(layers: Iterable[Any]) -> list[Any]:
 
 @contextmanager
 def seeded(generators: Iterable[Any], seed: int) -> Generator[None]:
-    """Seed generators, and restore them afterwards. What cannot be restored is left alone.
-
-    Args:
-        generators: Generators, or modules that are used as such.
-        seed: From 0.
-    """
-    with _seeding:
-        before: list[tuple[Any, Any]] = []
-        try:
-            for generator in generators:
-                with suppress(Exception):  # such as of random.SystemRandom
-                    before.append((generator, _state(generator)))
-                    _seed(generator, seed)
-            yield
-        finally:
-            for generator, state in reversed(before):
-                _restore(generator, state)
+    """Seed generators, and restore them afterwards. What cannot be restored is left alone."""
+    with _seeding, ExitStack() as afterwards:
+        for generator in generators:
+            with suppress(Exception):  # such as of random.SystemRandom
+                _seed(generator, seed, afterwards)
+        yield
 
 
-def _state(generator: Any) -> Any:
+def _seed(generator: Any, seed: int, afterwards: ExitStack) -> None:
     if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
+        bits = generator.bit_generator
+        afterwards.callback(setattr, bits, "state", bits.state)
+        bits.state = type(bits)(seed).state
+        return
     if hasattr(generator, "get_state"):
-        return generator.get_state(legacy=False)
-    return generator.getstate()
-
-
-def _seed(generator: Any, seed: int) -> None:
-    if isinstance(generator, np.random.Generator):
-        kind = type(generator.bit_generator)
-        generator.bit_generator.state = kind(seed).state
+        afterwards.callback(generator.set_state, generator.get_state(legacy=False))
     else:
-        generator.seed(seed)
-
-
-def _restore(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif hasattr(generator, "set_state"):
-        generator.set_state(state)
-    else:
-        generator.setstate(state)
+        afterwards.callback(generator.setstate, generator.getstate())
+    generator.seed(seed)

@@ -1,16 +1,14 @@
 """Rewards: how the end of a simulation counts for each player."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from agents.search.simulation import Simulation, no_memory, no_moves, no_update
-from agents.search.tree import Tree
+from agents.search.simulation import Part, no_memory, no_moves, no_update
 from hexenv.compiled import compiled
-from hexenv.games.base import Game
 from hexenv.importing import import_on_demand
 
 
-class Reward(Protocol):
-    """What a reward offers."""
+class Reward(Part, Protocol):
+    """What a reward offers besides."""
 
     def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
         """The reward, 0 to 1, of a simulation for the player who chose a node on its path.
@@ -21,18 +19,6 @@ class Reward(Protocol):
             plies: From the node to the end of the simulation.
             length: From the root to the end of the simulation.
         """
-        ...
-
-    def update(self, tree: Tree, simulation: Simulation) -> None:
-        """Learn from a simulation."""
-        ...
-
-    def needs_moves(self) -> bool:
-        """Whether the playouts must record their moves, and with them their length."""
-        ...
-
-    def with_memory(self, game: Game) -> Any:
-        """The reward with the arrays it needs for a game, empty. Plain Python."""
         ...
 
 

@@ -1,7 +1,4 @@
-"""Rollouts by a policy: many games are played to the end at once, and give the values.
-
-The policy needs no value head. `agents.mcts.anet` and the self-play of AlphaHex use it.
-"""
+"""Rollouts by a policy: many games are played to the end at once, and give the values."""
 
 from typing import Any
 

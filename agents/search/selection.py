@@ -1,9 +1,9 @@
 """Selection rules: which child a simulation goes down to.
 
-A rule has two main methods: `prepare` computes, once a visit, what all children of a node share;
-`score` is called for every child, and the highest score wins. A rule that keeps more than the tree
-does has arrays of its own (`new_extras`, `with_memory`), fills them for new children (`initialise`)
-and learns from every simulation (`update`).
+`prepare` computes, once a visit, what all children of a node share; `score` is called for every
+child, and the highest wins. A rule that keeps more than the tree does has arrays of its own
+(`new_extras`, `with_memory`), fills them for new children (`initialise`) and learns from every
+simulation (`update`).
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from agents.search.simulation import Simulation, no_memory, no_moves, no_update
+from agents.search.simulation import Part, no_memory, no_moves, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
@@ -21,8 +21,8 @@ SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 """sqrt(ln n) for n below 4096, as most visit counts are: a logarithm takes as long as a ply."""
 
 
-class Selection(Protocol):
-    """What a selection rule offers."""
+class Selection(Part, Protocol):
+    """What a selection rule offers besides."""
 
     def prepare(self, tree: Tree, node: int) -> Any:
         """The part of the score that all children of `node` share."""
@@ -40,20 +40,8 @@ class Selection(Protocol):
         """Prepare the new children of `node`, whose position is `state`."""
         ...
 
-    def update(self, tree: Tree, simulation: Simulation) -> None:
-        """Learn from a simulation, after the nodes on its path have counted it."""
-        ...
-
-    def needs_moves(self) -> bool:
-        """Whether `update` reads the moves of the playouts."""
-        ...
-
     def new_extras(self, max_nodes: int) -> Any:
         """Arrays ``(max_nodes,)`` for `Tree.extras`, as a NamedTuple. Plain Python."""
-        ...
-
-    def with_memory(self, game: Game) -> Any:
-        """The rule with the arrays it needs for a game, empty. Plain Python."""
         ...
 
 
@@ -129,9 +117,5 @@ class UCB1(NamedTuple):
 
 # Rules that were here and are now beside their agents.
 __getattr__ = import_on_demand(
-    __name__,
-    {
-        "UCB1Tuned": "agents.mcts.ucb1_tuned:UCB1Tuned",
-        "Evenly": "agents.mcts.flat:Evenly",
-    },
+    __name__, {"UCB1Tuned": "agents.mcts.ucb1_tuned:UCB1Tuned", "Evenly": "agents.mcts.flat:Evenly"}
 )

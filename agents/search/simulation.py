@@ -1,11 +1,11 @@
-"""One simulation: the moves, who made them, and the result."""
+"""One simulation: the moves, who made them, and the result; and what learns from it."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
 
 if TYPE_CHECKING:
@@ -19,27 +19,19 @@ class Simulation(NamedTuple):
     The first `depth` plies were played in the tree; those of the playout follow if `recorded`.
     """
 
-    recorded: bool
-    """Whether a part of the variant reads `cells` and the moves of the playout."""
-    path: NDArray[np.int32]
-    """The `depth` nodes below the root, in order."""
-    players: NDArray[np.int8]
-    """Who played each ply."""
-    cells: NDArray[np.int32]
-    """The moves, as `Game.cell_of` numbers them, if `recorded`."""
-    rewards: NDArray[np.float64]
-    """The reward that each node on the path counted, for the player who chose it."""
-    depth: NDArray[np.int32]
-    """``(1,)``: plies in the tree."""
-    length: NDArray[np.int32]
-    """``(1,)``: plies in `players` and `cells`, from the root."""
-    result: NDArray[np.float64]
-    """``(1,)``: for player 0: 1 won, 0 drawn, -1 lost; an estimate lies between."""
+    recorded: bool  # whether a part of the variant reads `cells` and the moves of the playout
+    path: NDArray[np.int32]  # the `depth` nodes below the root, in order
+    players: NDArray[np.int8]  # who played each ply
+    cells: NDArray[np.int32]  # the moves, as `Game.cell_of` numbers them, if `recorded`
+    rewards: NDArray[np.float64]  # of each node on the path, for the player who chose it
+    actions: NDArray[np.int32]  # (num_actions(),): scratch space
+    depth: NDArray[np.int32]  # (1,): plies in the tree
+    length: NDArray[np.int32]  # (1,): plies in `players` and `cells`, from the root
+    result: NDArray[np.float64]  # (1,): for player 0, -1 lost to 1 won
 
 
-@inlined_kernel
 def new_simulation(game: Game, recorded: bool) -> Simulation:
-    """An empty record for a game."""
+    """An empty record for a game. Plain Python: compiled searches make no arrays."""
     plies = game.max_plies()
     return Simulation(
         recorded,
@@ -47,6 +39,7 @@ def new_simulation(game: Game, recorded: bool) -> Simulation:
         np.empty(plies, np.int8),
         np.empty(plies, np.int32),
         np.empty(plies, np.float64),
+        np.empty(game.num_actions(), np.int32),
         np.zeros(1, np.int32),
         np.zeros(1, np.int32),
         np.zeros(1, np.float64),
@@ -62,7 +55,30 @@ def record_move(game: Game, state: State, action: int, simulation: Simulation) -
     simulation.length[0] = ply + 1
 
 
-# ---- defaults for the methods that a part of a variant does not need: `update = no_update` -------
+# ---- parts of a variant --------------------------------------------------------------------------
+
+
+class Part(Protocol):
+    """What a selection rule, a playout policy and a reward all offer."""
+
+    def update(self, tree: "Tree", simulation: Simulation) -> None:
+        """Learn from a simulation, after the nodes on its path have counted it."""
+        ...
+
+    def needs_moves(self) -> bool:
+        """Whether it reads the moves of the playouts, or the length of a simulation."""
+        ...
+
+    def with_memory(self, game: Game) -> Any:
+        """The part with the arrays it needs for a game, empty. Plain Python.
+
+        Raises:
+            ValueError: If it makes no sense in the game.
+        """
+        ...
+
+
+# Defaults for the methods that a part does not need: `update = no_update`.
 
 
 @kernel

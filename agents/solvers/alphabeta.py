@@ -14,7 +14,7 @@ from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.knowledge import Knowledge, NoKnowledge
-from agents.solvers.depth_first import NODES, UNKNOWN, search, specialise
+from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
 from hexenv.compiled import compiled, is_compiled
 from hexenv.learners.policies import Stream
 
@@ -50,17 +50,12 @@ class ZeroEvaluation(NamedTuple):
 
 
 class FunctionEvaluation:
-    """A plain function as an evaluation; it does not compile.
-
-    Args:
-        function: Called with the game, the position and the player.
-    """
+    """A plain function as an evaluation; it does not compile."""
 
     def __init__(self, function: Callable[[Any, Any, int], float]) -> None:
         self.function = function
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
-        """What the function says."""
         return float(self.function(game, state, player))
 
 
@@ -78,8 +73,7 @@ class AlphaBetaNodes(NamedTuple):
     states: Any
     """The positions, the root's first."""
     rng: Stream
-    """Fixed: candidates of alpha-beta are not random. (Compiled code that does not count
-    references, as that of `specialise`, would never free a NumPy generator.)"""
+    """Fixed: candidates of alpha-beta are not random."""
     alpha: NDArray[np.float64]
     """A lower bound on the value for the player to move."""
     beta: NDArray[np.float64]
@@ -228,7 +222,6 @@ class AlphaBeta(SeededAgent):
         self.assume = assume
 
     def prepare(self, env: Any) -> None:
-        """Compile now, so that the first `act` in such an environment does not have to."""
         plain = planner_view(env, self.route, self.assume)
         if self.patterns:
             plain = knowledge_of(plain.game).after_opening(plain)
@@ -236,11 +229,9 @@ class AlphaBeta(SeededAgent):
         self._search_function(view, self._nodes(view))
 
     def _search_view(self, view: View) -> View:
-        """The position as the search sees it."""
         return knowledge_of(view.game).search_view(view) if self.patterns else view
 
     def _nodes(self, view: View) -> AlphaBetaNodes:
-        """The arrays of the search."""
         states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
         evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
@@ -256,7 +247,7 @@ class AlphaBeta(SeededAgent):
         self, view: View, nodes: AlphaBetaNodes
     ) -> Callable[[AlphaBetaNodes, int], float]:
         if view.compiles and is_compiled(nodes.evaluation):
-            return specialise(nodes)
+            return compiled_search.specialise(nodes, 1)
         if self.route == "compiled":
             raise ValueError(
                 f'route "compiled" needs an evaluation under @compiled, got {nodes.evaluation}'
@@ -264,7 +255,6 @@ class AlphaBeta(SeededAgent):
         return search
 
     def act(self, env: Any) -> int:
-        """The best action within the depth; see `Agent.act`."""
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
         if self.patterns and (known := knowledge_of(plain.game)).is_opening(plain):
@@ -297,9 +287,7 @@ class AlphaBeta(SeededAgent):
     ) -> tuple[NDArray[np.float64], int]:
         """Search to the depth; with a time limit, one ply deeper each time.
 
-        Returns:
-            ``(num_actions,)``: the value of each action, -inf of those that were not tried; and
-            how many positions were looked at.
+        The value of each action, -inf of those that were not tried; and how many positions.
         """
         max_depth = len(nodes.best) - 1
         scores, total = nodes.scores, 0
@@ -323,11 +311,7 @@ class AlphaBeta(SeededAgent):
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
-    """The evaluation that was given, or the function wrapped as an evaluation.
-
-    Raises:
-        ValueError: If it is neither.
-    """
+    """The evaluation that was given, or the function wrapped as an evaluation."""
     if callable(getattr(evaluation, "evaluate", None)):
         return evaluation
     if callable(evaluation):

@@ -4,13 +4,12 @@ What a node is, and what a score of it, says the value under `@compiled` that th
 The loop is no recursion, so that it can stop at any node for a look at the clock and go on later.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import COMPILE_ERRORS, CompiledFunction, kernel
+from hexenv.compiled import CompiledFunction, kernel
 
 UNKNOWN: Final = -(2**20)
 """No score yet."""
@@ -36,12 +35,7 @@ class OpenNodes(Protocol):
         ...
 
     def close_child(self, depth: int, score: Any) -> Any:
-        """Take the score of the child of a node; the node's score, or `UNKNOWN` to go on with it.
-
-        Args:
-            depth: Of the node.
-            score: Of the child, as `open_node` and `close_child` gave it.
-        """
+        """Take the score of the child of a node; its own score, or `UNKNOWN` to go on with it."""
         ...
 
 
@@ -49,8 +43,7 @@ class OpenNodes(Protocol):
 def search(nodes: Any, budget: int) -> Any:
     """Go on with a search until it is over, or has opened `budget` nodes more.
 
-    Returns:
-        The score of the root, or `UNKNOWN` if there is more to do.
+    The score of the root, or `UNKNOWN` if there is more to do.
     """
     control = nodes.control
     depth = int(control[DEPTH])
@@ -69,30 +62,4 @@ def search(nodes: Any, budget: int) -> Any:
     return UNKNOWN
 
 
-_lean_search: Final = CompiledFunction(search, allocates=False)
-_search: Final = CompiledFunction(search)
-_need_counts: Final[set[tuple[type, ...]]] = set()
-"""Kinds of nodes whose code does not compile without counted references."""
-
-
-def specialise(nodes: OpenNodes) -> Callable[[Any, int], Any]:
-    """`search` as machine code for nodes of this kind.
-
-    Without counted references to arrays it takes half the time. Code that makes arrays, such as a
-    user's own game, needs them counted, and texts and generators would never be freed without.
-    """
-    kinds = tuple(_kinds(nodes))
-    if kinds not in _need_counts and not {str, np.random.Generator}.intersection(kinds):
-        try:
-            return _lean_search.specialise(nodes, 1)
-        except COMPILE_ERRORS:
-            _need_counts.add(kinds)
-    return _search.specialise(nodes, 1)
-
-
-def _kinds(value: Any) -> Iterator[type]:
-    """The types of a value and, within tuples, of their items."""
-    yield type(value)
-    if isinstance(value, tuple):
-        for item in cast("tuple[Any, ...]", value):
-            yield from _kinds(item)
+compiled_search: Final = CompiledFunction(search)

@@ -15,23 +15,20 @@ n^2 / 2^65: one in four million for 3 million positions.
 """
 
 import copy
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.foreign import ForeignGame, ForeignState
-from agents.solvers.depth_first import UNKNOWN, search, specialise
-from agents.solvers.questions import Clock, answer
+from agents.solvers.depth_first import UNKNOWN
+from agents.solvers.questions import ScoreSolver, score_limit
 from hexenv.compiled import compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import Actions
 
 ZERO: Final = 1 << 14
 """What is added to a score so that the table keeps a positive number."""
-SLICE: Final = 1 << 15
-"""Nodes between two looks at the clock."""
 
 
 class Tactics(Protocol):
@@ -63,7 +60,7 @@ class LineTactics(NamedTuple):
 
 
 class BoundsTable(NamedTuple):
-    """A transposition table: ``(entries,) int64`` each, a power of two of them."""
+    """A transposition table: ``(entries,)`` each, a power of two of them."""
 
     hashes: NDArray[np.int64]
     bounds: NDArray[np.int64]
@@ -186,9 +183,6 @@ def list_to_try(
     """List the actions to try, the one with most history last, or only the one that is urgent.
 
     An action that wins is urgent, else one that has to be played.
-
-    Returns:
-        How many.
     """
     player = game.to_play(state)
     count = game.legal_actions(state, out)
@@ -212,12 +206,6 @@ def list_to_try(
             spot -= 1
         out[spot] = action
     return count
-
-
-@kernel
-def score_limit(game: Any) -> int:
-    """One more than the most actions of a player in a game."""
-    return (game.max_plies() + 1) // 2 + 1
 
 
 # ---- foreign environments ------------------------------------------------------------------------
@@ -275,18 +263,11 @@ def _frozen(value: Any) -> Any:
     return array.dtype.str, array.shape, array.tobytes()
 
 
-def new_states_of(game: Any, depths: int, root: Any) -> Any:
-    """A position to work in for each depth."""
-    if isinstance(game, ForeignTree):
-        return [copy.copy(root) for _ in range(depths)]
-    return base.new_states(game, depths)
-
-
 # ---- the solver ----------------------------------------------------------------------------------
 
 
-class ExhaustiveSolver:
-    """Solves positions of one game; see `agents.solvers.questions.PositionSolver`.
+class ExhaustiveSolver(ScoreSolver):
+    """Solves positions of one game.
 
     Args:
         game: A game, or an environment as one (`ForeignTree`).
@@ -298,43 +279,23 @@ class ExhaustiveSolver:
     def __init__(
         self, game: Any, tactics: Tactics, entries: int = 1 << 22, compiles: bool = True
     ) -> None:
-        self.game = game
-        self.compiles = compiles
+        super().__init__(game, compiles, 1 << 15)
         self.nodes = new_nodes(game, tactics, entries)
-        self._search: Callable[..., int] | None = None if compiles else search
 
     def copy_of(self, state: Any) -> Any:
-        """An independent copy of a position."""
-        if isinstance(state, TreeState):
-            copied = copy.copy(state)
-            self.game.copy(state, copied)
-            return copied
-        return base.clone(self.game, state)
+        if not isinstance(state, TreeState):
+            return super().copy_of(state)
+        copied = copy.copy(state)
+        self.game.copy(state, copied)
+        return copied
 
-    def prepare(self) -> None:
-        """Compile the search."""
-        if self._search is None:
-            self._search = specialise(self._nodes_at(base.new_state(self.game)))
-
-    def _nodes_at(self, root: Any) -> ExhaustiveNodes:
+    def nodes_at(self, state: Any) -> ExhaustiveNodes:
         if self.nodes.states is None:
-            states = new_states_of(self.game, len(self.nodes.goal), root)
+            depths = len(self.nodes.goal)
+            if isinstance(state, TreeState):
+                states: Any = [copy.copy(state) for _ in range(depths)]
+            else:
+                states = base.new_states(self.game, depths)
             self.nodes = self.nodes._replace(states=states)
-        return self.nodes._replace(root_ply=int(root.ply))
-
-    def known(self, state: Any) -> tuple[int, int]:
-        """The bounds that the number of plies sets; exact at the end."""
-        ply, half = int(state.ply), score_limit(self.game)
-        if self.game.is_terminal(state):
-            score = self.game.outcome(state, self.game.to_play(state)) * (half - (ply + 1) // 2)
-            return score, score
-        return (ply + 2) // 2 - half, half - (ply + 2) // 2
-
-    def ask(self, state: Any, goal: int, clock: Clock) -> int:
-        """A bound on the score for the player to move; see `questions.PositionSolver`."""
-        self.prepare()
-        nodes = self._nodes_at(state)
-        self.game.copy(state, nodes.states[0])
-        nodes.goal[0] = goal
-        run = cast("Callable[..., int]", self._search)
-        return answer(run, nodes, SLICE if self.compiles else SLICE >> 7, clock)
+        self.game.copy(state, self.nodes.states[0])
+        return self.nodes._replace(root_ply=int(state.ply))

@@ -1,12 +1,10 @@
 """Exact play: values of positions, and the agent that plays by them.
 
-The game decides which solver answers:
-
-* Connect4 with four in a row, on any board: alpha-beta on bitboards (`agents.knowledge.connect4`).
-* Hex up to 36 cells: a solver of its own (`agents.knowledge.hex`).
-* Any other game of up to 25 plies, such as TicTacToe and small m,n,k games, and Connect4 with
-  other lines: alpha-beta over the game's own methods (`agents.solvers.exhaustive`).
-* Any other environment whose positions can all be looked at: the same, through its own step.
+The game decides which solver answers: Connect4 with four in a row, on any board, and Hex up to 36
+cells have solvers of their own (`agents.knowledge`). Any other game of up to 25 plies, such as
+TicTacToe and small m,n,k games, and Connect4 with other lines, is solved by alpha-beta over the
+game's own methods (`agents.solvers.exhaustive`); so is any other environment whose positions can
+all be looked at, through its own step.
 
 A *value* is 1, 0 or -1: a win, a draw or a loss of the player to move with perfect play. A *score*
 also says how soon: ``half - s`` where the winner wins with the s-th action of that player, counted
@@ -34,17 +32,8 @@ from agents.core.options import check_budget
 from agents.mcts.uct import UCT
 from agents.registry import BOOKS
 from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
-from agents.solvers.exhaustive import (
-    ExhaustiveSolver,
-    ForeignTree,
-    NoTactics,
-    TreeState,
-)
-from agents.solvers.questions import (
-    Clock,
-    ExactSolver,
-    ScoreSolver,
-)
+from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
+from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import uses_machine_code
 from hexenv.importing import attribute_at, import_on_demand
 
@@ -66,7 +55,7 @@ build_book: Callable[..., Any]
 """Builds an opening book of Connect4: `agents.knowledge.connect4.book.build_book`."""
 __getattr__ = import_on_demand(__name__, {"build_book": f"{BOOKS}:build_book"})
 
-_solvers: Final[OrderedDict[Any, tuple[ExactSolver, threading.RLock]]] = OrderedDict()
+_solvers: Final[OrderedDict[Any, ExactSolver]] = OrderedDict()
 _lock: Final = threading.RLock()
 
 
@@ -95,7 +84,8 @@ def best_actions(
     Args and errors are those of `value`.
     """
     values = Question(env, seconds, book).values()
-    return [action for action in values if values[action] == max(values.values())]
+    best = max(values.values())
+    return [action for action in values if values[action] == best]
 
 
 def scores(
@@ -112,15 +102,9 @@ def scores(
 
 
 class Question:
-    """A position, and what will answer about it, compiled.
+    """A position, and what will answer about it, compiled, in the time allowed from now on.
 
-    Args:
-        env: An environment in play.
-        seconds: The time allowed, from now on.
-        book: Path of an opening book, or the book.
-        route: How it is planned over; see `agents.search.environment.planner_view`.
-        entries: Of the table of a solver.
-        assume: See `route`.
+    The arguments are those of `Solver`; the book is a path or the book itself.
     """
 
     def __init__(
@@ -134,7 +118,7 @@ class Question:
     ) -> None:
         self.view = planner_view(env, route, assume)
         check_in_play(env)
-        self.solver, self.state, self._lock = solver_for(self.view, book, entries)
+        self.solver, self.state = solver_for(self.view, book, entries)
         self.solver.prepare()
         self.found: dict[int, int] = {}
         is_foreign = self.view.actions is None
@@ -142,56 +126,51 @@ class Question:
 
     def value(self) -> int:
         """The value of the position."""
-        with self._lock:
+        with self.solver.lock:
             return self.solver.value(self.state, self.clock)
 
     def values(self) -> dict[int, int]:
         """The value of each legal action; `found` has what was found before a `TimeoutError`."""
-        with self._lock:
+        with self.solver.lock:
             return self.solver.values(self.state, self.clock, self.found)
 
     def scores(self) -> dict[int, int]:
         """The score of each legal action."""
-        with self._lock:
+        with self.solver.lock:
             return self.solver.scores(self.state, self.clock)
 
     def quickest(self, actions: list[int]) -> list[int]:
         """Those of some actions of equal value that have the best score."""
-        with self._lock:
+        with self.solver.lock:
             return self.solver.quickest(self.state, actions, self.clock)
 
 
-def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any, threading.RLock]:
-    """The solver for a position, the position as it takes it, and a lock for its use.
-
-    Raises:
-        ValueError: If there is none, or the book is not for this game.
-    """
+def solver_for(view: View, book: Any, entries: int) -> tuple[ExactSolver, Any]:
+    """The solver for a position, which is kept for later ones, and the position as it takes it."""
     if view.actions is None:
-        tree = ForeignTree(view.root.env)
         refuse_book(book, "an environment that is not one of ours")
-        solver = ExhaustiveSolver(tree, NoTactics(), entries=1 << 18, compiles=False)
-        return ScoreSolver(solver), TreeState(view.root.env), threading.RLock()
+        tree = ForeignTree(view.root.env)
+        return ExhaustiveSolver(tree, NoTactics(), 1 << 18, False), TreeState(view.root.env)
     opened = book if book is None or hasattr(book, "score") else _opened(book)
     compiles = view.compiles and uses_machine_code()
     key: Any = (type(view.game), view.game, compiles, entries, id(opened))
     with _lock:
         if key not in _solvers:
-            solver = _new_solver(view.game, compiles, opened, entries)
-            _solvers[key] = solver, threading.RLock()
+            _solvers[key] = _new_solver(view.game, compiles, opened, entries)
             while len(_solvers) > MAX_SOLVERS:
                 _solvers.popitem(last=False)
         _solvers.move_to_end(key)
-        return _solvers[key][0], view.root, _solvers[key][1]
+        return _solvers[key], view.root
 
 
 def _new_solver(game: Any, compiles: bool, book: Any, entries: int) -> ExactSolver:
     """The game's own solver, or the exhaustive one."""
     known = knowledge_of(game)
     solver = known.exact_solver(game, compiles, book, entries)
+    if getattr(solver, "book", None) is None:
+        refuse_book(book, str(game))
     if solver is not None:
         return solver
-    refuse_book(book, str(game))
     if game.max_plies() > MOST_PLIES:
         raise ValueError(
             f"expected a game with a solver of its own ({games_with('exact_solver')}), or of at "
@@ -199,8 +178,7 @@ def _new_solver(game: Any, compiles: bool, book: Any, entries: int) -> ExactSolv
         )
     few = 3 ** min(game.max_plies(), 20)  # positions of stones on cells; others may need more
     size = min(entries, max(few, 1 << 14))
-    tactics = known.tactics(game) or NoTactics()
-    return ScoreSolver(ExhaustiveSolver(game, tactics, size, compiles))
+    return ExhaustiveSolver(game, known.tactics(game) or NoTactics(), size, compiles)
 
 
 def _opened(path: str | os.PathLike[str]) -> Any:
@@ -210,21 +188,15 @@ def _opened(path: str | os.PathLike[str]) -> Any:
     return _load_again(path, status.st_mtime_ns, status.st_size)
 
 
-@functools.lru_cache(MAX_SOLVERS)
-def _load_again(path: str, _changed: int, _size: int) -> Any:
-    return _load_book(path)
-
-
-def _load_book(path: str) -> Any:
+def _load_book(path: str, _changed: int = 0, _size: int = 0) -> Any:
     return attribute_at(f"{BOOKS}:load_book")(path)
 
 
-def refuse_book(book: Any, game: str) -> None:
-    """Refuse a book where none is of use.
+_load_again = functools.lru_cache(MAX_SOLVERS)(_load_book)
 
-    Raises:
-        ValueError: If there is one.
-    """
+
+def refuse_book(book: Any, game: str) -> None:
+    """Refuse a book where none is of use, with a ValueError."""
     if book is not None:
         raise ValueError(
             f"expected no opening book but for Connect4 with four in a row, got {game}"
@@ -251,8 +223,8 @@ class Solver(SeededAgent):
             `agents.UCT` finds best of those not found to lose. `value`, `best_actions` and `scores`
             raise `TimeoutError` instead.
         book: Path of an opening book for Connect4, made by `build_book`.
-        table_entries: Of the table in which positions are kept, 8 or 16 bytes each. The table is
-            shared by all solvers of the game in this process.
+        table_entries: Of the table in which positions are kept, 8 to 29 bytes each. The table is
+            shared by all solvers of the game in this process; Hex has 2^20 at most.
         route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
@@ -296,12 +268,10 @@ class Solver(SeededAgent):
         self._guesser = UCT(seconds=1.0, route=route, seed=seed, assume=assume)
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget the game played so far; with a seed, start the random streams anew."""
         super().reset(seed)
         self._guesser.reset(seed)
 
     def prepare(self, env: Any) -> None:
-        """Compile now, so that the first `act` in such an environment does not have to."""
         self._question(env)
         if self.seconds is not None:
             self._guesser.prepare(env)
@@ -348,13 +318,7 @@ class Solver(SeededAgent):
 def guess(
     found: Mapping[int, int], actions: Sequence[int], favourite: int, searched: Statistics
 ) -> tuple[int, Statistics]:
-    """An action, by the values that were found and a search.
-
-    Args:
-        found: The value of some of the actions, 1, 0 or -1 for the player to move.
-        actions: All that are legal.
-        favourite: What the search would play.
-        searched: What it found.
+    """An action, by the values found of some of the legal ones and a search with a favourite.
 
     Returns:
         A winning action, if one was found; else the favourite of the search, or where that was

@@ -37,11 +37,7 @@ DEFAULT_SECONDS: Final = 1.0
 MAX_NODES: Final = 1_000_000
 """Maximal size of a tree, about 40 MB."""
 
-OPTION_WORDS: Final = {
-    "rule": RULES,
-    "forbidden": FORBIDDEN,
-    "opening": ("none", *OPENINGS),
-}
+OPTION_WORDS: Final = {"rule": RULES, "forbidden": FORBIDDEN, "opening": ("none", *OPENINGS)}
 """The values of options of games that are words."""
 
 
@@ -53,8 +49,13 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
         text is allowed); ``agents``: the ``name`` of each, and the ``parameters`` of `LIMITS` and
         `WORDS` that it takes.
     """
+
+    def option(key: str, default: Any) -> dict[str, Any]:
+        words = ["false", "true"] if isinstance(default, bool) else [*OPTION_WORDS.get(key, ())]
+        return {"default": str(default).lower(), "words": words}
+
     games = {
-        game: {key: _option(key, option.default) for key, option in parameters(maker).items()}
+        game: {key: option(key, each.default) for key, each in parameters(maker).items()}
         for game, maker in environment_makers().items()
     }
     agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
@@ -67,29 +68,21 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
     return {"games": games, "agents": agents, "limits": LIMITS, "words": WORDS}
 
 
-def _option(key: str, default: Any) -> dict[str, Any]:
-    words = ["false", "true"] if isinstance(default, bool) else list(OPTION_WORDS.get(key, ()))
-    return {"default": str(default).lower(), "words": words}
-
-
 def allowed_agents() -> tuple[str, ...]:
     """The names of the agents that a page may start.
 
     All their required parameters can be set on a page, so they need no path and no command. Agents
     with a network also need PyTorch.
     """
-    has_torch = find_spec("torch") is not None
+    settable = {*LIMITS, *(WORDS if find_spec("torch") is not None else ())}
     return tuple(
         name
         for name, agent_class in agent_classes().items()
-        if needs(agent_class) <= {*LIMITS, *(WORDS if has_torch else ())}
+        if all(
+            key in settable or parameter.default is not parameter.empty
+            for key, parameter in parameters(agent_class).items()
+        )
     )
-
-
-def needs(agent_class: type[Any]) -> set[str]:
-    """The required parameters of an agent."""
-    known = parameters(agent_class)
-    return {key for key, parameter in known.items() if parameter.default is parameter.empty}
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
@@ -120,7 +113,13 @@ def bounded(text: str) -> str:
         key, _, value = pair.partition("=")
         _check_parameter(name, key, value)
         given[key] = value
-    pairs = ",".join(f"{key}={value}" for key, value in _with_bounds(name, given).items())
+    known = parameters(agent_classes()[name])
+    if "seconds" in known and "seconds" not in given:
+        has_budget = "simulations" in given or "depth" in given
+        given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
+    if "max_nodes" in known:
+        given["max_nodes"] = str(MAX_NODES)
+    pairs = ",".join(f"{key}={value}" for key, value in given.items())
     return f"{name}:{pairs}" if pairs else name
 
 
@@ -139,13 +138,3 @@ def _check_parameter(name: str, key: str, value: str) -> None:
         number = math.nan
     if not low <= number <= high:
         raise ValueError(f"{name}: expected {key} from {low} to {high}, got {value!r}")
-
-
-def _with_bounds(name: str, given: dict[str, str]) -> dict[str, str]:
-    known = parameters(agent_classes()[name])
-    if "seconds" in known and "seconds" not in given:
-        has_budget = "simulations" in given or "depth" in given
-        given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
-    if "max_nodes" in known:
-        given["max_nodes"] = str(MAX_NODES)
-    return given

@@ -34,7 +34,6 @@ class ServedGame:
 
     @property
     def ply(self) -> int:
-        """The number of actions that have been played."""
         return len(self.session.turns)
 
     # ---- what pages see --------------------------------------------------------------------------

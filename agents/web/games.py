@@ -58,12 +58,10 @@ class GameRoom:
     ) -> None:
         self.game = game
         self.pages: set[PageQueue] = set()
-        self._agent = agent
-        self._threads = threads
-        self._clock = clock
+        self.last_used = clock()
+        self._agent, self._threads, self._clock = agent, threads, clock
         self._is_closed = False
         self._running: set[asyncio.Task[None]] = set()
-        self.last_used = clock()
 
     def join(self) -> PageQueue:
         """Add a page; the state of the game waits for it."""
@@ -75,7 +73,6 @@ class GameRoom:
         return page
 
     def leave(self, page: PageQueue) -> None:
-        """Remove a page."""
         self.pages.discard(page)
         self.last_used = self._clock()
 
@@ -101,7 +98,6 @@ class GameRoom:
             page.send(messages)
 
     def _go_on(self) -> None:
-        """Start the agent's next task, if there is one."""
         task = None if self._is_closed else self.game.session.next_task()
         if task is not None:
             running = asyncio.create_task(self._run(task))
@@ -129,12 +125,9 @@ class GameRoom:
 class Games:
     """All games of a server, in memory.
 
-    Args:
-        extra: Agents, as texts, that are allowed besides those of `agents.web.choices`.
-        max_games: The number of games that are kept.
-        idle_seconds: How long a game is kept that no page shows.
-        threads: The number of searches that run at the same time.
-        clock: A clock in seconds.
+    Agents of the texts in `extra` are allowed besides those of `agents.web.choices`, and `threads`
+    is the number of searches that run at the same time. At most `max_games` are kept, a game that
+    no page shows for `idle_seconds`.
     """
 
     def __init__(
@@ -146,11 +139,9 @@ class Games:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.extra = tuple(extra)
-        self.max_games = max_games
-        self.idle_seconds = idle_seconds
+        self.max_games, self.idle_seconds, self._clock = max_games, idle_seconds, clock
         self._threads = asyncio.Semaphore(threads)
         self._starting = asyncio.Lock()
-        self._clock = clock
         self._rooms: dict[str, GameRoom] = {}
 
     def __len__(self) -> int:
@@ -187,7 +178,6 @@ class Games:
         return self._rooms[name]
 
     def close(self) -> None:
-        """End all games."""
         for name in list(self._rooms):
             self._forget(name)
 

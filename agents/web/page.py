@@ -42,12 +42,9 @@ Values = dict[str, Any]
 def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> str:
     """A game as a page to step through, with what the searches found.
 
-    The page needs no server and no network; it opens from a file.
-
-    Args:
-        record: The game.
-        env: For a game that is not of `hexenv`: a `BoardEnv` that plays it again.
-        theme: One of `PAGE_THEMES`; ``auto`` is light or dark, as the reader's system.
+    The page needs no server and no network; it opens from a file. Its theme is of `PAGE_THEMES`;
+    ``auto`` is light or dark, as the reader's system. `env`, a `BoardEnv`, plays a game again that
+    is not of `hexenv`.
 
     Raises:
         ValueError: If there is no such theme, or as `replay_data`.
@@ -60,11 +57,7 @@ def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> 
 
 
 def play_page(offered: Values) -> tuple[str, str]:
-    """The page to play on, and its Content-Security-Policy.
-
-    Args:
-        offered: Games and agents, from `agents.web.choices.choices`.
-    """
+    """The page to play on, for what `choices` offers, and its Content-Security-Policy."""
     data = {"theme": "auto", "offered": offered}
     return _page("play.html", "play.js", "hexenv", data, "; connect-src 'self'")
 
@@ -223,13 +216,8 @@ def line_view(game: Game, state: State, actions: tuple[int, ...]) -> list[Values
     state = base.clone(game, state)
     line: list[Values] = []
     for action in actions:
-        line.append(
-            {
-                "text": game.action_text(action),
-                "cell": cell_of(game, state, action),
-                "player": int(game.to_play(state)),
-            }
-        )
+        text, cell = game.action_text(action), cell_of(game, state, action)
+        line.append({"text": text, "cell": cell, "player": int(game.to_play(state))})
         game.step(state, action)
     return line
 
@@ -257,10 +245,7 @@ def choices_view(game: Game, state: State, legal: list[int]) -> Values:
 def result_text(outcome: int | None, reason: str | None, names: tuple[str, str]) -> str:
     """How a game ended; an empty text while it goes on.
 
-    Args:
-        outcome: For player 0; None for a game without an end.
-        reason: Why it ended, if not by its rules.
-        names: Of the players.
+    The outcome is that for player 0, None for a game without an end.
     """
     if outcome is None:
         return "" if reason is None else f"stopped: {reason}"

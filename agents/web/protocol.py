@@ -72,18 +72,10 @@ def _parse(text: str | bytes, kind: type[T], complete: bool) -> T:
 
 
 def parse_message(text: str | bytes) -> Message:
-    """A message about a game.
-
-    Raises:
-        MessageError: If the text is not one.
-    """
+    """A message about a game, or `MessageError`."""
     return _parse(text, Message, complete=False)
 
 
 def parse_setup(text: str | bytes) -> Setup:
-    """What a page asks to play.
-
-    Raises:
-        MessageError: If the text does not say it.
-    """
+    """What a page asks to play, or `MessageError`."""
     return _parse(text, Setup, complete=True)

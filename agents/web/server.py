@@ -27,12 +27,7 @@ from agents.records.files import as_text
 from agents.web.choices import choices
 from agents.web.games import FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.web.page import play_page, replay_page
-from agents.web.protocol import (
-    MOST_CHARACTERS,
-    MessageError,
-    parse_message,
-    parse_setup,
-)
+from agents.web.protocol import MOST_CHARACTERS, MessageError, parse_message, parse_setup
 
 UNKNOWN_GAME: Final = 4404
 """The code that closes a socket for an unknown game."""
@@ -77,7 +72,6 @@ class PatientServer(uvicorn.Server):
     """A server that shuts down in order, also after a second Ctrl-C."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin the shutdown."""
         if not self.should_exit:
             super().handle_exit(sig, frame)
 
@@ -86,11 +80,9 @@ class OwnHostOnly:
     """Refuses requests that do not name this machine, or that come from other sites' pages."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        self.app = app
-        self.hosts = hosts
+        self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it with 403."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -138,13 +130,12 @@ class Server:
 
     async def page(self, request: Request) -> Response:
         """The page to play on; its script reads the game from its own address."""
-        name = request.path_params.get("name")
-        status = 200
-        if name is not None:
-            try:
+        name, status = request.path_params.get("name"), 200
+        try:
+            if name is not None:
                 self.games.room(name)
-            except UnknownGameError:
-                status = 404  # the page itself tells the reader
+        except UnknownGameError:
+            status = 404  # the page itself tells the reader
         headers = {
             "Content-Security-Policy": self._policy,
             "X-Frame-Options": "DENY",
@@ -180,7 +171,6 @@ class Server:
         return await self._of_game(name, answer)
 
     async def replay(self, request: Request) -> Response:
-        """The replay page of a game."""
         name = request.path_params["name"]
         return await self._of_game(name, lambda record: HTMLResponse(replay_page(record)))
 

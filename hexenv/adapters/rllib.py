@@ -27,11 +27,7 @@ import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers 
 
 
 def rllib_space(space: spaces.Space[Any]) -> spaces.Dict:
-    """The space of `rllib_observation`, from that of our observations.
-
-    Raises:
-        ValueError: If it has no mask.
-    """
+    """The space of `rllib_observation`; ValueError where ours has no mask."""
     if not (isinstance(space, spaces.Dict) and "action_mask" in space.spaces):
         raise ValueError(
             f'expected observations with a mask (mask_in "both" or "observation"), got {space}'
@@ -62,26 +58,16 @@ class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, 
         self.observation_space = rllib_space(env.observation_space)
 
     def observation(self, observation: Any) -> dict[str, NDArray[np.float32]]:
-        """The observation in the form of RLlib's masking module."""
         return rllib_observation(observation)
 
 
 def make_env(id: str, **options: Any) -> RLlibObservation:
-    """A single-agent environment for RLlib.
-
-    Args:
-        id: Of the environment, such as ``"hexenv/Hex-v0"``.
-        **options: Those of `hexenv.learners.single.SingleEnv`.
-    """
+    """A single-agent environment for RLlib, with the id and options of `gymnasium.make`."""
     return RLlibObservation(gymnasium.make(id, **options))
 
 
 def masked_module(hidden: Sequence[int] = (256, 256)) -> Any:
-    """The specification of RLlib's module that applies masks, for PPO.
-
-    Args:
-        hidden: Widths of the layers.
-    """
+    """The specification, for PPO, of RLlib's module that applies masks."""
     from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule

@@ -37,10 +37,6 @@ class BoardVecEnv(VecEnv):
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
         num_envs: The number of boards, if `env` is an id.
         **options: Those of `BoardVectorEnv`, if `env` is an id.
-
-    Raises:
-        TypeError: If it is another environment.
-        ValueError: If the environment does not reset in the same step.
     """
 
     def __init__(self, env: str | BoardVectorEnv, num_envs: int = 1, **options: Any) -> None:
@@ -60,8 +56,6 @@ class BoardVecEnv(VecEnv):
         self._actions: Any = None
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
-    # ---- the games -------------------------------------------------------------------------------
-
     def reset(self) -> Observation:
         """Begin episodes on all boards, with the values of `seed` and `set_options`."""
         options, seeds = cast("list[dict[str, Any]]", self._options), cast("Any", self._seeds)
@@ -73,7 +67,6 @@ class BoardVecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Keep the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(
@@ -95,25 +88,19 @@ class BoardVecEnv(VecEnv):
         return self.envs.action_masks()
 
     def close(self) -> None:
-        """Close the environment."""
         self.envs.close()
-
-    # ---- forwarded to the environment ------------------------------------------------------------
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
         """Call a method of the vector environment, once for all boards, whatever the indices.
 
-        Returns:
-            A result for each board of `indices`: its entry of an array over boards, else the same
-            result for all.
+        A board of `indices` gets its entry of an array over boards, else the same result as all.
         """
         found = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return self._by_board(found, indices)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vector environment, for each board of `indices`."""
         return self._by_board(getattr(self.envs, attr_name), indices)
 
     def _by_board(self, found: Any, indices: Any) -> list[Any]:
@@ -125,11 +112,7 @@ class BoardVecEnv(VecEnv):
         return [found for _ in boards]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the vector environment, for all boards.
-
-        Raises:
-            ValueError: If `indices` are given.
-        """
+        """Set an attribute of the vector environment; ValueError for some of the boards only."""
         if indices is not None:
             raise ValueError("expected an attribute to set for all boards, got some of them")
         setattr(self.envs, attr_name, value)
@@ -139,5 +122,4 @@ class BoardVecEnv(VecEnv):
         return [False for _ in cast("Iterable[int]", self._get_indices(indices))]
 
     def get_images(self) -> Sequence[Any]:
-        """A picture of each board."""
         return self.envs.render() or [None] * self.num_envs

@@ -31,9 +31,7 @@ GROUP = "players"
 def wrap(env: Any, **options: Any) -> Any:
     """The environment as TorchRL's, with both players in one group.
 
-    Args:
-        env: The result of `env` of a module such as `hexenv.hex_v0`.
-        **options: Those of TorchRL's `PettingZooWrapper`.
+    The options are those of TorchRL's `PettingZooWrapper`.
     """
     settings = {"use_mask": True, "categorical_actions": True, "group_map": {GROUP: list(AGENTS)}}
     return PettingZooWrapper(env, **(settings | options))

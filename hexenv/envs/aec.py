@@ -11,13 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv.envs.observation import Observation, extra_codes, plane_names
-from hexenv.envs.position import (
-    BoardPosition,
-    Rules,
-    Start,
-    opening_starts,
-    start_from_options,
-)
+from hexenv.envs.position import BoardPosition, Rules, Start, opening_starts, start_from_options
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
 from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
@@ -71,14 +65,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         name: Name and version, as in ``hex_v0``.
         openings: Move lists; `reset` draws the one with which a game begins. None: a game begins
             with the initial position.
-        render_mode: See `ViewOptions`, also for the arguments below.
-        theme: See `ViewOptions`.
-        cell_size: See `ViewOptions`.
-        coordinates: See `ViewOptions`.
-        planes: See `ViewOptions`.
-        channels_first: See `ViewOptions`.
-        dtype: See `ViewOptions`.
-        mask_in: See `ViewOptions`.
+        render_mode: See `ViewOptions`, also for the others.
 
     Attributes:
         game: The rules, for planners.
@@ -192,11 +179,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin(starts[int(drawn * len(starts))])
 
     def begin_at(self, state: State, actions: Iterable[int]) -> None:
-        """Start from a position of the same game, without checks.
+        """Start from a position of the same game, which is copied, without checks.
 
-        Args:
-            state: The position; it is copied.
-            actions: The actions that led to it, if they are known.
+        `actions` are those that led to it, if they are known.
         """
         self._position.begin_at(state)
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
@@ -208,7 +193,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
     def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
-        """Begin a game at the position and the mask that have been written."""
         self.actions = actions
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
@@ -216,7 +200,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
         self._skip_agent_selection = None
-        self._position.bind()
         self._settle(winner, to_play)
         self._show()
 
@@ -230,7 +213,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
         Raises:
             IllegalActionError: If the action is not legal; nothing has changed.
-            ValueError: If the agent's game is over and the action is not None.
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
@@ -255,10 +237,9 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         return 0 <= number < len(mask) and bool(mask[number])
 
     def forfeit(self, reward: float) -> None:
-        """End the game after an illegal move of the agent to move, as PettingZoo's wrapper does.
+        """End the game after an illegal move, as PettingZoo's wrapper does.
 
-        Args:
-            reward: For the agent to move; the other gets 0. Both are terminated and truncated.
+        The agent to move gets the reward, the other 0; both are terminated and truncated.
         """
         agent = self.agent_selection
         self._cumulative_rewards[agent] = 0.0
@@ -290,7 +271,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self.infos = infos
 
     def _mask_of(self, agent: str) -> NDArray[np.int8]:
-        """A fresh mask: the legal actions for the agent to move, zeros for the other."""
         mask = self._position.mask
         if agent == self.agent_selection:
             return mask.copy()  # all zeros once the game is over
@@ -339,11 +319,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             twin._refresh_infos()
         return twin
 
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        if hasattr(self, "agents"):
-            self._position.bind()
-
     # ---- positions -----------------------------------------------------------------------------
 
     @property
@@ -377,22 +352,15 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self._get_display().update(self.state, self.render_mode)
 
     def render(self) -> Any:
-        """The board as `render_mode` says.
-
-        Returns:
-            A string, an ``(H, W, 3) uint8`` array, a list of these, or None.
-        """
+        """The board as `render_mode` says: text, ``(H, W, 3) uint8``, a list of these, or None."""
         return self._get_display().render(self.state, self.render_mode)
 
     def _repr_svg_(self) -> str:
-        """The board, for notebooks."""
         return self._get_display().picture(self.state, "svg")
 
     def _repr_html_(self) -> str:
-        """The board as an image, for notebooks."""
         return self._get_display().html(self.state)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._display is not None:
             self._display.close()

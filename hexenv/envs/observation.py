@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, inlined_kernel, kernel
+from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.games.base import NO_ACTION, Cells, Game, State, legal_actions, new_state
 
 Observation = dict[str, NDArray[Any]] | NDArray[Any]
@@ -31,11 +31,7 @@ def observation_of(observations: Observation, board: int) -> Observation:
 
 
 def plane_names(game: Game, extra: tuple[str, ...]) -> tuple[str, ...]:
-    """The planes of an observation in order: the game's own, then those of `extra` it lacks.
-
-    Raises:
-        ValueError: If the game has no plane of a name in `extra`.
-    """
+    """The planes of an observation in order: the game's own, then those of `extra` it lacks."""
     own = game.planes()
     for name in extra:
         if name not in (*own, *EXTRA_PLANES):
@@ -50,17 +46,11 @@ def extra_codes(game: Game, names: tuple[str, ...]) -> NDArray[np.int8]:
 
 
 def cell_symmetries(game: Game) -> NDArray[np.int64]:
-    """The symmetries of a game as permutations of its cells.
+    """The symmetries of a game on its cells: ``[k, cell]`` is where image ``k`` has that cell.
 
     An action and its image fill cells that are images of each other, each time they are played. So
     it is enough to list the cells that an action fills one after the other: one cell if actions are
-    cells, a column from the bottom in Connect4, none for a swap.
-
-    Returns:
-        ``(S, R * C)``: entry ``[k, cell]`` is where image ``k`` has that cell.
-
-    Raises:
-        ValueError: If the result is not a permutation of the cells.
+    cells, a column from the bottom in Connect4, none for a swap. ValueError if that is not enough.
     """
     filled = [_cells_filled(game, action) for action in range(game.num_actions())]
     cells = np.arange(game.rows * game.columns)
@@ -89,10 +79,7 @@ def _cells_filled(game: Game, action: int) -> list[int]:
 def write_planes(
     game: Any, state: State, player: int, owners: Cells, extra: NDArray[np.int8], out: NDArray[Any]
 ) -> None:
-    """Write the game's planes, then the extra ones, into `out`, ``(cells, K)``.
-
-    `owners` holds the result of the game's `owners` for the position.
-    """
+    """Write the game's planes, then the extra ones, into `out`, ``(cells, K)``."""
     game.observe(state, player, owners, out)
     first = out.shape[1] - extra.size
     for i in range(extra.size):
@@ -111,7 +98,7 @@ def show(
     game: Any, states: Any, player: int, extra: NDArray[np.int8], out: NDArray[np.int8]
 ) -> None:
     """Write the planes that `player` sees."""
-    owners = np.empty(game.rows * game.columns, np.int8)
+    owners = scratch_array(game.rows * game.columns, np.int8)
     game.owners(states[0], owners)
     write_planes(game, states[0], player, owners, extra, out)
 
@@ -119,7 +106,7 @@ def show(
 @kernel
 def show_to_play(game: Any, states: Any, extra: NDArray[np.int8], out: NDArray[np.int8]) -> None:
     """Write the planes of many positions, ``(N, cells, K)``, each as the player to move sees it."""
-    owners = np.empty(game.rows * game.columns, np.int8)
+    owners = scratch_array(game.rows * game.columns, np.int8)
     for i in range(out.shape[0]):
         game.owners(states[i], owners)
         write_planes(game, states[i], game.to_play(states[i]), owners, extra, out[i])

@@ -1,12 +1,13 @@
 """The position of an environment: its start, its legal mask, and compiled code to play on it."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.observation import compiled_show, show
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
@@ -37,12 +38,7 @@ class Start(NamedTuple):
 
 
 def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
-    """The positions after the given openings, or the initial position if None are given.
-
-    Raises:
-        ValueError: If the list is empty, or an opening is not a list of legal moves or ends the
-            game.
-    """
+    """The positions after the given openings, or the initial position if None are given."""
     if openings is None:
         return [Start.of(game, new_state(game))]
     if not isinstance(openings, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -60,11 +56,7 @@ def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
 
 
 def start_from_options(game: Game, options: dict[str, Any]) -> Start | None:
-    """The position that the options of `hexenv.envs.aec.BoardEnv.reset` give; None without one.
-
-    Raises:
-        ValueError: If they give several, or one that cannot be read or is impossible.
-    """
+    """The position that the options of `hexenv.envs.aec.BoardEnv.reset` give; None without one."""
     given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
     if len(given) > 1:
         raise ValueError(f"expected one starting position, got {' and '.join(given)}")
@@ -103,7 +95,7 @@ def _checked_state(game: Game, state: Any) -> State:
 @kernel
 def write_mask(game: Any, states: Any, mask: NDArray[np.int8]) -> None:
     """Write the legal mask."""
-    owners = np.empty(game.rows * game.columns, np.int8)
+    owners = scratch_array(game.rows * game.columns, np.int8)
     game.owners(states[0], owners)
     game.legal_mask(states[0], owners, mask)
 
@@ -122,12 +114,9 @@ compiled_write_mask: Final = CompiledFunction(write_mask)
 
 
 class Rules:
-    """A game and its machine code, which a position and its copies share.
+    """A game and its machine code, made when it is first needed, for a position and its copies.
 
-    Args:
-        game: The rules.
-        extra_planes: The result of `hexenv.envs.observation.extra_codes`.
-        num_planes: How many planes there are, with the game's own.
+    A game that does not compile is interpreted.
     """
 
     def __init__(self, game: Game, extra_planes: NDArray[np.int8], num_planes: int) -> None:
@@ -135,26 +124,35 @@ class Rules:
         self.extra_planes = extra_planes
         self.planes_shape = (game.rows * game.columns, num_planes)
         self.dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
-        self.advance: Callable[..., Any] | None = None
-        self.show: Callable[..., Any] | None = None
-        self.write_mask: Callable[..., Any] | None = None
+        self._mask = np.empty(game.num_actions(), np.int8)
+
+    def _fast(self, function: Callable[..., Any], fast: CompiledFunction, *arguments: Any) -> Any:
+        if not is_compiled(self.game):
+            return function
+        return fast.specialise(self.game, np.zeros(1, self.dtype), *arguments)
+
+    @cached_property
+    def advance(self) -> Callable[..., Any]:
+        return self._fast(advance, compiled_advance, 0, self._mask)
+
+    @cached_property
+    def write_mask(self) -> Callable[..., Any]:
+        return self._fast(write_mask, compiled_write_mask, self._mask)
+
+    @cached_property
+    def show(self) -> Callable[..., Any]:
+        out = np.empty(self.planes_shape, np.int8)
+        return self._fast(show, compiled_show, 0, self.extra_planes, out)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, **dict.fromkeys(("advance", "show", "write_mask"))}
-
-
-# ---- the position --------------------------------------------------------------------------------
+        machine_code = ("advance", "show", "write_mask")  # which cannot be copied
+        return {name: each for name, each in self.__dict__.items() if name not in machine_code}
 
 
 class BoardPosition:
     """One position of a game, which changes in place, and its legal mask.
 
-    Args:
-        start: The first position.
-        rules: The game and its machine code.
-
-    Attributes:
-        mask: ``(num_actions,) int8``: 1 for a legal action; all zeros once the game is over.
+    The mask, ``(num_actions,) int8``, is all zeros once the game is over.
     """
 
     def __init__(self, start: Start, rules: Rules) -> None:
@@ -165,52 +163,29 @@ class BoardPosition:
 
     @property
     def state(self) -> State:
-        """The position as a record for the game's methods."""
         return self._states[0]
 
-    def bind(self) -> None:
-        """Load or compile the machine code; a game that does not compile is interpreted."""
-        rules = self._rules
-        if rules.advance is None:
-            game, states = rules.game, self._states
-            rules.advance, rules.show = advance, show
-            if is_compiled(game):
-                out = np.empty(rules.planes_shape, np.int8)
-                rules.advance = compiled_advance.specialise(game, states, 0, self.mask)
-                rules.show = compiled_show.specialise(game, states, 0, rules.extra_planes, out)
-
     def start(self, start: Start) -> None:
-        """Go to a starting position."""
         self._bytes[:] = start.record
         self.mask[:] = start.mask
 
     def begin_at(self, state: State) -> None:
-        """Go to any position of the game."""
-        rules = self._rules
+        # Fast code pays: searches call this at every position.
         self._bytes[:] = np.frombuffer(state.tobytes(), np.uint8)
-        if rules.write_mask is None:  # fast code pays: searches call this at every position
-            rules.write_mask = write_mask
-            if is_compiled(rules.game):
-                arguments = (rules.game, self._states, self.mask)
-                rules.write_mask = compiled_write_mask.specialise(*arguments)
-        rules.write_mask(rules.game, self._states, self.mask)
+        self._rules.write_mask(self._rules.game, self._states, self.mask)
 
     def step(self, action: int) -> tuple[int, int]:
         """Play a legal action; returns the winner and the player to move."""
-        rules = self._rules
-        assert rules.advance is not None
-        return rules.advance(rules.game, self._states, action, self.mask)
+        return self._rules.advance(self._rules.game, self._states, action, self.mask)
 
     def planes(self, player: int) -> NDArray[np.int8]:
         """``(cells, planes)``: what a player sees, a fresh array."""
         rules = self._rules
         out = np.empty(rules.planes_shape, np.int8)
-        assert rules.show is not None
         rules.show(rules.game, self._states, player, rules.extra_planes, out)
         return out
 
     def copy(self) -> "BoardPosition":
-        """An independent position of the same rules."""
         twin = object.__new__(BoardPosition)
         twin._rules = self._rules
         twin._bytes = self._bytes.copy()

@@ -21,14 +21,10 @@ P = ParamSpec("P")
 class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
     """`TerminateIllegalWrapper`, `AssertOutOfBoundsWrapper` and `OrderEnforcingWrapper` in one.
 
-    An illegal move ends the game: -1 for its player, 0 for the other, both terminated and
-    truncated. An action outside the space, and calls in the wrong order, fail an assertion. The
+    An illegal move ends the game: `illegal_reward` for its player, 0 for the other, both terminated
+    and truncated. An action outside the space, and calls in the wrong order, fail an assertion. The
     three wrappers forward every attribute one by one, which takes most of the time of a step; this
     one uses the environment directly. It also has `clone`.
-
-    Args:
-        env: The environment.
-        illegal_reward: The reward for an illegal move.
     """
 
     env: BoardEnv
@@ -39,11 +35,9 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
 
     @property
     def unwrapped(self) -> BoardEnv:
-        """The environment itself."""
         return self.env
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a game; see `BoardEnv.reset`."""
         self.env.reset(seed=seed, options=options)  # first: it may refuse the options
         self._has_reset = True
         self._has_updated = True
@@ -69,7 +63,6 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
             env.forfeit(self._illegal_reward)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Observation, cumulative reward, terminated, truncated and info of the agent to move."""
         if not self._has_reset or type(self) is not StandardWrapper:
             return super().last(observe)  # calls the methods that a subclass overrides
         return self.env.last(observe)

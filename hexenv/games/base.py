@@ -1,8 +1,4 @@
-"""What a game's file imports: the contract (of `contract.py`), and what games share beside it.
-
-First come methods to take into a game's class, as ``copy = base.copy``; then, in plain Python, what
-is the same for any game, and what games on grids need for their texts, symmetries and lines.
-"""
+"""What a game's file imports: the contract (of `contract.py`), and what games share beside it."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -96,13 +92,7 @@ def winning_action(
 ) -> int:
     """An action with which `player` would win at once, or `NO_ACTION`.
 
-    Args:
-        self: The game.
-        state: A position in play.
-        player: Who would play it.
-        near: A cell; it is enough to find wins that the stone there has a part in. -1: all.
-        actions: The legal actions.
-        count: How many.
+    With a cell `near` it is enough to find wins that the stone there has a part in; -1: all.
     """
     for pick in range(count):
         if self.wins_at(state, player, int(actions[pick])):
@@ -202,11 +192,8 @@ def play_randomly(self: Any, state: State, rng: np.random.Generator, buffer: Act
 def split_draw(fraction: float, count: int) -> tuple[int, float]:
     """One of `count` at random, and what is left of the draw for another choice.
 
-    Args:
-        fraction: A uniform draw from [0, 1), or the rest of one. It has 53 random bits and a choice
-            uses log2(count) of them; a playout that draws once for several choices saves more time
-            than all its other arithmetic takes.
-        count: Of how many to choose.
+    A draw from [0, 1) has 53 random bits, and a choice uses log2(count) of them; a playout that
+    draws once for several choices saves more time than all its other arithmetic takes.
     """
     fraction *= count
     choice = int(fraction)
@@ -236,7 +223,8 @@ SECOND_PLAYER_KEY: Final = 0x1D8E4E27C47D124F
 
 def parameters(game: Game) -> dict[str, Any]:
     """The parameters of a game by name, as plain Python values."""
-    return {name: getattr(game, name) for name in type(game).__annotations__}
+    names = getattr(type(game), "_fields", type(game).__annotations__)
+    return {name: getattr(game, name) for name in names}
 
 
 def column_letters(columns: int) -> list[str]:
@@ -289,8 +277,7 @@ def grid_symmetries(
 ) -> NDArray[np.int32]:
     """Permutations of a grid's cells: `keep` turns the array of cell numbers into its images.
 
-    Returns:
-        ``(s, rows * columns) int32``: entry ``[k, cell]`` is where the image has that cell.
+    ``(s, rows * columns) int32``: entry ``[k, cell]`` is where the image has that cell.
     """
     cells = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     return np.stack([np.argsort(image, axis=None) for image in keep(cells)]).astype(np.int32)
@@ -335,11 +322,7 @@ def _run_from(owners: Cells, row: int, column: int, down: int, right: int) -> li
 
 
 def whole_number(name: str, value: Any) -> int:
-    """A parameter as an integer.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """A parameter as an integer; ValueError if it is none."""
     try:
         return operator.index(value)
     except TypeError:
@@ -347,11 +330,7 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -> tuple[int, int]:
-    """``(rows, columns)`` of a board size given as a number or a pair.
-
-    Raises:
-        ValueError: If it is neither, or a side is not within `least` and `most`.
-    """
+    """``(rows, columns)`` of a board size, a number or a pair, within `least` and `most`."""
     sides = board_size if isinstance(board_size, (tuple, list)) else (board_size, board_size)
     try:
         rows, columns = map(operator.index, sides)
@@ -365,11 +344,7 @@ def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -
 
 
 def parse_cell(text: str, rows: int, columns: int) -> tuple[int, int]:
-    """The row number, from 0, and the column of a cell written as letter and number from 1.
-
-    Raises:
-        ValueError: If the text is no cell of a board of this size.
-    """
+    """The row number, from 0, and the column of a cell written as letter and number from 1."""
     letter, number = text[:1], text[1:]
     if number.isdecimal() and 1 <= int(number) <= rows and 0 <= ord(letter) - 97 < columns:
         return int(number) - 1, ord(letter) - 97

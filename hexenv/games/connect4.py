@@ -211,12 +211,7 @@ class Connect4(NamedTuple):
 
 
 def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
-    """The game of Connect4.
-
-    Args:
-        rows: Rows of the board, at least 1.
-        columns: Columns of the board, at least 1.
-        connect: Stones in a row that win, 2 to 8.
+    """The game of Connect4, with the arguments of `hexenv.connect4_v0.raw_env`.
 
     Raises:
         ValueError: If a parameter is out of its range or the board does not fit 63 bits, nor the

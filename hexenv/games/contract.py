@@ -88,51 +88,35 @@ class Game(Protocol):
 
     def initial(self, state: State) -> None:
         """Write the starting position into `state`."""
-        ...
 
     def copy(self, source: State, into: State) -> None:
         """Copy one state over another, without allocation."""
-        ...
 
     def step(self, state: State, action: int) -> None:
         """Apply a legal action, in place."""
-        ...
 
     def legal_actions(self, state: State, out: Actions) -> int:
         """Write the legal actions in ascending order into `out`; return how many. None at the end.
 
-        Args:
-            state: The position.
-            out: ``(>= num_actions(),) int32``; what follows the returned count is left as it was.
+        `out` is ``(>= num_actions(),) int32``; what follows the actions is left as it was.
         """
         ...
 
     def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
         """Bring the legal actions up to date after a step, in whatever order is quickest.
 
-        Playouts live on it: mostly all actions stay legal but the one that was played.
-
-        Args:
-            state: The position after the step.
-            actions: ``(>= num_actions(),) int32``: the actions that were legal before it, which
-                are overwritten with those that are legal now.
-            count: How many there were.
-            played: Where among them the action of the step is.
-
-        Returns:
-            How many there are now; at the end of the game any number.
+        Playouts live on it: mostly all actions stay legal but the one that was played. The first
+        `count` of `actions`, ``(>= num_actions(),) int32``, were legal before the step to `state`,
+        whose action is at `played`; they are overwritten with those that are legal now. How many
+        there are is returned; at the end of the game it is any number.
         """
         ...
 
     def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
         """Write 1 for every legal action and 0 for the others into ``(num_actions(),) int8``.
 
-        Args:
-            state: The position.
-            owners: What `owners` says of it.
-            out: The mask.
+        `owners` is what the verb of this name says of the position, here and in `observe`.
         """
-        ...
 
     def is_terminal(self, state: State) -> bool:
         """Whether the game is over."""
@@ -156,19 +140,13 @@ class Game(Protocol):
 
     def owners(self, state: State, out: Cells) -> None:
         """Write `owner` of every cell into ``(rows * columns,) int8``."""
-        ...
 
     def observe(self, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
         """Write the planes of `planes` as `player` sees them.
 
-        Args:
-            state: The position.
-            player: Whose view.
-            owners: What `owners` says of it.
-            out: ``(rows * columns, >= len(planes()))``: plane 0 gets the player's own stones, plane
-                1 the opponent's, as ones; planes beyond the game's own get zeros.
+        `out` is ``(rows * columns, >= len(planes()))``: plane 0 gets the player's own stones, plane
+        1 the opponent's, as ones; planes beyond the game's own get zeros.
         """
-        ...
 
     def last_cell(self, state: State) -> int:
         """The cell of the stone that was placed last, or `NO_ACTION`."""
@@ -178,19 +156,14 @@ class Game(Protocol):
         """Play uniformly random actions to the end; afterwards only `state.winner` has a meaning.
 
         A game without a faster way takes `play_randomly`. A fast form draws from the same
-        distribution, but for what its docstring names, and may use the stream otherwise.
-
-        Args:
-            state: The position, overwritten.
-            rng: The stream.
-            buffer: ``(>= num_actions(),) int32`` of scratch space.
+        distribution, but for what its docstring names, and may use the stream otherwise. `buffer`
+        is ``(>= num_actions(),) int32`` of scratch space.
         """
-        ...
 
     def cell_of(self, state: State, action: int) -> int:
         """The cell that an action would fill; for an action that fills none, a number of its own.
 
-        Searches use it to know the same move again in other positions.
+        By it searches know the same move again in other positions.
         """
         ...
 
@@ -200,7 +173,6 @@ class Game(Protocol):
 
     def place(self, state: State, cell: int, player: int) -> None:
         """Put a stone on an empty cell without judging the position or passing the turn."""
-        ...
 
     def completes(self, state: State, cell: int) -> bool:
         """Whether the owner of the stone on `cell` has won, as far as that stone can tell.
@@ -216,11 +188,7 @@ class Game(Protocol):
         ...
 
     def parse_action(self, text: str) -> int:
-        """The action of a move's text.
-
-        Raises:
-            ValueError: If the text is no move on this board.
-        """
+        """The action of a move's text; ValueError if the text is no move on this board."""
         ...
 
     def why_illegal(self, state: State, action: int) -> str:
@@ -228,22 +196,14 @@ class Game(Protocol):
         ...
 
     def count_plies(self, owners: Cells, to_play: int) -> int:
-        """How many plies lead from the start to these stones.
+        """How many plies lead from the start to these stones; ValueError if they cannot come about.
 
-        Args:
-            owners: ``(rows, columns) int8`` of 0, 1 and `EMPTY`.
-            to_play: The player to move.
-
-        Raises:
-            ValueError: If the stones cannot come about.
+        `owners` is ``(rows, columns) int8`` of 0, 1 and `EMPTY`.
         """
         ...
 
     def labels(self) -> tuple[list[str], list[str]]:
-        """The names of the columns from the left and of the rows from the top, for the margins.
-
-        Either list may be empty: its margin stays bare.
-        """
+        """The names of columns from the left and of rows from the top; none for a bare margin."""
         ...
 
     def planes(self) -> tuple[str, ...]:

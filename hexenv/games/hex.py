@@ -333,11 +333,7 @@ class Hex(NamedTuple):
 
 
 def new(board_size: int | tuple[int, int] = 11, swap: bool = False) -> Hex:
-    """The game of Hex.
-
-    Args:
-        board_size: Side of the board or ``(rows, columns)``, each from 2 to 19.
-        swap: Whether player 1 may take over the first stone; square boards only.
+    """The game of Hex, with the arguments of `hexenv.hex_v0.raw_env`.
 
     Raises:
         ValueError: If the size is out of range, or the swap is asked for on another than a square.

@@ -5,15 +5,10 @@ from hexenv.compiled import kernel
 
 @kernel
 def runs(bits: int, stride: int, length: int) -> int:
-    """The bits at which a run of `length` set bits starts, going up `stride` bits a step.
+    """The bits at which a run of `length` (2 to 8) set bits starts, going up `stride` bits a step.
 
     A run is found by doubling: the bits that have a set neighbour, then those that begin two such
     pairs, and so on; three steps reach eight.
-
-    Args:
-        bits: The stones of one player.
-        stride: Distance between neighbours on the line.
-        length: 2 to 8.
     """
     second = min(2, length - 2)
     bits &= bits >> stride

@@ -33,11 +33,7 @@ class IllegalActionError(ValueError):
 
 
 def check_action(game: Game, state: State, action: object) -> int:
-    """The action as an integer, if it is legal.
-
-    Raises:
-        IllegalActionError: Saying what was played, why it is not legal, and at which ply.
-    """
+    """The action as an integer; an `IllegalActionError` says why it is not legal, and when."""
     where = f"(ply {state.ply})"
     try:
         number = operator.index(action)  # type: ignore[arg-type]
@@ -57,12 +53,7 @@ def check_action(game: Game, state: State, action: object) -> int:
 
 
 def parse_move(game: Game, state: State, text: str) -> int:
-    """The legal action of a move's text.
-
-    Raises:
-        ValueError: If the text is no move on this board.
-        IllegalActionError: If the move is not legal here.
-    """
+    """The legal action of a move's text."""
     return check_action(game, state, game.parse_action(text.strip().lower()))
 
 
@@ -77,10 +68,9 @@ def moves_text(game: Game, actions: list[int]) -> str:
 
 
 def parse_moves(game: Game, text: str) -> list[int]:
-    """The actions of a move list from the starting position; spaces and commas may separate.
+    """The actions of a move list from the start; a ValueError names the move that is none there.
 
-    Raises:
-        ValueError: Naming the move that is no move, or not legal where it stands.
+    Spaces and commas may separate the moves.
     """
     words = text.replace(",", " ").split()
     if has_short_moves(game):
@@ -97,11 +87,7 @@ def parse_moves(game: Game, text: str) -> list[int]:
 
 
 def play(game: Game, actions: list[int]) -> State:
-    """The position after legal actions from the start.
-
-    Raises:
-        IllegalActionError: At the first action that is not legal.
-    """
+    """The position after actions from the start; `IllegalActionError` at one that is not legal."""
     state = new_state(game)
     for action in actions:
         game.step(state, check_action(game, state, action))
@@ -122,13 +108,8 @@ def board_text(game: Game, state: State) -> str:
 def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
     """The position of a board written as rows of ``X``, ``O`` and ``.`` (or ``-``, ``_``).
 
-    Args:
-        game: The game.
-        text: Rows separated by line ends or slashes; blanks do not count.
-        to_play: The player to move. By default the numbers of stones tell.
-
-    Raises:
-        ValueError: If the rows do not fit the board, or no game leads to such a position.
+    Line ends or slashes separate rows; blanks do not count. Who is to play is told by the numbers
+    of stones unless given. ValueError if the rows do not fit, or no game leads there.
     """
     values = {"x": 0, "o": 1, ".": EMPTY, "-": EMPTY, "_": EMPTY}
     rows = ["".join(row.split()).lower() for row in text.replace("/", "\n").splitlines()]
@@ -156,17 +137,9 @@ def from_cells(
     last_action: int = NO_ACTION,
     details: dict[str, int] | None = None,
 ) -> State:
-    """The position with these stones, judged as the rules judge it.
+    """The position with these ``(rows, columns)`` stones, judged as the rules judge it.
 
-    Args:
-        game: The game.
-        owners: ``(rows, columns)`` of 0, 1 and `EMPTY`.
-        to_play: The player to move.
-        last_action: The action that led here, where it is known.
-        details: What else `details_of` has said of it.
-
-    Raises:
-        ValueError: If no game leads to such a position.
+    `details` is what else `details_of` has said of it. ValueError if no game leads there.
     """
     if to_play not in (0, 1):
         raise ValueError(f"expected player 0 or 1 to play, got {to_play!r}")
@@ -248,8 +221,7 @@ def to_bytes(game: Game, state: State) -> bytes:
 def from_bytes(game: Game, data: bytes) -> State:
     """The position that `to_bytes` wrote, checked as if it had been typed in.
 
-    Raises:
-        ValueError: If the data are damaged, of another version, of another game or other options.
+    ValueError if the data are damaged, or of another version, game or options.
     """
     start = len(MAGIC) + 4
     if data[: len(MAGIC)] != MAGIC or len(data) < start:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast, g
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.observation import write_planes
 from hexenv.envs.position import Start
@@ -23,6 +23,11 @@ from hexenv.learners.policies import Stream, new_seed
 
 Which = NDArray[np.int64]
 """Numbers of boards."""
+Actions = NDArray[np.int64]
+Players = NDArray[np.int8]
+Masks = NDArray[np.int8]
+Seeds = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
 
 SIDES: Final = ("first", "second", "random")
 FIRST, SECOND, RANDOM, BOTH = range(4)
@@ -66,14 +71,9 @@ def split_options(options: dict[str, Any]) -> tuple[LearnerOptions, dict[str, An
 
 
 def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -> BoardEnv:
-    """The environment behind a Gymnasium one.
+    """The environment behind a Gymnasium one, of a function or the name of one.
 
-    Args:
-        game: A function that makes it, or its name, as in ``"hexenv.hex_v0:raw_env"``.
-        options: Arguments for the function.
-
-    Raises:
-        TypeError: If the function does not have one of the options.
+    A TypeError names the options that there are, if the function does not have one.
     """
     if isinstance(game, str):
         module, _, name = game.partition(":")
@@ -89,12 +89,8 @@ def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -
     return game(**options)
 
 
-def action_array(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Actions as an array of integers.
-
-    Raises:
-        ValueError: If they are not integers, or have another shape.
-    """
+def action_array(actions: Any, shape: tuple[int, ...]) -> Actions:
+    """Actions as an array of integers; ValueError if they are none, or of another shape."""
     array = np.asarray(actions)
     if array.shape != shape or array.dtype.kind not in "iu":
         expected = f"actions of shape {shape}" if shape else "an action"
@@ -112,9 +108,9 @@ def start_boards(
     initial: Any,
     states: Any,
     begun: NDArray[np.int32],
-    players: NDArray[np.int8],
+    players: Players,
     chosen: NDArray[np.int32],
-    seeds: NDArray[np.uint64],
+    seeds: Seeds,
     which: Which,
     side: int,
     opponents: int,
@@ -141,18 +137,14 @@ def start_boards(
 def play_boards(
     game: Any,
     states: Any,
-    players: NDArray[np.int8],
+    players: Players,
     side: int,
-    actions: NDArray[np.int64],
-    masks: NDArray[np.int8],
-    idle: NDArray[np.bool_],
-    illegal: NDArray[np.bool_],
+    actions: Actions,
+    masks: Masks,
+    idle: Flags,
+    illegal: Flags,
 ) -> int:
-    """Play the learner's legal actions on all boards that are not idle.
-
-    Returns:
-        The number of illegal actions.
-    """
+    """Play the learner's legal actions on boards that are not idle; how many were illegal."""
     found = 0
     for board in range(states.size):
         illegal[board] = False
@@ -170,7 +162,7 @@ def play_boards(
 
 
 @kernel
-def play_given(game: Any, states: Any, which: Which, actions: NDArray[np.int64]) -> None:
+def play_given(game: Any, states: Any, which: Which, actions: Actions) -> None:
     """Play a legal action on each of the given boards."""
     for i in range(which.size):
         game.step(states[which[i]], int(actions[i]))
@@ -178,12 +170,7 @@ def play_given(game: Any, states: Any, which: Which, actions: NDArray[np.int64])
 
 @kernel
 def answer_boards(
-    game: Any,
-    states: Any,
-    players: NDArray[np.int8],
-    seeds: NDArray[np.uint64],
-    which: Which,
-    policy: Any,
+    game: Any, states: Any, players: Players, seeds: Seeds, which: Which, policy: Any
 ) -> None:
     """Let a policy play on boards until it is the learner's turn or the game is over."""
     for i in range(which.size):
@@ -195,13 +182,7 @@ def answer_boards(
 
 
 @kernel
-def find_waiting(
-    game: Any,
-    states: Any,
-    players: NDArray[np.int8],
-    idle: NDArray[np.bool_],
-    waiting: NDArray[np.bool_],
-) -> None:
+def find_waiting(game: Any, states: Any, players: Players, idle: Flags, waiting: Flags) -> None:
     """Mark the boards, among those that are not idle, on which it is the opponent's turn."""
     for board in range(states.size):
         state = states[board]
@@ -210,7 +191,7 @@ def find_waiting(
 
 
 @kernel
-def find_players(game: Any, states: Any, players: NDArray[np.int8]) -> None:
+def find_players(game: Any, states: Any, players: Players) -> None:
     """Write the players to move."""
     for board in range(states.size):
         players[board] = game.to_play(states[board])
@@ -218,12 +199,7 @@ def find_players(game: Any, states: Any, players: NDArray[np.int8]) -> None:
 
 @kernel
 def score_boards(
-    game: Any,
-    states: Any,
-    players: NDArray[np.int8],
-    idle: NDArray[np.bool_],
-    rewards: NDArray[np.float64],
-    over: NDArray[np.bool_],
+    game: Any, states: Any, players: Players, idle: Flags, rewards: NDArray[np.float64], over: Flags
 ) -> None:
     """Write the learner's rewards and which games are over; 0 and False for idle boards."""
     for board in range(states.size):
@@ -238,15 +214,15 @@ def score_boards(
 def show_boards(
     game: Any,
     states: Any,
-    viewers: NDArray[np.int8],
+    viewers: Players,
     to_play: bool,
     which: Which,
     out: Any,
-    masks: NDArray[np.int8],
+    masks: Masks,
     extra: NDArray[np.int8],
 ) -> None:
     """Write planes, ``(boards, cells, planes)``, and masks, all 1 where a game is over."""
-    owners = np.empty(out.shape[1], np.int8)
+    owners = scratch_array(out.shape[1], np.int8)
     for i in range(which.size):
         state = states[which[i]]
         viewer = game.to_play(state) if to_play else int(viewers[which[i]])
@@ -277,7 +253,12 @@ COMPILED: Final = {
 
 
 class Opponent(Protocol):
-    """Plays the other side of boards; `hexenv.learners.opponents` has the kinds."""
+    """Plays the other side of boards; `hexenv.learners.opponents` has the kinds.
+
+    Attributes:
+        needs_moves: Whether it reads `Boards.moves`.
+        is_compiled: Whether it plays in compiled code, and so in several threads at once.
+    """
 
     name: str
     needs_moves: bool
@@ -287,25 +268,20 @@ class Opponent(Protocol):
 
     def begin(self, boards: "Boards", which: Which) -> None:
         """Prepare for the games that start on some boards."""
-        ...
 
     def answer(self, boards: "Boards", which: Which) -> None:
         """Play on some boards until it is the learner's turn or the game is over.
 
-        On some of these boards it may not be the opponent's turn.
-
-        Raises:
-            ValueError: Naming the opponent and the position, if it has no legal answer.
+        It may be so already. A ValueError names the opponent if it has no legal answer.
         """
-        ...
 
 
 class StepResult(NamedTuple):
     """The result of a step, an entry for each board."""
 
     rewards: NDArray[np.float64]
-    terminations: NDArray[np.bool_]
-    truncations: NDArray[np.bool_]
+    terminations: Flags
+    truncations: Flags
 
 
 class Boards:
@@ -315,10 +291,7 @@ class Boards:
         env: An environment of the game, whose options say how to show it.
         count: The number of boards.
         first: The number of the first board in messages; None if there is only one.
-        side: See `LearnerOptions`, also for the arguments below.
-        illegal: See `LearnerOptions`.
-        penalty: See `LearnerOptions`.
-        max_illegal: See `LearnerOptions`.
+        side: See `LearnerOptions`, also for the others.
 
     Attributes:
         states: ``(count,)`` positions.
@@ -408,15 +381,12 @@ class Boards:
 
     @property
     def _former(self) -> int:
-        """The number of opponents of an earlier pool, which come first in the list."""
         return len(self._opponents) - len(self._pool)
 
     def opponent_of(self, board: int) -> Opponent | None:
-        """The opponent on a board; None without opponents."""
         return self._opponents[int(self._chosen[board])] if self._opponents else None
 
     def _answer(self, which: Which) -> None:
-        """Let the opponents play on some boards."""
         if len(self._opponents) == 1:
             self._opponents[0].answer(self, which)
             return
@@ -428,11 +398,7 @@ class Boards:
     # ---- episodes -------------------------------------------------------------------------------
 
     def start(self, starts: Sequence[Start]) -> None:
-        """Set the starts of which one is drawn for each new episode.
-
-        Raises:
-            ValueError: If the game is over at one of them.
-        """
+        """Set the starts of which one is drawn for each new episode; ValueError if one is over."""
         if any(start.winner != IN_PLAY for start in starts):
             raise ValueError("expected a position in play to start from, got one that is over")
         records = np.concatenate([start.record for start in starts])
@@ -440,7 +406,6 @@ class Boards:
         self._first_moves = [start.actions for start in starts]
 
     def seed(self, board: int, rng: np.random.Generator) -> None:
-        """Seed the random stream of a board."""
         self.seeds[board] = new_seed(rng)
 
     def restart(self, which: Which) -> None:
@@ -480,12 +445,8 @@ class Boards:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
 
-    def play(self, actions: NDArray[np.int64]) -> StepResult:
-        """Play the learner's actions and the opponents' answers on all boards that are not idle.
-
-        Args:
-            actions: ``(count,)``; those of idle boards are ignored.
-        """
+    def play(self, actions: Actions) -> StepResult:
+        """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
         found = self._run(
             play_boards, self.states, self.players, self.side, actions, self.masks, self.idle,
             self._found_illegal,
@@ -506,12 +467,8 @@ class Boards:
             self._punish(result)
         return result
 
-    def refuse_illegal(self, actions: NDArray[np.int64]) -> None:
-        """Check actions before any is played, if ``illegal="raise"``.
-
-        Raises:
-            IllegalActionError: If one is not legal.
-        """
+    def refuse_illegal(self, actions: Actions) -> None:
+        """With ``illegal="raise"``: IllegalActionError before any is played, if one is illegal."""
         if self._illegal != "raise":
             return
         size = self.masks.shape[1]
@@ -521,11 +478,7 @@ class Boards:
             self.check_action(int(wrong[0]), int(actions[wrong[0]]))
 
     def check_action(self, board: int, action: object) -> int:
-        """The action as an integer.
-
-        Raises:
-            IllegalActionError: If it is not legal; the message names one of several boards.
-        """
+        """The action as an integer; an IllegalActionError names one of several boards."""
         try:
             return notation.check_action(self.game, self.states[board], action)
         except IllegalActionError as error:
@@ -552,19 +505,17 @@ class Boards:
         self._run(find_waiting, self.states, self.players, self.idle, self._waiting)
         return which[self._waiting[which]]
 
-    def to_play(self) -> NDArray[np.int8]:
-        """``(count,)``: the player to move on each board."""
+    def to_play(self) -> Players:
         players = np.empty(self.count, np.int8)
         self._run(find_players, self.states, players)
         return players
 
     def answer_by(self, policy: Any, which: Which) -> None:
-        """Let a compiled policy play on some boards until it is the learner's turn."""
         self._run(
             answer_boards, self.states, self.players, self.seeds, which, policy, kind=type(policy)
         )
 
-    def answer_with(self, which: Which, actions: NDArray[np.int64]) -> None:
+    def answer_with(self, which: Which, actions: Actions) -> None:
         """Play an opponent's legal actions."""
         self._run(play_given, self.states, which, actions)
         if self.moves is not None:
@@ -572,7 +523,6 @@ class Boards:
                 self.moves[int(board)].append(int(action))
 
     def draw(self, board: int) -> int:
-        """A seed, drawn from a board's stream."""
         return int(Stream(self.seeds, board).random() * 2**32)
 
     # ---- observations ----------------------------------------------------------------------------
@@ -581,13 +531,8 @@ class Boards:
         """An empty array for the planes of `count` boards, as the environment shows them."""
         return np.empty((count, *self.env.shown_shape), self.env.dtype)
 
-    def show(self, which: Which, to_play: bool = False) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Planes and masks of some boards, fresh arrays.
-
-        Args:
-            which: The boards.
-            to_play: As the player to move sees them, instead of the learner.
-        """
+    def show(self, which: Which, to_play: bool = False) -> tuple[NDArray[Any], Masks]:
+        """Fresh planes and masks of some boards, as the learner sees them or who is to play."""
         planes = self.new_planes(len(which))
         masks = np.empty((len(which), self.masks.shape[1]), np.int8)
         self._write_shown(which, to_play, planes, masks)
@@ -597,9 +542,7 @@ class Boards:
         """Write the planes of all boards, and their masks into `masks`."""
         self._write_shown(self._all, False, planes, self.masks)
 
-    def _write_shown(
-        self, which: Which, to_play: bool, planes: NDArray[Any], masks: NDArray[np.int8]
-    ) -> None:
+    def _write_shown(self, which: Which, to_play: bool, planes: NDArray[Any], masks: Masks) -> None:
         count, cells = len(planes), self.game.rows * self.game.columns
         if self.env.channels_first:
             out = planes.reshape(count, -1, cells).transpose(0, 2, 1)
@@ -612,13 +555,7 @@ class Boards:
         )  # fmt: skip
 
     def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
-        """Run a kernel of this module, compiled if the game is.
-
-        Args:
-            function: The kernel.
-            *arguments: Its arguments after the game.
-            kind: A key for the types of the arguments, if they vary.
-        """
+        """Run a kernel of this module, compiled if the game is; `kind` tells types apart."""
         run = self._specialised.get((function, kind))
         if run is None:
             run = function

@@ -14,14 +14,10 @@ from hexenv.learners.policies import POLICIES, new_policy
 
 
 def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
-    """The opponents that a user names or gives.
+    """The opponents that a user names or gives, as `hexenv.learners.single.SingleEnv` says.
 
-    Args:
-        opponent: ``"random"`` or ``"greedy"``; the name of an agent, as on the command line
-            (``"uct:simulations=200"``); an agent, which has ``act(env)``; a function; or a list of
-            these, of which one is drawn for every episode.
-        batched: Whether a function is called as ``f(observations, masks) -> actions`` with arrays
-            over boards, or as ``f(observation, mask) -> action`` for one board.
+    If `batched`, a function is called as ``f(observations, masks) -> actions`` with arrays over
+    boards, else as ``f(observation, mask) -> action`` for one board.
 
     Raises:
         ValueError: If there is no such agent, or the list is empty.
@@ -133,14 +129,12 @@ class AgentOpponent:
         self._env: BoardEnv | None = None
 
     def begin(self, boards: Boards, which: Which) -> None:
-        """Give the agent of each board a seed."""
         for board in which:
             agent = self.agent_of(boards, int(board))
             if hasattr(agent, "reset"):
                 agent.reset(boards.draw(int(board)))
 
     def agent_of(self, boards: Boards, board: int) -> Any:
-        """The agent that plays on a board."""
         return self._agent
 
     def answer(self, boards: Boards, which: Which) -> None:
@@ -163,7 +157,6 @@ class NamedOpponent(AgentOpponent):
         self._agents: dict[tuple[Boards, int], Any] = {}
 
     def agent_of(self, boards: Boards, board: int) -> Any:
-        """The agent of a board."""
         if (boards, board) not in self._agents:
             is_first = not self._agents
             self._agents[boards, board] = self._agent if is_first else make_agent(self.name)
@@ -177,17 +170,9 @@ def play_checked(
     answers: NDArray[Any],
     masks: NDArray[np.int8] | None = None,
 ) -> None:
-    """Check and play the actions of an opponent.
+    """Check and play the actions of an opponent, a ValueError naming it where one is not legal.
 
-    Args:
-        name: Of the opponent.
-        boards: The boards.
-        which: The boards on which it plays.
-        answers: An action for each.
-        masks: The legal actions, if they are known, to check all boards at once.
-
-    Raises:
-        ValueError: If an action is not legal. (`IllegalActionError` is for the learner's actions.)
+    With `masks`, the legal actions of these boards, all are checked at once.
     """
     if answers.shape != which.shape or not np.issubdtype(answers.dtype, np.integer):
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import Game, State, new_states
 
 BITS_LEFT_OUT: Final = np.uint64(11)
@@ -81,16 +81,11 @@ POLICIES: Final = ("random", "greedy")
 def greedy_action(game: Any, root: Any, state: Any, reply: Any, rng: Any) -> int:
     """A winning action, else a random one that does not lose at once or to a reply, else any.
 
-    Args:
-        game: The game.
-        root: The position; not changed.
-        state: Scratch space.
-        reply: Scratch space.
-        rng: The stream of random numbers.
+    `root` is not changed; `state` and `reply` are scratch space.
     """
     player = game.to_play(root)
-    actions = np.empty(game.num_actions(), np.int32)
-    replies = np.empty(game.num_actions(), np.int32)
+    actions = scratch_array(game.num_actions(), np.int32)
+    replies = scratch_array(game.num_actions(), np.int32)
     count = game.legal_actions(root, actions)
     for i in range(count):
         game.copy(root, state)

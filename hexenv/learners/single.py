@@ -53,10 +53,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     }
 
     def __init__(
-        self,
-        game: str | Callable[..., BoardEnv],
-        opponent: Any = "random",
-        **options: Any,
+        self, game: str | Callable[..., BoardEnv], opponent: Any = "random", **options: Any
     ) -> None:
         of_learner, of_game = split_options(options)
         self.raw_env = make_raw_env(game, of_game)
@@ -68,19 +65,14 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self._has_reset = False
         self.set_opponent(opponent)
 
-    # ---- the opponent ----------------------------------------------------------------------------
-
     def set_opponent(self, opponent: Any) -> None:
         """Set the opponent from the next episode on, as the class's argument does."""
         self._boards.set_opponents(resolve_opponents(opponent, batched=False))
 
     @property
     def opponent(self) -> str:
-        """The name of the opponent of this episode."""
         opponent = self._boards.opponent_of(0)
         return opponent.name if opponent is not None else ""
-
-    # ---- the game --------------------------------------------------------------------------------
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -90,10 +82,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         Args:
             seed: Of the random streams that draw the opening, the learner's side and the opponent's
                 moves.
-            options: The starting position, as for `hexenv.envs.aec.BoardEnv.reset`.
-
-        Raises:
-            ValueError: If the position cannot be read, or its game is over.
+            options: The starting position, as for `hexenv.envs.aec.BoardEnv.reset`; in play.
         """
         boards = self._boards
         boards.start(self.raw_env.starting_positions(options or {}))
@@ -135,7 +124,6 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def state(self) -> State:
-        """The position, as `hexenv.envs.aec.BoardEnv.state`."""
         return self._boards.states[0]
 
     @property
@@ -148,23 +136,17 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """The number of illegal actions that the learner has chosen in all episodes."""
         return self._boards.illegal_actions
 
-    # ---- pictures --------------------------------------------------------------------------------
-
     def render(self) -> Any:
-        """The board as `render_mode` says, as `hexenv.envs.aec.BoardEnv.render`."""
         self.raw_env.begin_at(self.state, ())
         return None if self.render_mode == "human" else self.raw_env.render()
 
     def _repr_svg_(self) -> str:
-        """The board, for notebooks."""
         self.raw_env.begin_at(self.state, ())
         return self.raw_env._repr_svg_()  # pyright: ignore[reportPrivateUsage]
 
     def _repr_html_(self) -> str:
-        """The board as an image, for notebooks."""
         self.raw_env.begin_at(self.state, ())
         return self.raw_env._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         self.raw_env.close()

@@ -24,10 +24,14 @@ from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
 from hexenv.learners.boards import (
+    Actions,
     Boards,
+    Flags,
     LearnerOptions,
+    Masks,
     Opponent,
     StepResult,
+    Which,
     action_array,
     make_raw_env,
     split_options,
@@ -40,16 +44,11 @@ CELLS_PER_THREAD: Final = 200_000
 millisecond) costs more than it saves."""
 
 Infos = dict[str, Any]
-Masks = NDArray[np.int8]
 T = TypeVar("T")
 
 
 def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """The seed of each board; a number is the seed of the first, its successors of the others.
-
-    Raises:
-        ValueError: If the number of seeds is wrong.
-    """
+    """The seed of each board; a number is the seed of the first, its successors of the others."""
     if seed is None:
         return [None] * count
     if isinstance(seed, (int, np.integer)):
@@ -69,10 +68,7 @@ class Part(NamedTuple):
 class ThreadedBoards:
     """Boards in parts of equal size, each stepped by a thread of its own.
 
-    The arguments are those of `hexenv.learners.boards.Boards` and `BoardVectorEnv`.
-
-    Attributes:
-        masks: ``(count, num_actions) int8``: the learner's legal actions on all boards.
+    `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards.
     """
 
     _pool: ThreadPoolExecutor | None = None
@@ -129,20 +125,17 @@ class ThreadedBoards:
         return [first] + [one.result() for one in rest]
 
     @property
-    def idle(self) -> NDArray[np.bool_]:
-        """``(count,)``: the boards whose episode is over."""
+    def idle(self) -> Flags:
         return np.concatenate([part.boards.idle for part in self._parts])
 
     @property
     def states(self) -> NDArray[Any]:
-        """``(count,)`` positions, a copy."""
         states = np.zeros(len(self.masks), self._parts[0].boards.states.dtype)
         for part in self._parts:  # concatenate would make plain void of records
             states[part.place] = part.boards.states
         return states
 
     def new_planes(self) -> NDArray[Any]:
-        """An empty array for the planes of all boards."""
         return self._parts[0].boards.new_planes(len(self.masks))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -153,7 +146,6 @@ class ThreadedBoards:
         self._share_masks()  # copied views are independent arrays
 
     def close(self) -> None:
-        """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -165,7 +157,7 @@ class ThreadedBoards:
 class FinalObservations(NamedTuple):
     """The last observations of episodes whose boards began new ones in the same step."""
 
-    numbers: NDArray[np.int64]
+    numbers: Which
     planes: NDArray[Any]
     masks: Masks
 
@@ -255,8 +247,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     def set_opponent(self, opponent: Any) -> None:
         """Set the opponent of new episodes; running episodes keep theirs.
 
-        Raises:
-            ValueError: If the environment was made without an opponent and gets one, or vice versa.
+        An environment made without an opponent gets none, and the other way round: ValueError.
         """
         if (opponent is None) != self._plays_both:
             raise ValueError(
@@ -288,10 +279,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             seed: The seed of the first board, whose successors are those of the others, or a list.
             options: ``"reset_mask"``, ``(num_envs,) bool``, and the starting position, as for
                 `hexenv.envs.aec.BoardEnv.reset`.
-
-        Raises:
-            ValueError: If the number of seeds or the shape of the mask is wrong, or the position
-                cannot be read.
         """
         options = dict(options or {})
         which = self._checked_reset_mask(options.pop("reset_mask", None))
@@ -311,7 +298,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             part.boards.show_all(planes[part.place])
         return self._seen(planes, which)
 
-    def _checked_reset_mask(self, mask: Any) -> NDArray[np.bool_]:
+    def _checked_reset_mask(self, mask: Any) -> Flags:
         if mask is None:
             return self._every.copy()
         if getattr(mask, "dtype", None) != np.bool_:
@@ -322,9 +309,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             )
         if self._generators is None and not mask.all():
             raise ValueError("expected a reset of all boards first, got one of some of them")
-        return cast("NDArray[np.bool_]", mask.copy())
+        return cast("Flags", mask.copy())
 
-    def _seed(self, which: NDArray[np.bool_], seeds: list[int | None]) -> None:
+    def _seed(self, which: Flags, seeds: list[int | None]) -> None:
         """Seed the random streams of boards, as a single environment does."""
         made = {  # all before anything changes: a seed may be invalid
             board: seeding.np_random(seeds[board])
@@ -353,10 +340,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     def step(
         self, actions: Any
     ) -> tuple[Observation, NDArray[Any], NDArray[Any], NDArray[Any], Infos]:
-        """Play an action on every board.
-
-        Args:
-            actions: ``(num_envs,)`` integers.
+        """Play an action on every board: ``(num_envs,)`` integers.
 
         Returns:
             Observations, rewards ``(num_envs,) float64``, terminations and truncations
@@ -389,7 +373,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         return observations, result.rewards, result.terminations, result.truncations, infos
 
     def _step(
-        self, part: Part, actions: NDArray[np.int64], planes: NDArray[Any]
+        self, part: Part, actions: Actions, planes: NDArray[Any]
     ) -> tuple[StepResult, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
         boards, final = part.boards, None
@@ -409,9 +393,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     # ---- observations ----------------------------------------------------------------------------
 
-    def _seen(
-        self, planes: NDArray[Any], which: NDArray[np.bool_] | None = None
-    ) -> tuple[Observation, Infos]:
+    def _seen(self, planes: NDArray[Any], which: Flags | None = None) -> tuple[Observation, Infos]:
         """The observations of all boards, and the infos of some or (default) all."""
         infos: Infos = {}
         if self.raw_env.mask_in != "observation":
@@ -445,12 +427,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             "_final_info": has_ended.copy(),
         }
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Flags:
         """``(num_envs, num_actions)``: the legal actions; all True on boards that are over."""
         return self._parts.masks.astype(np.bool_)
 
     @property
-    def idle(self) -> NDArray[np.bool_]:
+    def idle(self) -> Flags:
         """``(num_envs,)``: the boards whose episode is over."""
         return self._parts.idle
 
@@ -480,5 +462,4 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         return tuple(render_picture(game, state, mode, look) for state in self.states)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads."""
         self._parts.close()

@@ -47,17 +47,9 @@ def render_text(
     With an overlay or numbers cells are wider: the label of an empty cell replaces its dot, that of
     a stone follows its letter: ``X12``. The overlay's title is on a line of its own.
 
-    Args:
-        game: The game.
-        state: The position.
-        color: Whether to add the escape codes of a terminal. Without them the text is the same,
-            except for spaces at the ends of lines.
-        overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write beside the stones, as
-            `hexenv.render.overlay.move_numbers` returns them.
-
-    Returns:
-        Lines separated by line ends, without one at the end.
+    `color` adds the escape codes of a terminal; without them the text is the same, except for
+    spaces at the ends of lines. `numbers` are those of the moves, ``(cells,)`` from 1, as
+    `hexenv.render.overlay.move_numbers` returns them. The last line has no end.
     """
     cells = _cells(game, state, overlay, numbers)
     width = max(len(cell.text) for cell in cells) | 1  # odd, so that text can be centred
@@ -72,9 +64,11 @@ def render_text(
         " " * (start - 2 * slant) + _paint(heading, FAINT, color=color)
         for heading in _headings(column_labels, width)
     ]
-    for row, text in enumerate(_rows(game, cells, width, color=color)):
+    edge = _paint(SIDES[1], FAINT, COLORS[1], color=color) if is_slanted else ""
+    for row in range(game.rows):
         label = row_labels[row].rjust(margin - 1) + " " if row_labels else " " * margin
-        lines.append(_paint(" " * row * slant + label, FAINT, color=color) + text)
+        text = _row(cells[row * game.columns :][: game.columns], width, color=color)
+        lines.append(_paint(" " * row * slant + label, FAINT, color=color) + edge + text + edge)
     if is_slanted:
         side = " ".join([SIDES[0].center(width)] * game.columns)
         side = _paint(side, FAINT, COLORS[0], color=color)
@@ -113,10 +107,8 @@ def _cells(
         marks[cell] = WIN_MARK
     discs = {disc.cell: disc for disc in (overlay.discs(game) if overlay is not None else ())}
     numbered = numbers_of(game, numbers).tolist()
-    return [
-        _cell(owner, mark, discs.get(cell), number)
-        for cell, (owner, mark, number) in enumerate(zip(owners, marks, numbered, strict=True))
-    ]
+    parts = zip(owners, marks, map(discs.get, range(len(owners))), numbered, strict=True)
+    return [_cell(*part) for part in parts]
 
 
 def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> TextCell:
@@ -132,19 +124,8 @@ def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> TextCell:
     return TextCell(text, mark, codes)
 
 
-def _rows(game: Game, cells: list[TextCell], width: int, *, color: bool) -> list[str]:
-    """The rows of cells with their marks; gaps between cells have one character."""
-    edge = ""
-    if game.style == "hexagons":
-        edge = _paint(SIDES[1], FAINT, COLORS[1], color=color)
-    return [
-        edge + _row(cells[first : first + game.columns], width, color=color) + edge
-        for first in range(0, len(cells), game.columns)
-    ]
-
-
 def _row(cells: list[TextCell], width: int, *, color: bool) -> str:
-    """One row: a gap has the closing bracket of the cell before or the opening one of the next."""
+    """A row: gaps have the closing bracket of the cell before or the opening one of the next."""
     row = ""
     closing = ""
     for text, mark, codes in cells:

@@ -19,11 +19,7 @@ PICTURE_MODES: Final = ("ansi", "rgb_array", "svg")
 def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOOK) -> Any:
     """A position as text, as an ``(H, W, 3) uint8`` array, or as an SVG document.
 
-    Args:
-        game: The game.
-        state: The position.
-        mode: One of `PICTURE_MODES`.
-        look: Of arrays and documents.
+    `mode` is one of `PICTURE_MODES`.
     """
     # Most games are never drawn: only a picture imports Pillow and the drawing code, which takes as
     # long as NumPy.
@@ -45,22 +41,15 @@ def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOO
 class Display:
     """Shows the positions of an environment in a window, as frames, or on request.
 
-    Args:
-        game: The game.
-        look: Of the pictures.
-        title: Of a window.
-        fps: Of a window.
+    `title` and `fps` are those of a window.
     """
 
     def __init__(self, game: Game, look: Look, title: str, fps: int) -> None:
-        self._game = game
-        self._look = look
-        self._title, self._fps = title, fps
+        self._game, self._look, self._title, self._fps = game, look, title, fps
         self._window: Window | None = None
         self._frames: list[NDArray[np.uint8]] = []  # of "rgb_array_list", since the last `render`
 
     def begin(self) -> None:
-        """Forget the frames of the game before."""
         self._frames = []
 
     def update(self, state: State, mode: str | None) -> None:
@@ -107,7 +96,6 @@ class Display:
         return {**self.__dict__, "_window": None}
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None

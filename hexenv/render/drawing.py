@@ -1,7 +1,7 @@
 """The drawing of boards, stones and marks, written once for pixels and for SVG.
 
 `scene_of` lists the things to show in a position; `draw_ground`, `draw_cell` and `draw_sprite` draw
-them with a `Pen`. Colours have the names of `hexenv.render.look.Palette.paints`; lengths are
+them with a `Pen`. Colours have the names of `hexenv.render.look.paints_of`; lengths are
 fractions of the side of a cell.
 """
 
@@ -68,7 +68,11 @@ def draw_ground(pen: Pen, board: BoardGeometry) -> None:
         case "points":
             _draw_crossing_lines(pen, board)
         case "holes":
-            _draw_wall(pen, board)
+            left, top = board.center(-0.5, -0.5)
+            right, bottom = board.center(board.rows - 0.5, board.columns - 0.5)
+            frame = 0.12 * board.size
+            corners = left - frame, top - frame, right + frame, bottom + frame
+            pen.box(corners, 0.3 * board.size, "board")
         case "hexagons":
             for width, paint in ((0.22, "edge"), (0.2, "stone")):
                 for number, band in enumerate(bands(board, width * board.size)):
@@ -91,11 +95,11 @@ def draw_cell(pen: Pen, board: BoardGeometry, center: Point) -> None:
 def _draw_grid(pen: Pen, board: BoardGeometry) -> None:
     """Lines between the cells, open to the outside."""
     width = 0.05 * board.size
-    left, top, right, bottom = -0.5, -0.5, board.columns - 0.5, board.rows - 0.5
-    for row in range(1, board.rows):
-        pen.line(board.center(row - 0.5, left), board.center(row - 0.5, right), width, "line")
-    for column in range(1, board.columns):
-        pen.line(board.center(top, column - 0.5), board.center(bottom, column - 0.5), width, "line")
+    bottom, right = board.rows - 0.5, board.columns - 0.5
+    for row in np.arange(0.5, bottom).tolist():
+        pen.line(board.center(row, -0.5), board.center(row, right), width, "line")
+    for column in np.arange(0.5, right).tolist():
+        pen.line(board.center(-0.5, column), board.center(bottom, column), width, "line")
 
 
 def _draw_crossing_lines(pen: Pen, board: BoardGeometry) -> None:
@@ -109,14 +113,6 @@ def _draw_crossing_lines(pen: Pen, board: BoardGeometry) -> None:
         pen.line(board.center(0, column), board.center(bottom, column), width * size, "line")
     for row, column in star_points(board.rows, board.columns):
         pen.circle(board.center(row, column), 0.09 * size, "line")
-
-
-def _draw_wall(pen: Pen, board: BoardGeometry) -> None:
-    left, top = board.center(-0.5, -0.5)
-    right, bottom = board.center(board.rows - 0.5, board.columns - 0.5)
-    frame = 0.12 * board.size
-    corners = left - frame, top - frame, right + frame, bottom + frame
-    pen.box(corners, 0.3 * board.size, "board")
 
 
 # ---- stones and marks ----------------------------------------------------------------------------
@@ -225,21 +221,15 @@ def scene_of(
     cell = game.last_cell(state)
     if cell != NO_ACTION and owners[cell] != EMPTY:
         last = [Sprite("numbered" if numbered[cell] > 0 else "last", owners[cell], cell)]
-    texts = [
-        _number_text(board, cell, owners[cell], int(numbered[cell]))
-        for cell in np.flatnonzero(numbered > 0).tolist()
-    ]
+    texts: list[Text] = []
+    for cell in np.flatnonzero(numbered > 0).tolist():
+        x, y = centers_of(board)[cell]
+        paint = "figure" if owners[cell] == EMPTY else f"mark-{owners[cell]}"
+        if board.style == "squares":  # beside a cross or ring
+            x, y, paint = x + 0.34 * board.size, y + 0.34 * board.size, "label"
+        texts.append(Text((x, y), str(numbered[cell]), paint))
     discs = overlay.discs(game) if overlay is not None else []
     return Scene(stones, path, win, last, texts, discs)
-
-
-def _number_text(board: BoardGeometry, cell: int, owner: int, number: int) -> Text:
-    """The number of a move, on its stone or beside a cross or ring."""
-    x, y = centers_of(board)[cell]
-    paint = f"mark-{owner}" if owner != EMPTY else "figure"
-    if board.style == "squares":
-        x, y, paint = x + 0.34 * board.size, y + 0.34 * board.size, "label"
-    return Text((x, y), str(number), paint)
 
 
 def label_texts(board: BoardGeometry) -> list[Text]:
@@ -257,13 +247,9 @@ def disc_layers(board: BoardGeometry, disc: Disc) -> list[tuple[str, float]]:
 
 def disc_texts(board: BoardGeometry, discs: Iterable[Disc]) -> list[Text]:
     """The labels of discs."""
-    centers = centers_of(board)
+    centers, paints = centers_of(board), ("figure", "figure-on-disc")
     return [
-        Text(
-            centers[disc.cell],
-            disc.label,
-            "figure-on-disc" if abs(disc.strength) > 0.5 else "figure",
-        )
+        Text(centers[disc.cell], disc.label, paints[abs(disc.strength) > 0.5])
         for disc in discs
         if disc.label
     ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.games.base import Game, Style
-from hexenv.render.look import DEFAULT_LOOK, Color, Look, Theme, palette_of
+from hexenv.render.look import DEFAULT_LOOK, Color, Look, Theme, paints_of
 
 Point = tuple[float, float]
 Corners = tuple[float, float, float, float]  # left, top, right, bottom
@@ -42,8 +42,8 @@ class BoardGeometry(NamedTuple):
 
     @property
     def paints(self) -> dict[str, Color]:
-        """The colours by name, as in `hexenv.render.look.Palette.paints`."""
-        return palette_of(self.theme, self.style).paints
+        """The colours by name: `hexenv.render.look.paints_of`."""
+        return paints_of(self.theme, self.style)
 
     @property
     def row_height(self) -> int:
@@ -110,16 +110,9 @@ def cell_centers(game: Game, look: Look = DEFAULT_LOOK) -> NDArray[np.float64]:
 
 
 def cell_at(game: Game, x: float, y: float, look: Look = DEFAULT_LOOK) -> int | None:
-    """The cell under a point of a picture.
+    """The cell under a point of a picture with this look; None outside the board.
 
-    Args:
-        game: The game.
-        x: Pixels from the left edge.
-        y: Pixels from the top edge.
-        look: The look that the picture was made with.
-
-    Returns:
-        The cell's number, or None outside the board.
+    `x` is in pixels from the left edge, `y` from the top edge.
     """
     board = geometry_of(game, look)
     right, down = np.abs(np.array(centers_of(board)) - (x, y)).T
@@ -134,15 +127,10 @@ def cell_at(game: Game, x: float, y: float, look: Look = DEFAULT_LOOK) -> int | 
 def hexagon(board: BoardGeometry, center: Point) -> list[Point]:
     """The corners of a cell, clockwise from the top one."""
     x, y = center
-    half, tall = board.size / 2, board.row_height / 3
-    return [
-        (x, y - 2 * tall),
-        (x + half, y - tall),
-        (x + half, y + tall),
-        (x, y + 2 * tall),
-        (x - half, y + tall),
-        (x - half, y - tall),
-    ]
+    left, right = x - board.size / 2, x + board.size / 2
+    tall = board.row_height / 3
+    top, high, low, bottom = y - 2 * tall, y - tall, y + tall, y + 2 * tall
+    return [(x, top), (right, high), (right, low), (x, bottom), (left, low), (left, high)]
 
 
 def around(center: Point, radius: float) -> Corners:

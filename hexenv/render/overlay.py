@@ -64,7 +64,7 @@ class Overlay:
         Raises:
             ValueError: If the game has another number of cells.
         """
-        values = _by_cell(game, self.values, np.float64, "an overlay")
+        values = _row(self.values, game.rows * game.columns)
         shown = np.flatnonzero(~np.isnan(values)).tolist()
         limit = self.limit or float(np.abs(values[shown]).max(initial=0.0)) or 1.0
         found: list[Disc] = []
@@ -76,17 +76,11 @@ class Overlay:
         return found
 
 
-def _by_cell(game: Game, values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
-    """Values of all cells as an array.
-
-    Raises:
-        ValueError: If the game has another number of cells.
-    """
+def _row(values: ArrayLike, length: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """An array of so many numbers, one for each cell or action; refuses others."""
     array: NDArray[Any] = np.asarray(values, dtype)
-    if array.shape != (game.rows * game.columns,):
-        raise ValueError(
-            f"expected {what} of shape ({game.rows * game.columns},), got {array.shape}"
-        )
+    if array.shape != (length,):
+        raise ValueError(f"expected numbers of shape ({length},), got {array.shape}")
     return array
 
 
@@ -96,16 +90,10 @@ def _by_cell(game: Game, values: ArrayLike, dtype: Any, what: str) -> NDArray[An
 def overlay_of_shares(
     game: Game, state: State, weights: ArrayLike, *, labelled: bool = True, title: str = ""
 ) -> Overlay:
-    """Probabilities of the actions, or visits of a search, in per cent.
+    """Probabilities of the actions, or visits of a search, in per cent, `labelled` or as colours.
 
-    The swap of Hex is shown on the stone that it takes.
-
-    Args:
-        game: The game.
-        state: The position; nothing is shown at the end of a game.
-        weights: ``(num_actions,)`` from 0; those of illegal actions are ignored.
-        labelled: Whether to write the shares on the cells.
-        title: The meaning of the numbers.
+    The swap of Hex is shown on the stone that it takes, nothing at the end of a game. `weights` are
+    ``(num_actions,)`` from 0; those of illegal actions are ignored.
 
     Raises:
         ValueError: If the weights have another shape or a number below 0.
@@ -121,18 +109,13 @@ def overlay_of_values(
 ) -> Overlay:
     """Values of the actions for the player to move, in hundredths: from -100 to +100.
 
-    Args:
-        game: The game.
-        state: The position.
-        values: ``(num_actions,)`` from -1, lost, to 1, won; NaN if unknown. Those of illegal
-            actions are ignored.
-        labelled: Whether to write them on the cells.
-        title: The meaning of the numbers.
+    `values` are ``(num_actions,)`` from -1, lost, to 1, won; NaN if unknown. Those of illegal
+    actions are ignored.
 
     Raises:
         ValueError: If they have another shape or are out of range.
     """
-    given = _by_action(game, values)
+    given = _row(values, game.num_actions())
     if not (np.isnan(given) | (np.abs(given) <= 1)).all():
         raise ValueError(f"expected values from -1 to 1, got {given.tolist()}")
     legal = base.legal_mask_of(game, state) != 0
@@ -147,7 +130,7 @@ def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.flo
     Raises:
         ValueError: If they have another shape, a number below 0, or only 0 for legal actions.
     """
-    given = _by_action(game, weights)
+    given = _row(weights, game.num_actions())
     if not (np.isfinite(given).all() and (given >= 0).all()):
         raise ValueError(f"expected numbers from 0, got {given.tolist()}")
     legal = base.legal_mask_of(game, state) != 0
@@ -158,10 +141,9 @@ def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.flo
 
 
 def on_cells(game: Game, state: State, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of legal actions, NaN for others, on the cells where they are shown.
+    """Values of legal actions, NaN for others, on the ``(cells,)`` that the actions fill.
 
-    Returns:
-        ``(cells,)``: at the cell that an action fills; a swap is shown on the only stone.
+    A swap is shown on the only stone.
     """
     cells = game.rows * game.columns
     found = np.full(cells, np.nan)
@@ -173,28 +155,16 @@ def on_cells(game: Game, state: State, values: NDArray[np.float64]) -> NDArray[n
     return found
 
 
-def _by_action(game: Game, values: ArrayLike) -> NDArray[np.float64]:
-    given: NDArray[np.float64] = np.asarray(values, np.float64)
-    if given.shape != (game.num_actions(),):
-        raise ValueError(f"expected shape ({game.num_actions()},), got {given.shape}")
-    return given
-
-
 # ---- the numbers of the moves --------------------------------------------------------------------
 
 
 def move_numbers(
     game: Game, actions: Iterable[int], start: State | None = None
 ) -> NDArray[np.int32]:
-    """The number of the move that placed each stone; a stone moved by a swap keeps its number.
+    """The number of the move that placed each stone: ``(cells,)``, 0 on cells without one.
 
-    Args:
-        game: The game.
-        actions: Legal actions; the first is move 1.
-        start: The position before them; by default the initial position.
-
-    Returns:
-        ``(cells,)``: from 1, and 0 on cells without a stone of these moves.
+    The first of the actions from `start`, by default the initial position, is move 1. A stone moved
+    by a swap keeps its number.
     """
     state = base.new_state(game) if start is None else base.clone(game, start)
 
@@ -228,6 +198,5 @@ def numbers_of(game: Game, numbers: ArrayLike | None) -> NDArray[np.int64]:
     Raises:
         ValueError: If the game has another number of cells.
     """
-    if numbers is None:
-        return np.zeros(game.rows * game.columns, np.int64)
-    return _by_cell(game, numbers, np.int64, "numbers of moves")
+    cells = game.rows * game.columns
+    return np.zeros(cells, np.int64) if numbers is None else _row(numbers, cells, np.int64)

@@ -40,7 +40,7 @@ from hexenv.render.geometry import (
     middle,
 )
 from hexenv.render.look import BLACK, DEFAULT_LOOK, Color, Look
-from hexenv.render.overlay import Disc, Overlay
+from hexenv.render.overlay import Overlay
 
 
 def render_rgb(
@@ -51,19 +51,10 @@ def render_rgb(
     overlay: Overlay | None = None,
     numbers: ArrayLike | None = None,
 ) -> NDArray[np.uint8]:
-    """A position as a picture.
+    """A position as a picture: a fresh ``(height, width, 3) uint8`` array.
 
-    Args:
-        game: The game.
-        state: The position.
-        look: Colours, size and coordinates.
-        overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones, as
-            `hexenv.render.overlay.move_numbers` returns them.
-
-    Returns:
-        ``(height, width, 3) uint8``, a fresh array; height and width are even, as video codecs
-        require.
+    Height and width are even, as video codecs require. `numbers` are those of the moves, from 1,
+    ``(cells,)``, as `hexenv.render.overlay.move_numbers` returns them.
     """
     board = geometry_of(game, look)
     centers = centers_of(board)
@@ -71,28 +62,19 @@ def render_rgb(
     image = _empty_board(board).copy()
     for name, player, cell in scene.stones:
         _paste(image, _sprite(board, name, player), centers[cell])
-    _draw_path(image, board, [centers[cell] for cell in scene.path])
+    for paint, width in PATH:
+        for start, end in pairwise(centers[cell] for cell in scene.path):
+            step = round(end[0] - start[0]), round(end[1] - start[1])
+            _paste(image, _path_step(board, step, paint, width), middle(start, end))
     for name, player, cell in (*scene.win, *scene.last):
         _paste(image, _sprite(board, name, player), centers[cell])
     _write(image, board, scene.numbers, number_size(board))
-    _draw_discs(image, board, scene.discs)
-    return np.array(image)
-
-
-def _draw_discs(image: Image.Image, board: BoardGeometry, discs: list[Disc]) -> None:
-    for disc in discs:
+    for disc in scene.discs:
         for paint, opacity in disc_layers(board, disc):
             mask = _disc(board, round(255 * opacity))
-            _paste(image, mask, centers_of(board)[disc.cell], board.paints[paint])
-    _write(image, board, disc_texts(board, discs), figure_size(board))
-
-
-def _draw_path(image: Image.Image, board: BoardGeometry, centers: list[Point]) -> None:
-    """A line through the cells of a winning path, with an edge that separates it from stones."""
-    for paint, width in PATH:
-        for start, end in pairwise(centers):
-            step = round(end[0] - start[0]), round(end[1] - start[1])
-            _paste(image, _path_step(board, step, paint, width), middle(start, end))
+            _paste(image, mask, centers[disc.cell], board.paints[paint])
+    _write(image, board, disc_texts(board, scene.discs), figure_size(board))
+    return np.array(image)
 
 
 @lru_cache(maxsize=16)
@@ -187,12 +169,7 @@ SCALE: Final = 4
 class Canvas:
     """A `Pen` for an image drawn `SCALE` times larger; lengths are those of the result.
 
-    Args:
-        width: Pixels.
-        height: Pixels.
-        paints: Colours by name.
-        ground: The paint of the ground.
-        opacity: Of the ground, 0 to 255.
+    `ground` is a paint, `opacity`, 0 to 255, is that of the ground.
     """
 
     def __init__(
@@ -234,18 +211,15 @@ class Canvas:
         x, y = center
         base = self._image.getpixel((round(x * SCALE), round(y * SCALE)))
         assert isinstance(base, tuple)
-        steps = 32
-        for step in range(steps):
-            share = step / steps
+        for step in range(32):
+            share = step / 32
             offset = 0.35 * radius * share
             red, green, blue = (min(255, part + round(70 * share)) for part in base[:3])
-            place = x - offset, y - offset
-            self._circle(place, radius * (1 - share), (red, green, blue))
+            self._circle((x - offset, y - offset), radius * (1 - share), (red, green, blue))
 
     def shadow(self, center: Point, radius: float) -> None:
-        steps = 12
-        for step in range(1, steps + 1):
-            self._circle(center, radius * (1 - 0.12 * step / steps), BLACK, 100 * step // steps)
+        for step in range(1, 13):
+            self._circle(center, radius * (1 - 0.12 * step / 12), BLACK, 100 * step // 12)
 
     def _circle(self, center: Point, radius: float, color: Color, opacity: int = 255) -> None:
         self._draw.ellipse(_within(around(center, radius)), (*color, opacity))

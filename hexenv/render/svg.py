@@ -43,7 +43,7 @@ from hexenv.render.drawing import (
     scene_of,
 )
 from hexenv.render.geometry import BoardGeometry, Corners, Point, centers_of, geometry_of
-from hexenv.render.look import DEFAULT_LOOK, Look, Theme, palette_of
+from hexenv.render.look import DEFAULT_LOOK, Look, Theme, paints_of
 from hexenv.render.overlay import Disc, Overlay
 
 LAYERS: Final = ("stones", "win", "last", "numbers", "overlay")
@@ -63,19 +63,7 @@ def render_svg(
     overlay: Overlay | None = None,
     numbers: ArrayLike | None = None,
 ) -> str:
-    """A position as an SVG document.
-
-    Args:
-        game: The game.
-        state: The position.
-        look: Colours, size and coordinates.
-        overlay: Numbers to show on the cells.
-        numbers: ``(cells,)``: the numbers of the moves, from 1, to write on the stones, as
-            `hexenv.render.overlay.move_numbers` returns them.
-
-    Returns:
-        The element ``<svg>`` that the module describes.
-    """
+    """A position as the document that the module describes; `numbers` are those of `render_rgb`."""
     board = geometry_of(game, look)
     title = f"{game.name}: {status_text(game, state)}"
     return _document(board, title, _layers(game, state, board, overlay, numbers))
@@ -95,7 +83,7 @@ def svg_image(svg: str) -> str:
 
 def theme_css(style: str, theme: Theme) -> str:
     """The rule that sets the colours of one style of boards in one theme."""
-    colors = palette_of(theme, style).paints
+    colors = paints_of(theme, style)
     values = "".join(f"--{name}:{_hex(color)};" for name, color in colors.items())
     return f".hexenv.{style}.{theme}{{{values}}}"
 
@@ -170,28 +158,19 @@ def animated_svg(
 ) -> str:
     """A game as an SVG document that plays in a loop, without a script.
 
-    Programs without animation show the last position.
-
-    Args:
-        game: The game.
-        states: Its positions, at least one.
-        seconds: The time that each is shown.
-        look: Colours, size and coordinates.
-        overlays: The overlay of each position.
-        numbers: The move numbers of each position, as for `render_svg`.
-
-    Returns:
-        The element ``<svg>``; each group of `LAYERS` has an element per time that it is visible.
+    There is at least one state; `seconds` is the time that each is shown, `overlays` and `numbers`
+    are those of each. A group of `LAYERS` has an element per time that it is visible. Programs
+    without animation show the last position.
     """
     board = geometry_of(game, look)
-    clock = _Clock(list(accumulate(seconds)))
+    ends = list(accumulate(seconds))
     layers: dict[str, list[str]] = {layer: [] for layer in LAYERS}
     for stone, begin, end in _stone_times(game, states):
-        layers["stones"].append(_place([stone], board, *clock.show(begin, end)))
+        layers["stones"].append(_place([stone], board, *_visible(ends, begin, end)))
     for ply, state in enumerate(states):
         overlay = overlays[ply] if overlays else None
         found = _layers(game, state, board, overlay, numbers[ply] if numbers else None)
-        attributes, animation = clock.show(ply, ply + 1)
+        attributes, animation = _visible(ends, ply, ply + 1)
         for layer, elements in found.items():
             if elements and layer != "stones":  # which are shown for as long as they are there
                 layers[layer].append(f"<g{attributes}>{animation}{elements}</g>")
@@ -213,30 +192,25 @@ def _stone_times(game: Game, states: Sequence[State]) -> Iterator[tuple[Sprite, 
         yield Sprite("stone", owner, cell), ply, len(states)
 
 
-class _Clock:
-    """The times of the positions of an animation; `ends` has the end of each, in seconds."""
+def _visible(ends: list[float], begin: int, end: int) -> tuple[str, str]:
+    """The attribute and the child of an element visible from position `begin` to `end`.
 
-    def __init__(self, ends: list[float]) -> None:
-        self.ends = ends
-
-    def show(self, begin: int, end: int) -> tuple[str, str]:
-        """The attribute and the child of an element visible from position `begin` to `end`."""
-        times, values = [0.0], ["visible" if begin == 0 else "hidden"]
-        if begin > 0:
-            times.append(self.ends[begin - 1] / self.ends[-1])
-            values.append("visible")
-        if end < len(self.ends):
-            times.append(self.ends[end - 1] / self.ends[-1])
-            values.append("hidden")
-        if len(values) == 1:
-            return "", ""
-        key_times = ";".join(f"{time:.5f}".rstrip("0").rstrip(".") for time in times)
-        return (
-            f' visibility="{values[-1]}"',
-            f'<animate attributeName="visibility" values="{";".join(values)}" '
-            f'keyTimes="{key_times}" calcMode="discrete" dur="{self.ends[-1]:g}s" '
-            'repeatCount="indefinite"/>',
-        )
+    `ends` has the end of each position, in seconds.
+    """
+    times, values = [0.0], ["visible" if begin == 0 else "hidden"]
+    for ply, value in ((begin, "visible"), (end, "hidden")):
+        if 0 < ply < len(ends):
+            times.append(ends[ply - 1] / ends[-1])
+            values.append(value)
+    if len(values) == 1:
+        return "", ""
+    key_times = ";".join(f"{time:.5f}".rstrip("0").rstrip(".") for time in times)
+    return (
+        f' visibility="{values[-1]}"',
+        f'<animate attributeName="visibility" values="{";".join(values)}" '
+        f'keyTimes="{key_times}" calcMode="discrete" dur="{ends[-1]:g}s" '
+        'repeatCount="indefinite"/>',
+    )
 
 
 # ---- elements ------------------------------------------------------------------------------------

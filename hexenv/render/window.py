@@ -81,11 +81,7 @@ class Window:
         return display.get_driver() == os.environ.get("SDL_VIDEODRIVER")
 
     def show(self, frame: NDArray[np.uint8]) -> None:
-        """Show a frame, and wait as `fps` demands.
-
-        Args:
-            frame: ``(height, width, 3) uint8``.
-        """
+        """Show a frame, ``(height, width, 3) uint8``, and wait as `fps` demands."""
         if not self._is_open:
             return
         pygame = self._pygame
@@ -117,7 +113,6 @@ class Window:
             raise OSError(f"expected a screen to open a window on, got none: {error}") from error
 
     def _fetch(self) -> None:
-        """Fetch the user's input from the system."""
         pygame = self._pygame
         for event in pygame.event.get():
             if event.type == pygame.QUIT:

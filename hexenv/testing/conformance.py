@@ -6,14 +6,7 @@ from hexenv.compiled import is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import Game
 from hexenv.testing.definition import check_names, check_symmetry_group
-from hexenv.testing.failures import (
-    expect_everywhere,
-    expect_same_position,
-    fail,
-    fail_after,
-    same_record,
-)
-from hexenv.testing.log import GameLog, record_game
+from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record
 from hexenv.testing.planning import (
     check_moves,
     check_playouts,
@@ -65,11 +58,8 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
 def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> list[int]:
     """The actions of a random game, of which only its end is certain so far.
 
-    Args:
-        game: The game.
-        rng: The stream.
-        crowded: Whether to prefer the last of the legal actions, where what is special often is,
-            and where stones come to lie together.
+    A crowded one prefers the last of the legal actions, where what is special often is, and where
+    stones come to lie together.
     """
     state = base.new_state(game)
     actions: list[int] = []
@@ -91,37 +81,31 @@ def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> li
 
 
 def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
-    log = record_game(game, actions, interpreted=True)
-    expect_same_position(game, [], "initial, against a new state", log, base.new_state(game))
-    check_actions(game, actions, log)
-    check_ends(game, actions, log)
-    check_stones(game, actions, log)
-    check_copies(game, actions, log)
-    check_moves(game, actions, log)
-    check_rebuilt(game, actions, log)
-    check_texts(game, actions, log)
-    check_illegal_actions(game, actions, log)
-    check_playouts(game, actions, log, seed)
-    check_images(game, actions, log)
-    _check_machine_code(game, actions, log, seed)
-    return log
+    played = Played(game, actions, record_game(game, actions, interpreted=True))
+    played.expect_position(0, "initial, against a new state", base.new_state(game))
+    for check in (
+        check_actions, check_ends, check_stones, check_copies, check_moves, check_rebuilt,
+        check_texts, check_illegal_actions, check_images,
+    ):  # fmt: skip
+        check(played)
+    check_playouts(played, seed)
+    if is_compiled(game):
+        _check_machine_code(played, seed)
+    return played.log
 
 
-def _check_machine_code(game: Game, actions: list[int], log: GameLog, seed: int) -> None:
+def _check_machine_code(played: Played, seed: int) -> None:
     """Compiled, the game says what it says interpreted, at every ply and bit for bit."""
-    if not is_compiled(game):
-        return
+    game, actions, log = played
     fast = record_game(game, actions)
     for name in GameLog._fields[1:]:
-        claim = f"{name} of machine code against Python"
-        expect_everywhere(game, actions, claim, getattr(log, name), getattr(fast, name))
+        played.expect(
+            f"{name} of machine code against Python", getattr(log, name), getattr(fast, name)
+        )
     for ply, (slow_state, fast_state) in enumerate(zip(log.states, fast.states, strict=True)):
         if not same_record(slow_state, fast_state):
-            claim = "state of machine code against Python"
-            fail_after(game, actions[:ply], claim, slow_state, fast_state)
-    expect_everywhere(
-        game,
-        actions,
+            played.fail(ply, "state of machine code against Python", slow_state, fast_state)
+    played.expect(
         "winner after random_playout of machine code against Python",
         winners_of_playouts(game, log.states, seed, random_playouts),
         winners_of_playouts(game, log.states, seed, compiled_playouts),

@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 
 from hexenv.games.base import STATE_FIELDS, Game, Style
-from hexenv.testing.failures import fail
+from hexenv.testing.log import fail
 
 
 def check_names(game: Game) -> None:

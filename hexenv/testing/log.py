@@ -1,12 +1,13 @@
-"""What a game says of itself at every ply of a game that is played."""
+"""What a game says of itself at every ply of a game that is played, and how claims of it fail."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.games import base, notation
 from hexenv.games.base import EMPTY, Game, State
 
 UNTOUCHED: Final = -9
@@ -45,13 +46,9 @@ class GameLog(NamedTuple):
 
 
 def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False) -> GameLog:
-    """Play a game and note what its verbs say at every position on the way.
+    """Play actions, which are not checked, and note what the verbs say at every position.
 
-    Args:
-        game: The game.
-        actions: The actions from the start. They are not checked.
-        interpreted: Whether to run the game as plain Python, and not as machine code where it
-            compiles.
+    `interpreted`: as plain Python, and not as machine code where the game compiles.
     """
     log = _empty_log(game, len(actions) + 1)
     run = _compiled_replay if is_compiled(game) and not interpreted else replay
@@ -110,3 +107,56 @@ def used_state(game: Game) -> State:
 
 
 _compiled_replay = CompiledFunction(replay)
+
+
+def fail(game: Game, claim: str, expected: object, got: object) -> NoReturn:
+    """A claim about the game as such does not hold."""
+    raise AssertionError(f"{game}: {claim}: expected {expected}, got {got}")
+
+
+def fail_after(
+    game: Game, actions: Sequence[int], claim: str, expected: object, got: object
+) -> NoReturn:
+    """A claim does not hold after these actions."""
+    moves = notation.moves_text(game, list(actions)) or "no moves"
+    where = f"after {len(actions)} plies: {moves} (actions {list(actions)})"
+    fail(game, claim, expected, f"{got}; {where}")
+
+
+def same_record(first: State, second: State) -> bool:
+    """Whether two states are the same, field by field."""
+    return all(np.array_equal(first[name], second[name]) for name in first.dtype.names or ())
+
+
+class Played(NamedTuple):
+    """A game that was played, and what its verbs have said on the way."""
+
+    game: Game
+    actions: list[int]
+    log: GameLog
+
+    def fail(self, ply: int, claim: str, expected: object, got: object) -> NoReturn:
+        """A claim does not hold at this ply."""
+        fail_after(self.game, self.actions[:ply], claim, expected, got)
+
+    def expect(self, claim: str, expected: Any, got: Any) -> None:
+        """Compare two arrays whose first axis is the ply."""
+        for ply in range(len(self.actions) + 1):
+            if not np.array_equal(expected[ply], got[ply]):
+                self.fail(ply, claim, expected[ply], got[ply])
+
+    def expect_position(self, ply: int, claim: str, state: State) -> None:
+        """Compare a state with the one of the log at this ply."""
+        game, log = self.game, self.log
+        legal = base.legal_actions(game, state)
+        expected = log.states[ply]
+        for what, right, got in (
+            ("ply", expected.ply, state.ply),
+            ("winner", expected.winner, state.winner),
+            ("player to move", log.players[ply], game.to_play(state)),
+            ("hash", log.hashes[ply], game.position_hash(state)),
+            ("legal actions", log.legal[ply, : log.counts[ply]].tolist(), legal),
+            ("owners", log.owners[ply].tolist(), base.cell_owners(game, state).ravel().tolist()),
+        ):
+            if right != got:
+                self.fail(ply, f"{what} of {claim}", right, got)

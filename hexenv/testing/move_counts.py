@@ -10,16 +10,9 @@ from hexenv.games.base import Game, State
 
 
 def perft(game: Game, depth: int) -> int:
-    """How many sequences of exactly `depth` legal actions lead from the start.
+    """How many sequences of exactly `depth` legal actions, 0 or more, lead from the start.
 
     Games that are over before do not count. (The name is the one chess programs give it.)
-
-    Args:
-        game: The game.
-        depth: Plies, 0 or more.
-
-    Raises:
-        ValueError: If `depth` is negative.
     """
     if depth < 0:
         raise ValueError(f"expected a depth of 0 or more, got {depth}")
@@ -27,15 +20,7 @@ def perft(game: Game, depth: int) -> int:
 
 
 def perft_by_move(game: Game, depth: int) -> dict[str, int]:
-    """The count of `perft` split by the first move: where two programs differ, go down there.
-
-    Args:
-        game: The game.
-        depth: Plies, 1 or more.
-
-    Raises:
-        ValueError: If `depth` is less than 1.
-    """
+    """The count of `perft` split by the first move: where two programs differ, go down there."""
     if depth < 1:
         raise ValueError(f"expected a depth of 1 or more, got {depth}")
     found: dict[str, int] = {}
@@ -60,13 +45,8 @@ def _count_paths(game: Game, state: State, depth: int) -> int:
 def count_paths(game: Any, states: Any, legal: Any, waiting: Any) -> int:
     """Kernel: the paths of as many plies as there are states, from the first of these on.
 
-    The recursion over positions is a stack of states, for compiled code.
-
-    Args:
-        game: The game.
-        states: One position a level, the root at 0.
-        legal: The legal actions of these.
-        waiting: How many of the legal actions are still to be tried; they are tried backwards.
+    The recursion over positions is a stack of states, for compiled code; `waiting` says how many of
+    the `legal` actions of each are still to be tried, backwards.
     """
     deepest = len(states) - 1
     paths = 0

@@ -8,18 +8,15 @@ from numpy.typing import NDArray
 from hexenv.compiled import CompiledFunction, is_compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, IN_PLAY, NO_ACTION, Game, State
-from hexenv.testing.failures import expect_everywhere, fail_after
-from hexenv.testing.log import UNTOUCHED, GameLog, used_state
+from hexenv.testing.log import UNTOUCHED, Played, used_state
 
 FEW: Final = 3
 """With at most this number of legal actions, all results within as many plies are searched."""
 
 
-# ---- playouts ------------------------------------------------------------------------------------
-
-
-def check_playouts(game: Game, actions: list[int], log: GameLog, seed: int) -> None:
+def check_playouts(played: Played, seed: int) -> None:
     """Playouts from everywhere end, with a result that the position allows."""
+    game, log = played.game, played.log
     seeds = range(seed, seed + 3)
     winners = [winners_of_playouts(game, log.states, one, random_playouts) for one in seeds]
     for ply, found in enumerate(np.transpose(winners).tolist()):
@@ -30,7 +27,7 @@ def check_playouts(game: Game, actions: list[int], log: GameLog, seed: int) -> N
             possible = {0, 1, DRAW}
         for winner in set(found) - possible:
             claim = "winner after random_playout"
-            fail_after(game, actions[:ply], claim, f"one of {possible}", winner)
+            played.fail(ply, claim, f"one of {possible}", winner)
 
 
 def random_playouts(
@@ -66,37 +63,34 @@ def _possible_winners(game: Game, state: State, plies: int) -> set[int]:
 compiled_playouts = CompiledFunction(random_playouts)
 
 
-# ---- actions -------------------------------------------------------------------------------------
-
-
-def check_moves(game: Game, actions: list[int], log: GameLog) -> None:
+def check_moves(played: Played) -> None:
     """`next_actions`, `cell_of` and the winning actions agree with what steps show."""
-    legal, cells, wins = _followed(game, actions, log, follow_moves, find_wins)
+    game, actions, log = played
+    legal, cells, wins = _followed(played, follow_moves, find_wins)
     for ply in range(len(actions) if log.ended[-1] else len(actions) + 1):
         found = [int(action) for action in legal[ply] if action != UNTOUCHED]
         expected = log.legal[ply, : log.counts[ply]].tolist()
         if sorted(found) != expected:
-            fail_after(game, actions[:ply], "next_actions", expected, found)
+            played.fail(ply, "next_actions", expected, found)
         own = cells[ply, : len(found)]
         if len(set(own.tolist())) != len(own) or not ((own >= 0) & (own < game.num_cells())).all():
             claim = f"different ones from 0 to {game.num_cells() - 1}"
-            fail_after(game, actions[:ply], "cell_of", claim, own.tolist())
+            played.fail(ply, "cell_of", claim, own.tolist())
         if ply < len(actions):
-            _check_filled_cell(game, actions[: ply + 1], log, int(own[found.index(actions[ply])]))
+            _check_filled_cell(played, ply + 1, int(own[found.index(actions[ply])]))
         for player in range(wins.shape[1]):
-            _check_winning_action(game, actions[:ply], log, player, int(wins[ply, player]))
+            _check_winning_action(played, ply, player, int(wins[ply, player]))
     if is_compiled(game):
-        fast = _followed(game, actions, log, _compiled_follow_moves, _compiled_find_wins)
+        fast = _followed(played, _compiled_follow_moves, _compiled_find_wins)
         for name, one, other in zip(
             ("next_actions", "cell_of", "winning_action"), (legal, cells, wins), fast, strict=True
         ):
             claim = f"{name} of machine code against Python"
-            expect_everywhere(game, actions, claim, one, other)
+            played.expect(claim, one, other)
 
 
-def _followed(
-    game: Game, actions: list[int], log: GameLog, follow: Any, find: Any
-) -> tuple[Any, Any, Any]:
+def _followed(played: Played, follow: Any, find: Any) -> tuple[Any, Any, Any]:
+    game, actions, log = played
     shape = (len(actions) + 1, game.num_actions())
     legal, cells = np.full((2, *shape), UNTOUCHED, np.int32)
     scratch = np.empty(game.num_actions(), np.int32)
@@ -108,42 +102,34 @@ def _followed(
     return legal, cells, wins
 
 
-def _check_filled_cell(game: Game, actions: list[int], log: GameLog, cell: int) -> None:
+def _check_filled_cell(played: Played, ply: int, cell: int) -> None:
     """The last action filled the cell that `cell_of` said, unless that is beyond the board."""
-    if cell < game.rows * game.columns and cell != log.last_cells[len(actions)]:
-        fail_after(game, actions, "cell_of", log.last_cells[len(actions)], cell)
+    game, log = played.game, played.log
+    if cell < game.rows * game.columns and cell != log.last_cells[ply]:
+        played.fail(ply, "cell_of", log.last_cells[ply], cell)
 
 
-def _check_winning_action(
-    game: Any, actions: list[int], log: GameLog, player: int, found: int
-) -> None:
+def _check_winning_action(played: Played, ply: int, player: int, found: int) -> None:
     """What `winning_action` found wins, and where it found nothing, nothing does."""
-    state = log.states[len(actions)]
-    legal = log.legal[len(actions), : log.counts[len(actions)]].tolist()
+    game: Any = played.game
+    log = played.log
+    state = log.states[ply]
+    legal = log.legal[ply, : log.counts[ply]].tolist()
     winning = [action for action in legal if game.wins_at(state, player, action)]
     if found not in (winning or [NO_ACTION]):
-        fail_after(game, actions, "winning_action", winning or [NO_ACTION], found)
+        played.fail(ply, "winning_action", winning or [NO_ACTION], found)
     if player == game.to_play(state):
         for action in legal:
             reached = base.clone(game, state)
             game.step(reached, action)
             if (game.outcome(reached, player) > 0) != (action in winning):
-                fail_after(game, actions, f"wins_at of {action}", action not in winning, None)
+                played.fail(ply, f"wins_at of {action}", action not in winning, None)
 
 
 def follow_moves(
     game: Any, states: Any, actions: Any, legal: Any, cells: Any, scratch: Any
 ) -> None:
-    """Kernel: at every ply of a game, what `next_actions` and `cell_of` say.
-
-    Args:
-        game: The game.
-        states: The positions, from the start.
-        actions: What was played.
-        legal: ``(plies + 1, num_actions())``: receives the actions that `next_actions` keeps.
-        cells: The same shape: receives the cells of these.
-        scratch: ``(num_actions(),)``.
-    """
+    """Kernel: at every ply of a game, the actions that `next_actions` keeps, and their cells."""
     count = game.legal_actions(states[0], scratch)
     for ply in range(len(actions) + 1):
         if ply > 0:

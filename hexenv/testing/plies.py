@@ -1,87 +1,87 @@
 """Claims about one game that was played, at every ply of it."""
 
-from typing import Any
-
 import numpy as np
 
 from hexenv.games import base, notation
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Game, State
-from hexenv.testing.failures import expect_everywhere, expect_same_position, fail_after, same_record
-from hexenv.testing.log import UNTOUCHED, GameLog, record_game, used_state
+from hexenv.testing.log import UNTOUCHED, Played, record_game, same_record, used_state
 
 
-def check_actions(game: Game, actions: list[int], log: GameLog) -> None:
+def check_actions(played: Played) -> None:
     """Legal actions ascend and equal the mask; the state counts plies and knows the last action."""
+    game, actions, log = played
     for ply, (legal, count, mask) in enumerate(zip(log.legal, log.counts, log.masks, strict=True)):
-        before = actions[:ply]
         if (count == 0) != log.ended[ply]:
-            fail_after(game, before, "legal_actions", "some before the end, none there", count)
+            played.fail(ply, "legal_actions", "some before the end, none there", count)
         if (np.diff(legal[:count]) <= 0).any():
-            fail_after(game, before, "legal_actions", "ascending ones", legal[:count])
+            played.fail(ply, "legal_actions", "ascending ones", legal[:count])
         if (legal[count:] != UNTOUCHED).any():
-            fail_after(game, before, "legal_actions", f"{count} written", legal)
+            played.fail(ply, "legal_actions", f"{count} written", legal)
         expected = np.isin(np.arange(game.num_actions()), legal[:count])
         if not np.array_equal(mask, expected):
-            fail_after(game, before, "legal_mask", expected.astype(np.int8), mask)
-    expect_everywhere(game, actions, "ply", np.arange(len(actions) + 1), log.states.ply)
-    expect_everywhere(game, actions, "last_action", [NO_ACTION, *actions], log.states.last_action)
-    expect_everywhere(game, actions, "to_play", log.players == 1, log.players)
+            played.fail(ply, "legal_mask", expected.astype(np.int8), mask)
+    played.expect("ply", np.arange(len(actions) + 1), log.states.ply)
+    played.expect("last_action", [NO_ACTION, *actions], log.states.last_action)
+    played.expect("to_play", log.players == 1, log.players)
 
 
-def check_ends(game: Game, actions: list[int], log: GameLog) -> None:
+def check_ends(played: Played) -> None:
     """The game ends once, with a winner or a draw; what one player wins the other loses."""
+    actions, log = played.actions, played.log
     plies = len(actions)
-    expect_everywhere(game, actions, "is_terminal", [False] * plies + [True], log.ended)
+    played.expect("is_terminal", [False] * plies + [True], log.ended)
     winner = int(log.states.winner[-1])
     if winner not in (0, 1, DRAW):
-        fail_after(game, actions, "winner at the end", f"0, 1 or {DRAW} for a draw", winner)
+        played.fail(plies, "winner at the end", f"0, 1 or {DRAW} for a draw", winner)
     expected = [IN_PLAY] * plies + [winner]
-    expect_everywhere(game, actions, "winner", expected, log.states.winner)
+    played.expect("winner", expected, log.states.winner)
     outcomes = [(0, 0)] * plies + [{0: (1, -1), 1: (-1, 1), DRAW: (0, 0)}[winner]]
-    expect_everywhere(game, actions, "outcome", outcomes, log.outcomes)
+    played.expect("outcome", outcomes, log.outcomes)
 
 
-def check_stones(game: Game, actions: list[int], log: GameLog) -> None:
+def check_stones(played: Played) -> None:
     """All that tells of stones tells of the same ones."""
+    game, log = played.game, played.log
     if not np.isin(log.single_owners, (EMPTY, 0, 1)).all():
         found = np.unique(log.single_owners)
-        fail_after(game, actions, "owner", f"0, 1 or {EMPTY} at every ply", found)
-    expect_everywhere(game, actions, "owners", log.single_owners, log.owners)
+        played.fail(len(played.actions), "owner", f"0, 1 or {EMPTY} at every ply", found)
+    played.expect("owners", log.single_owners, log.owners)
     for player in (0, 1):
         planes = log.planes[:, player]
         for plane, owner in ((0, player), (1, 1 - player), (-1, UNTOUCHED)):
             stones = log.owners == owner
             claim = f"plane {plane} of observe for {player}"
-            expect_everywhere(game, actions, claim, stones.astype(np.int8), planes[..., plane])
-    expect_everywhere(game, actions[:0], "last_cell", [NO_ACTION], log.last_cells)
+            played.expect(claim, stones.astype(np.int8), planes[..., plane])
+    if log.last_cells[0] != NO_ACTION:
+        played.fail(0, "last_cell", NO_ACTION, log.last_cells[0])
     for ply, state in enumerate(log.states):
         owners = log.owners[ply]
         cell = log.last_cells[ply]
         is_told = not notation.details_of(game, state)
         if ply > 0 and is_told and owners[cell] != log.players[ply - 1]:
             claim = f"owner of last_cell {cell}"
-            fail_after(game, actions[:ply], claim, log.players[ply - 1], owners[cell])
-        _check_winning_cells(game, actions[:ply], state, owners, log.completing[ply])
+            played.fail(ply, claim, log.players[ply - 1], owners[cell])
+        _check_winning_cells(played, ply)
 
 
-def _check_winning_cells(
-    game: Game, actions: list[int], state: State, owners: Any, completing: Any
-) -> None:
+def _check_winning_cells(played: Played, ply: int) -> None:
+    game, log = played.game, played.log
+    state, owners, completing = log.states[ply], log.owners[ply], log.completing[ply]
     cells = game.winning_cells(state)
     won = state.winner in (0, 1) and not _is_lost_by_itself(game, state)
     if bool(cells) != won or len(set(cells)) != len(cells):
         expected = "different cells" if won else "none before a win"
-        fail_after(game, actions, "winning_cells", expected, cells)
+        played.fail(ply, "winning_cells", expected, cells)
     if not won and completing.any():
-        fail_after(game, actions, "completes", "no stone before a win", np.flatnonzero(completing))
+        played.fail(ply, "completes", "no stone before a win", np.flatnonzero(completing))
     if won:
         if {int(owners[cell]) for cell in cells} != {int(state.winner)}:
-            fail_after(game, actions, "winning_cells", f"stones of {state.winner}", owners[cells])
+            played.fail(ply, "winning_cells", f"stones of {state.winner}", owners[cells])
         for cell in (*cells, game.last_cell(state)):
             if not completing[cell]:
-                fail_after(game, actions, f"completes for cell {cell}", True, False)
+                played.fail(ply, f"completes for cell {cell}", True, False)
         if (owners[completing] != state.winner).any():
-            fail_after(game, actions, "completes", "stones of the winner only", owners[completing])
+            played.fail(ply, "completes", "stones of the winner only", owners[completing])
 
 
 def _is_lost_by_itself(game: Game, state: State) -> bool:
@@ -94,53 +94,57 @@ def _is_told_by_stones(game: Game, state: State) -> bool:
     return not notation.details_of(game, state) and not _is_lost_by_itself(game, state)
 
 
-def check_copies(game: Game, actions: list[int], log: GameLog) -> None:
+def check_copies(played: Played) -> None:
     """A copy is equal, and goes its own way."""
+    game, actions, log = played
     for ply, state in enumerate(log.states):
         untouched = state.copy()
         into = used_state(game)
         game.copy(state, into)
         for copied in (into, base.clone(game, state)):
             if not same_record(copied, state):
-                fail_after(game, actions[:ply], "copy", state, copied)
+                played.fail(ply, "copy", state, copied)
         if ply < len(actions):
             game.step(into, actions[ply])
             if not same_record(state, untouched):
-                fail_after(game, actions[:ply], "state after a step of its copy", untouched, state)
+                played.fail(ply, "state after a step of its copy", untouched, state)
             if int(into.ply) != ply + 1:
-                fail_after(game, actions[:ply], "ply of a copy after a step", ply + 1, into.ply)
+                played.fail(ply, "ply of a copy after a step", ply + 1, into.ply)
 
 
-def check_texts(game: Game, actions: list[int], log: GameLog) -> None:
+def check_texts(played: Played) -> None:
     """Move lists, boards and bytes lead back to where they come from."""
+    game, actions, log = played
     text = notation.moves_text(game, actions)
     if notation.parse_moves(game, text) != actions:
-        fail_after(game, actions, "parse_moves", actions, notation.parse_moves(game, text))
+        played.fail(len(actions), "parse_moves", actions, notation.parse_moves(game, text))
     for ply in _spread_plies(actions, 8):  # a few are enough, as `check_rebuilt` sees many
         state = log.states[ply]
         if _is_told_by_stones(game, state):
             board = notation.board_text(game, state)
             read = notation.parse_board(game, board, int(log.players[ply]))
-            expect_same_position(game, actions[:ply], "parse_board", log, read)
+            played.expect_position(ply, "parse_board", read)
         saved = notation.from_bytes(game, notation.to_bytes(game, state))
-        expect_same_position(game, actions[:ply], "from_bytes", log, saved)
+        played.expect_position(ply, "from_bytes", saved)
         if saved.last_action != state.last_action:
             claim = "last_action of from_bytes"
-            fail_after(game, actions[:ply], claim, state.last_action, saved.last_action)
+            played.fail(ply, claim, state.last_action, saved.last_action)
 
 
-def check_rebuilt(game: Game, actions: list[int], log: GameLog) -> None:
+def check_rebuilt(played: Played) -> None:
     """The stones put down one by one, by `place`, are the position that `step` led to."""
+    game, actions, log = played
     for ply in _spread_plies(actions, 64):
         if not _is_told_by_stones(game, log.states[ply]):
             continue
         board = log.owners[ply].reshape(game.rows, game.columns)
         state = notation.from_cells(game, board, int(log.players[ply]))
-        expect_same_position(game, actions[:ply], "from_cells", log, state)
+        played.expect_position(ply, "from_cells", state)
 
 
-def check_illegal_actions(game: Game, actions: list[int], log: GameLog) -> None:
+def check_illegal_actions(played: Played) -> None:
     """An illegal action is refused with a reason, and nothing happens."""
+    game, actions, log = played
     for ply in _spread_plies(actions, 64):
         state = log.states[ply]
         illegal = np.flatnonzero(log.masks[ply] == 0)
@@ -150,11 +154,11 @@ def check_illegal_actions(game: Game, actions: list[int], log: GameLog) -> None:
                 notation.check_action(game, state, action)
             except notation.IllegalActionError:
                 continue
-            fail_after(game, actions[:ply], f"action {action}", "illegal", "legal")
+            played.fail(ply, f"action {action}", "illegal", "legal")
         if ply < len(actions) and len(illegal) and not game.why_illegal(state, int(illegal[0])):
-            fail_after(game, actions[:ply], "why_illegal", "a reason", "none")
+            played.fail(ply, "why_illegal", "a reason", "none")
         if not same_record(state, untouched):
-            fail_after(game, actions[:ply], "state after illegal actions", untouched, state)
+            played.fail(ply, "state after illegal actions", untouched, state)
 
 
 def _spread_plies(actions: list[int], most: int) -> list[int]:
@@ -163,14 +167,15 @@ def _spread_plies(actions: list[int], most: int) -> list[int]:
     return sorted({plies * number // most for number in range(most + 1)})
 
 
-def check_images(game: Game, actions: list[int], log: GameLog) -> None:
+def check_images(played: Played) -> None:
     """The game under every symmetry: the same legality and the same outcome at every ply."""
+    game, actions, log = played
     for number, image in enumerate(game.symmetries()):
-        played = image[actions].tolist()
-        other = record_game(game, played)
+        image_actions = image[actions].tolist()
+        other = Played(game, image_actions, record_game(game, image_actions))
         masks = np.empty_like(log.masks)
         masks[:, image] = log.masks
         claim = f"under symmetry {number}"
-        expect_everywhere(game, played, f"legal_mask {claim}", masks, other.masks)
-        expect_everywhere(game, played, f"outcome {claim}", log.outcomes, other.outcomes)
-        expect_everywhere(game, played, f"is_terminal {claim}", log.ended, other.ended)
+        other.expect(f"legal_mask {claim}", masks, other.log.masks)
+        other.expect(f"outcome {claim}", log.outcomes, other.log.outcomes)
+        other.expect(f"is_terminal {claim}", log.ended, other.log.ended)

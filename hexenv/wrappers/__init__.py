@@ -16,12 +16,7 @@ over another environment, and ValueError over planes that it cannot show.
 """
 
 from hexenv.wrappers.rewards import VectorOneSidedReward
-from hexenv.wrappers.shape import (
-    FlattenBoards,
-    StackBoards,
-    VectorFlattenBoards,
-    VectorStackBoards,
-)
+from hexenv.wrappers.shape import FlattenBoards, StackBoards, VectorFlattenBoards, VectorStackBoards
 from hexenv.wrappers.symmetry import (
     CanonicalHex,
     SymmetryAugmentation,

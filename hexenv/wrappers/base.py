@@ -34,19 +34,13 @@ BOARD: Final[Which] = np.zeros(1, np.int64)
 class BoardView:
     """Shows boards unchanged; subclasses override what they change.
 
-    Args:
-        env: The environment to show, wrapped or not.
-
     Attributes:
         below: The `SingleEnv` or `BoardVectorEnv` below all wrappers.
         raw_env: The PettingZoo environment of its game and options.
         num_boards: The number of boards.
-        planes: The space of one board's planes as `env` shows them.
+        planes: The space of one board's planes as the environment shows them.
         plane_axis: The axis of the planes in an array of boards: ``(N, K, R, C)`` or
             ``(N, R, C, K)``.
-
-    Raises:
-        ValueError: If the environment does not show what the view needs.
     """
 
     def __init__(self, env: Env | Envs) -> None:
@@ -61,12 +55,7 @@ class BoardView:
         return self.planes
 
     def seed(self, boards: Which, seeds: Sequence[int | None]) -> None:
-        """Seed the random streams of some boards.
-
-        Args:
-            boards: ``(N,)``.
-            seeds: Of all boards; None where the stream continues.
-        """
+        """Seed the random streams of some boards; `seeds` are of all, None where one continues."""
 
     def begin(self, boards: Which) -> None:
         """Prepare for episodes that begin on some boards; `record` follows."""
@@ -90,7 +79,6 @@ class BoardView:
         return actions
 
     def show_observation(self, observation: Observation, boards: Which) -> Observation:
-        """The observation of some boards, recorded before, as shown."""
         planes = self.show(planes_of(observation), boards)
         if not isinstance(observation, dict):
             return planes
@@ -98,7 +86,6 @@ class BoardView:
         return {"observation": planes, "action_mask": masks}
 
     def shown_space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
-        """The space of one board's observations as shown."""
         if isinstance(space, spaces.Dict):
             # Pairs, because a dict would be sorted by key.
             mask = space["action_mask"]
@@ -113,11 +100,7 @@ def observation_space_of(env: Env | Envs) -> spaces.Space[Any]:
 
 
 def planes_space(space: spaces.Space[Any]) -> spaces.Box:
-    """The space of the planes in a space of observations.
-
-    Raises:
-        ValueError: If it has no planes.
-    """
+    """The space of the planes in a space of observations; ValueError if it has none."""
     found: Any = space
     if isinstance(space, spaces.Dict):
         found = cast("dict[str, Any]", cast("Any", space).spaces).get("observation")
@@ -127,11 +110,7 @@ def planes_space(space: spaces.Space[Any]) -> spaces.Box:
 
 
 def check_below(env: Env | Envs, expected: type[SingleEnv] | type[BoardVectorEnv]) -> None:
-    """Check the environment below all wrappers.
-
-    Raises:
-        TypeError: If it is of another class.
-    """
+    """TypeError unless the environment below all wrappers is of a class."""
     if not isinstance(env.unwrapped, expected):
         raise TypeError(f"expected a {expected.__name__} below the wrapper, got {env.unwrapped}")
 
@@ -140,16 +119,7 @@ def check_below(env: Env | Envs, expected: type[SingleEnv] | type[BoardVectorEnv
 
 
 class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Observation, Any]):
-    """A single environment, shown by the view of a subclass.
-
-    Args:
-        env: A `SingleEnv`, wrapped or not.
-        **arguments: Of the view.
-
-    Raises:
-        TypeError: If there is another environment below.
-        ValueError: If the view cannot show what the environment shows.
-    """
+    """A single environment, shown by the view of a subclass, which gets the further arguments."""
 
     view_class: ClassVar[type[BoardView]] = BoardView
 
@@ -163,14 +133,12 @@ class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Ob
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode, as `SingleEnv.reset`."""
         observation, info = self.env.reset(seed=seed, options=options)
         self.view.seed(BOARD, [seed])
         self.view.begin(BOARD)
         return self._shown(observation, info)
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        """Play an action on what is shown, as `SingleEnv.step`."""
         actions = self.view.map_back(action_array(action, ()).reshape(1))
         observation, reward, terminated, truncated, info = self.env.step(actions[0])
         observation, info = self._shown(observation, info)
@@ -194,16 +162,7 @@ class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Ob
 
 
 class VectorBoardWrapper(VectorWrapper):
-    """A vector environment, shown by the view of a subclass.
-
-    Args:
-        env: A `BoardVectorEnv`, wrapped or not.
-        **arguments: Of the view.
-
-    Raises:
-        TypeError: If there is another environment below.
-        ValueError: If the view cannot show what the environment shows.
-    """
+    """A vector environment, shown by the view of a subclass, which gets the further arguments."""
 
     view_class: ClassVar[type[BoardView]] = BoardView
 
@@ -222,7 +181,6 @@ class VectorBoardWrapper(VectorWrapper):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, Infos]:
-        """Begin episodes on all boards or some, as `BoardVectorEnv.reset`."""
         try:
             observations, infos = self.env.reset(seed=cast("Any", seed), options=options)
         except BaseException:
@@ -237,7 +195,6 @@ class VectorBoardWrapper(VectorWrapper):
         return self.view.show_observation(observations, self._all), self._show_infos(infos)
 
     def step(self, actions: Any) -> Step:
-        """Play an action on what is shown of every board, as `BoardVectorEnv.step`."""
         actions = self.view.map_back(action_array(actions, (self.num_envs,)))
         try:
             observations, rewards, terminations, truncations, infos = self.env.step(actions)

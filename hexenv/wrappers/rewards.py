@@ -23,10 +23,6 @@ class VectorOneSidedReward(VectorWrapper):
     Args:
         env: A `BoardVectorEnv` without an opponent, wrapped or not.
         side: The player who gets the rewards, 0 or 1.
-
-    Raises:
-        TypeError: If there is another environment below.
-        ValueError: If the side is not a player, or the learner plays against an opponent.
     """
 
     def __init__(self, env: Envs, side: int = 0) -> None:
@@ -39,7 +35,7 @@ class VectorOneSidedReward(VectorWrapper):
         self.side = side
 
     def step(self, actions: Any) -> Step:
-        """Play an action on every board; the rewards, ``(num_envs,) float64``, are for `side`."""
+        """The rewards, ``(num_envs,) float64``, are for `side`."""
         has_moved = cast("BoardVectorEnv", self.unwrapped).sides == self.side
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         for_other = np.where(terminations, 0.0 - rewards, 0.0)
@@ -47,5 +43,4 @@ class VectorOneSidedReward(VectorWrapper):
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """``(num_envs, num_actions)``: which actions are legal."""
         return find_action_masks(self.env)

@@ -12,11 +12,7 @@ from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoard
 
 
 class StackView(BoardView):
-    """Shows the last `size` observations of each episode along the axis of the planes.
-
-    Raises:
-        ValueError: If `size` is less than 1, or the planes below are flat.
-    """
+    """Shows the last `size` observations of each episode along the axis of the planes."""
 
     def __init__(self, env: Env | Envs, size: int) -> None:
         super().__init__(env)
@@ -33,36 +29,28 @@ class StackView(BoardView):
         self._history = np.zeros((self.num_boards, *shape), self.planes.dtype)
 
     def space(self) -> spaces.Box:
-        """As that of one observation, with `size` times as many planes."""
         return spaces.Box(0, 1, self._history.shape[1:], self.planes.dtype.type)
 
     def begin(self, boards: Which) -> None:
-        """Forget the episodes before."""
         self._history[boards] = 0
 
     def record(self, planes: NDArray[Any], boards: Which) -> None:
-        """Append the planes to the history, and drop the oldest."""
         axis = self.plane_axis
         _, later = np.split(self._history[boards], [self._num_planes], axis)
         self._history[boards] = np.concatenate([later, planes], axis)
 
     def show(self, planes: NDArray[Any], boards: Which) -> NDArray[Any]:
-        """The observations, oldest first, zeros for those before an episode."""
         return self._history[boards]
 
 
 class StackBoards(BoardWrapper):
-    """The last observations of the episode, stacked along the axis of the planes.
+    """The last `size` observations of the episode, stacked along the axis of the planes.
 
     ``(R, C, size * K)``, or ``(size * K, R, C)`` with channels first: oldest first, and zeros for
     those before the episode. The mask is the current one. The planes below must not be flat.
 
     Examples:
         >>> env = StackBoards(gymnasium.make("hexenv/Gomoku-v0"), size=4)
-
-    Args:
-        env: A `SingleEnv`, wrapped or not.
-        size: The number of observations, at least 1.
     """
 
     view_class: ClassVar = StackView
@@ -78,10 +66,6 @@ class VectorStackBoards(VectorBoardWrapper):
 
     Examples:
         >>> envs = VectorStackBoards(gymnasium.make_vec("hexenv/Connect4-v0", num_envs=8), size=2)
-
-    Args:
-        env: A `BoardVectorEnv`, wrapped or not.
-        size: The number of observations, at least 1.
     """
 
     view_class: ClassVar = StackView
@@ -98,23 +82,19 @@ class FlattenView(BoardView):
         self._dtype = self.planes.dtype if dtype is None else np.dtype(dtype)
 
     def space(self) -> spaces.Box:
-        """One axis with all entries."""
         return spaces.Box(0, 1, (int(np.prod(self.planes.shape)),), self._dtype.type)
 
     def show(self, planes: NDArray[Any], boards: Which) -> NDArray[Any]:
-        """``(N, R * C * K)``, in the order of the axes below."""
         return planes.reshape(len(planes), -1).astype(self._dtype, copy=False)
 
 
 class FlattenBoards(BoardWrapper):
     """The planes along one axis, in the order of the axes below; the mask stays as it is.
 
+    Their type is `dtype`, or as below.
+
     Examples:
         >>> env = FlattenBoards(gymnasium.make("hexenv/TicTacToe-v0"), dtype="float32")
-
-    Args:
-        env: A `SingleEnv`, wrapped or not.
-        dtype: Of the flat planes, such as float32; by default that of the planes below.
     """
 
     view_class: ClassVar = FlattenView
@@ -129,10 +109,6 @@ class VectorFlattenBoards(VectorBoardWrapper):
     Examples:
         >>> envs = gymnasium.make_vec("hexenv/Hex-v0", num_envs=8)
         >>> envs = VectorFlattenBoards(envs, dtype="float32")
-
-    Args:
-        env: A `BoardVectorEnv`, wrapped or not.
-        dtype: Of the flat planes, such as float32; by default that of the planes below.
     """
 
     view_class: ClassVar = FlattenView

@@ -25,9 +25,6 @@ class ImageView(BoardView):
         images: ``(B,) int64``: the number of each board's image.
         cells: ``(images, R * C)``: which cell of the board is at each cell of the image.
         actions: ``(images, A)``: which action of the game is each action on the image.
-
-    Raises:
-        ValueError: If the planes below are stacked or flat.
     """
 
     cells: Permutations
@@ -44,7 +41,6 @@ class ImageView(BoardView):
         self.images = np.zeros(self.num_boards, np.int64)
 
     def show(self, planes: NDArray[Any], boards: Which) -> NDArray[Any]:
-        """The images of the planes."""
         rows, columns, names = self.raw_env.board_shape
         shape, axis = (rows * columns, names), 1
         if self.raw_env.channels_first:
@@ -53,11 +49,9 @@ class ImageView(BoardView):
         return permuted(flat, axis, self.cells, self.images[boards]).reshape(planes.shape)
 
     def show_masks(self, masks: NDArray[Any], boards: Which) -> NDArray[Any]:
-        """The images of the masks."""
         return permuted(masks, 1, self.actions, self.images[boards])
 
     def map_back(self, actions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The game's actions for those on the images."""
         inside = (actions >= 0) & (actions < self.actions.shape[1])
         return np.where(inside, self.actions[self.images, np.where(inside, actions, 0)], actions)
 
@@ -76,9 +70,6 @@ def permuted(
     return out
 
 
-# ---- random symmetries ---------------------------------------------------------------------------
-
-
 class SymmetryView(ImageView):
     """Shows every episode under a symmetry of the game, drawn at random."""
 
@@ -90,7 +81,6 @@ class SymmetryView(ImageView):
         self._generators: dict[int, np.random.Generator] = {}
 
     def seed(self, boards: Which, seeds: Sequence[int | None]) -> None:
-        """Seed the streams that draw the symmetries."""
         for board in map(int, boards):
             seed = seeds[board]
             if seed is not None:
@@ -99,7 +89,6 @@ class SymmetryView(ImageView):
                 self._generators[board] = np.random.default_rng()
 
     def begin(self, boards: Which) -> None:
-        """Draw the symmetries of the episodes."""
         for board in map(int, boards):
             self.images[board] = int(self._generators[board].random() * len(self.cells))
 
@@ -140,15 +129,8 @@ class VectorSymmetryAugmentation(VectorBoardWrapper):
         return self.view.images.copy()
 
 
-# ---- Hex from one side ---------------------------------------------------------------------------
-
-
 class CanonicalView(ImageView):
-    """Shows Hex to player 1 as player 0 would see it with the colours swapped.
-
-    Raises:
-        ValueError: If the game is not Hex on a square board, or the planes are stacked or flat.
-    """
+    """Shows Hex to player 1 as player 0 would see it with the colours swapped."""
 
     def __init__(self, env: Env | Envs) -> None:
         super().__init__(env)
@@ -165,14 +147,12 @@ class CanonicalView(ImageView):
         self._side_plane = self.raw_env.planes.index("side")
 
     def begin(self, boards: Which) -> None:
-        """Set the images for the learner's player in the new episodes."""
         if isinstance(self.below, SingleEnv):
             self.images[:] = self.below.side
         elif not self._plays_both:
             self.images[boards] = self.below.sides[boards]
 
     def record(self, planes: NDArray[Any], boards: Which) -> None:
-        """Set the images for the player to move, if the learner plays both sides."""
         if self._plays_both:
             self.images[boards] = self._side_planes(planes)[:, 0, 0] == 0
 

@@ -3,11 +3,10 @@
     NUMBA_DISABLE_JIT=1 python tests/benchmarks/damaged_files.py --count 10000 --seed 1
     NUMBA_DISABLE_JIT=1 python tests/benchmarks/damaged_files.py --kind book --kind tree
 
-A kind is a way to make a file and a way to load it. Each file of a kind is a good one with a few
-bytes, numbers, parts, members or shapes changed, or one that unpacks to far more than it is.
-Loading may succeed, or raise `ValueError` or `OSError`. All files of a kind are loaded in one
-process, whose memory in use at its peak, beyond that at its start, is told; times are of the
-processor.
+A file is a good one with a few bytes, numbers, parts, members or shapes changed, or one that
+unpacks to far more than it is. Loading may succeed, or raise `ValueError` or `OSError`. All files
+of a kind are loaded in one process, whose memory in use at its peak, beyond that at its start, is
+told; times are of the processor.
 """
 
 import argparse
@@ -62,10 +61,8 @@ WON = (0, 3, 1, 4, 2)
 class Kind(NamedTuple):
     """A kind of file."""
 
-    name: str
-    """Of a file, for the suffix."""
-    write: Callable[[Path], Any]
-    """Makes a good one."""
+    name: str  # of a file, for the suffix
+    write: Callable[[Path], Any]  # makes a good one
     load: Callable[[Path], Any]
 
 
@@ -114,14 +111,9 @@ def write_book(path):
 
 
 def write_training_games(path):
-    count = len(WON)
-    games = Games(
-        np.array([count], np.int32),
-        np.array([1], np.int8),
-        np.array(WON, np.int16),
-        np.full((count, 9), 1 / 9, np.float32),
-        np.zeros(count, np.float32),
-    )
+    plies, outcomes = np.array([len(WON)], np.int32), np.array([1], np.int8)
+    policies, values = np.full((len(WON), 9), 1 / 9, np.float32), np.zeros(len(WON), np.float32)
+    games = Games(plies, outcomes, np.array(WON, np.int16), policies, values)
     save_games(path, games, RULES, {"iteration": 1, "first": 0})
 
 
@@ -195,8 +187,11 @@ SIZES = [0, 1, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1
 
 
 def place(data, rng):
-    """A place in some bytes."""
     return int(rng.integers(len(data) + 1))
+
+
+def one_of(choices, rng):
+    return choices[int(rng.integers(len(choices)))]
 
 
 def part(data, rng):
@@ -233,21 +228,21 @@ def change_number(data, rng):
     numbers = list(re.finditer(rb"-?\d+(\.\d+)?", data))
     if not numbers:
         return flip(data, rng)
-    found = numbers[int(rng.integers(len(numbers)))]
-    return data[: found.start()] + ODD[int(rng.integers(len(ODD)))] + data[found.end() :]
+    found = one_of(numbers, rng)
+    return data[: found.start()] + one_of(ODD, rng) + data[found.end() :]
 
 
 def change_size(data, rng):
     at, width = place(data, rng), int(rng.choice([1, 2, 4, 8]))
-    size = SIZES[int(rng.integers(len(SIZES)))] % 2 ** (8 * width)
+    size = one_of(SIZES, rng) % 2 ** (8 * width)
     return data[:at] + size.to_bytes(width, "little") + data[at + width :]
 
 
 def insert_from(parts):
     def insert(data, rng):
         starts = [found.end() for found in re.finditer(rb"[\[{:,\n]", data)] or [0]
-        at = starts[int(rng.integers(len(starts)))]
-        return data[:at] + parts[int(rng.integers(len(parts)))] + data[at:]
+        at = one_of(starts, rng)
+        return data[:at] + one_of(parts, rng) + data[at:]
 
     return insert
 
@@ -263,7 +258,7 @@ def changed(data, rng):
     if rng.random() < RARE:
         return insert_from(LARGE)(data, rng)
     for _ in range(int(rng.integers(1, 4))):
-        data = CHANGES[int(rng.integers(len(CHANGES)))](data, rng)
+        data = one_of(CHANGES, rng)(data, rng)
     return data
 
 
@@ -297,26 +292,21 @@ DTYPES = ["<f8", "<f2", "|O", "<U99999999", "|V1000000000", "<M8[s]", ">i8", "<i
 def changed_member(members, rng):
     """The members of an archive, one of them changed, gone, or another's."""
     names = list(members)
-    name = names[int(rng.integers(len(names)))]
+    name = one_of(names, rng)
     what = rng.random()
     if what < 0.1:
         return {other: data for other, data in members.items() if other != name}
     if what < 0.2:
-        return {**members, name: members[names[int(rng.integers(len(names)))]]}
+        return {**members, name: members[one_of(names, rng)]}
     if what < 0.5 and name.endswith(".npy"):
-        dtype = DTYPES[int(rng.integers(len(DTYPES)))]
-        header = array_header(SHAPES[int(rng.integers(len(SHAPES)))], dtype, rng.random() < 0.5)
+        dtype = one_of(DTYPES, rng)
+        header = array_header(one_of(SHAPES, rng), dtype, rng.random() < 0.5)
         return {**members, name: header + members[name][-int(rng.integers(1, 65)) :]}
     return {**members, name: changed(members[name], rng)}
 
 
 def bombs(data, is_short):
-    """Archives that unpack to far more than they are, some within the bounds of the reader.
-
-    Args:
-        data: A good one.
-        is_short: Whether a few small ones do.
-    """
+    """Archives that unpack to far more than they are, some within the bounds of the reader."""
     members = unpacked(data)
     names = [name for name in members if name.endswith(".npy")] or list(members)
     noise = b"" if is_short else np.random.default_rng(0).bytes(4_600_000)
@@ -353,7 +343,7 @@ def damaged_files(name, data, count, seed):
         if number < len(ready):
             yield ready[number]
         elif ready and rng.random() < RARE:
-            yield changed(ready[int(rng.integers(len(ready)))], rng)
+            yield changed(one_of(ready, rng), rng)
         elif is_archive and rng.random() < 0.7:
             yield packed(changed_member(members, rng), method)
         elif name == "network" and rng.random() < 0.7:
@@ -363,18 +353,6 @@ def damaged_files(name, data, count, seed):
 
 
 # ---- what comes of it ----------------------------------------------------------------------------
-
-
-class Figures(NamedTuple):
-    """What came of the files of a kind."""
-
-    kind: str
-    loaded: int
-    refused: int
-    others: list[str]
-    """Errors that are not documented, with the number of the file."""
-    most_seconds: float
-    most_bytes: int
 
 
 def peak():
@@ -401,7 +379,12 @@ def serve(kind, path, pipe):
 
 
 def measured(name, count, seed):
-    """Load so many files of a kind, one after the other, in a process of its own."""
+    """Load so many files of a kind, one after the other, in a process of its own.
+
+    Returns:
+        How many were loaded and how many refused, the errors that are not documented, with the
+        number of the file, and the most seconds and bytes.
+    """
     kind, results, others, slowest = KINDS[name], Counter(), [], 0.0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / kind.name
@@ -428,7 +411,7 @@ def measured(name, count, seed):
         ours.send(False)
         after = ours.recv()
         process.join()
-    return Figures(name, results["loaded"], results["refused"], others, slowest, after - before)
+    return results["loaded"], results["refused"], others, slowest, after - before
 
 
 def main():
@@ -441,16 +424,10 @@ def main():
     is_well = True
     print("kind           loaded refused others  s at most  MB at most", flush=True)
     for name in given.kind or KINDS:
-        found = measured(name, given.count, given.seed)
-        print(
-            f"{name:<14} {found.loaded:>6} {found.refused:>7} {len(found.others):>6} "
-            f"{found.most_seconds:>10.3f} {found.most_bytes / 1e6:>11.0f}",
-            *found.others[:10],
-            sep="\n    ",
-            flush=True,
-        )
-        is_fine = found.most_seconds < MOST_SECONDS and found.most_bytes < MOST_BYTES
-        is_well = is_well and is_fine and not found.others
+        loaded, refused, others, seconds, size = measured(name, given.count, given.seed)
+        line = f"{name:<14} {loaded:>6} {refused:>7} {len(others):>6} {seconds:>10.3f}"
+        print(f"{line} {size / 1e6:>11.0f}", *others[:10], sep="\n    ", flush=True)
+        is_well = is_well and seconds < MOST_SECONDS and size < MOST_BYTES and not others
     sys.exit(0 if is_well else 1)
 
 

@@ -11,14 +11,14 @@ processor; of several rounds the median counts, and the range is given.
 import argparse
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
+from agents.cli.shared import new_table
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PatternGame
 from agents.knowledge.gomoku.candidates import nearby_columns
@@ -30,11 +30,7 @@ from hexenv.games import base, gomoku
 
 @kernel
 def play_near(game: Any, state: Any, rng: np.random.Generator, moves: Any) -> bool:
-    """Kernel: play a random game in which stones lie within two cells of another.
-
-    Returns:
-        Whether the game still goes on after so many moves.
-    """
+    """Kernel: play a random game in which stones lie near another; whether it still goes on."""
     game.initial(state)
     columns = game.rules.columns
     for ply in range(len(moves)):
@@ -100,14 +96,11 @@ def measure(game: PatternGame, rounds: int) -> dict[str, list[float]]:
         random_game(game, position, rng, 30)
     play, study = CompiledFunction(play_games), CompiledFunction(study_positions)
     play(game, start, state, moves[:1]), study(game, positions[:1])
-    names = ("update", "whole", "cells", "fours", "threats")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    found: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
-        update = seconds_each(lambda: play(game, start, state, moves))
-        whole = seconds_each(lambda: study(game, positions))
-        found["update"].append(update)
-        found["whole"].append(whole)
-        found["cells"].append(game.num_actions() / whole)
+        found["update"].append(seconds_each(lambda: play(game, start, state, moves)))
+        found["whole"].append(seconds_each(lambda: study(game, positions)))
+        found["cells"].append(game.num_actions() / found["whole"][-1])
         found["fours"].append(fours_a_second(game))
         found["threats"].append(threats_a_second(game))
     return found
@@ -160,9 +153,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("rule", "update", "whole board", "ratio", "cells / s", "fours / s", "threats / s"):
-        table.add_column(name, justify="right")
+    columns = ("rule", "update", "whole board", "ratio", "cells / s", "fours / s", "threats / s")
+    table = new_table(*columns)
 
     def shown(values: list[float], scale: float, digits: int) -> str:
         low, high = min(values) * scale, max(values) * scale
@@ -171,9 +163,7 @@ def main() -> None:
 
     for rule in gomoku.RULES:
         found = measure(board.new(gomoku.new(15, rule=rule)), rounds)
-        ratios = [
-            whole / update for whole, update in zip(found["whole"], found["update"], strict=True)
-        ]
+        ratios = list(np.divide(found["whole"], found["update"]))
         table.add_row(
             rule,
             shown(found["update"], 1e9, 0) + " ns",

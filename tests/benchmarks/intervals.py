@@ -8,6 +8,7 @@ losses are draws, and the expected score is as before.
 """
 
 import argparse
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -26,9 +27,7 @@ from agents.arena.specification import Sprt
 
 DRAWS = 0.6
 """Share of draws among games of equal agents, where there are draws."""
-PAIRS = (10, 50, 200)
-APART = (0, 100, 200, 400)
-AGENTS = (2, 8, 16)
+PAIRS, APART, AGENTS = (10, 50, 200), (0, 100, 200, 400), (2, 8, 16)
 REPETITIONS = {2: 4000, 8: 800, 16: 600}
 
 
@@ -61,12 +60,6 @@ def covers(ratings, strengths):
     return (low <= truth) & (truth <= high)
 
 
-def rating_coverage(rng, strengths, pairs, draws, repetitions):
-    """Whether intervals contain the strengths, ``(repetitions, agents)``."""
-    played = tournaments(rng, strengths, pairs, draws, repetitions)
-    return np.array([covers(ratings, strengths) for ratings in played])
-
-
 def exact_coverage(pairs, apart, draws):
     """The coverage for two agents: every outcome of so many pairs, with its probability."""
     score = expected_score(apart)
@@ -91,12 +84,8 @@ def exact_coverage(pairs, apart, draws):
 
 def compositions(total, parts):
     """All ways to write a number as a sum of so many numbers from 0."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in compositions(total - first, parts - 1):
-            yield (first, *rest)
+    for bars in itertools.combinations(range(total + parts - 1), parts - 1):
+        yield np.diff((-1, *bars, total + parts - 1)) - 1
 
 
 def print_ratings(scale: float) -> None:
@@ -114,8 +103,9 @@ def print_ratings(scale: float) -> None:
                     rng = np.random.default_rng([agents, pairs, apart, int(draws > 0)])
                     strengths = np.arange(agents) * float(apart)
                     repetitions = max(1, round(scale * REPETITIONS[agents]))
-                    hits = rating_coverage(rng, strengths, pairs, draws, repetitions)
-                    cells.append(f"{hits.mean():.3f}")
+                    played = tournaments(rng, strengths, pairs, draws, repetitions)
+                    hits = [covers(ratings, strengths) for ratings in played]
+                    cells.append(f"{np.mean(hits):.3f}")
             print(f"| {agents} | {pairs} | {' | '.join(cells)} |", flush=True)
 
 
@@ -128,16 +118,11 @@ def print_sweeps(scale: float) -> None:
             rng = np.random.default_rng([7, agents, pairs])
             strengths = np.append(np.arange(agents - 1) * 100.0, 100.0 * (agents - 2) + 1000)
             repetitions = max(1, round(scale * REPETITIONS[agents]))
-            won, hits = [], []
-            for ratings in tournaments(rng, strengths, pairs, 0.0, repetitions):
-                won.append(math.isinf(ratings.intervals[-1][1]))
-                hits.append(covers(ratings, strengths))
-            found = np.array(hits)
-            print(
-                f"| {agents} | {pairs} | {np.mean(won):.2f} | {found[:, -1].mean():.3f} | "
-                f"{found[:, :-1].mean():.3f} |",
-                flush=True,
-            )
+            played = list(tournaments(rng, strengths, pairs, 0.0, repetitions))
+            won = np.mean([math.isinf(ratings.intervals[-1][1]) for ratings in played])
+            hits = np.mean([covers(ratings, strengths) for ratings in played], axis=0)
+            shares = f"{won:.2f} | {hits[-1]:.3f} | {hits[:-1].mean():.3f}"
+            print(f"| {agents} | {pairs} | {shares} |", flush=True)
 
 
 def print_superiority(scale: float) -> None:
@@ -149,12 +134,9 @@ def print_superiority(scale: float) -> None:
             for draws in (0.0, DRAWS):
                 rng = np.random.default_rng([3, agents, pairs, int(draws > 0)])
                 repetitions = max(1, round(scale * REPETITIONS[agents] / 2))
-                found = np.concatenate(
-                    [
-                        ratings.superiority[np.triu_indices(agents, 1)]
-                        for ratings in tournaments(rng, np.zeros(agents), pairs, draws, repetitions)
-                    ]
-                )
+                played = tournaments(rng, np.zeros(agents), pairs, draws, repetitions)
+                above = np.triu_indices(agents, 1)
+                found = np.array([ratings.superiority[above] for ratings in played])
                 cells.append(f"{((found > 0.025) & (found < 0.975)).mean():.3f}")
             print(f"| {agents} | {pairs} | {' | '.join(cells)} |", flush=True)
     print("los, agents with normal strengths (standard deviation 200 Elo, 8 agents, 10 pairs):")
@@ -225,11 +207,9 @@ def print_sprt(scale: float) -> None:
                 accepted, pairs = decisions(rng, Sprt(*bounds), true, draws, repetitions)
                 wrong.append(np.mean(accepted == (1 if true == bounds[0] else -1)))
                 lengths.append(pairs.mean())
-            print(
-                f"| {bounds[0]}, {bounds[1]} | {'draws' if draws else 'no draws'} | "
-                f"{wrong[0]:.3f} | {wrong[1]:.3f} | {lengths[0]:.0f}, {lengths[1]:.0f} |",
-                flush=True,
-            )
+            about = f"{bounds[0]}, {bounds[1]} | {'draws' if draws else 'no draws'}"
+            found = f"{wrong[0]:.3f} | {wrong[1]:.3f} | {lengths[0]:.0f}, {lengths[1]:.0f}"
+            print(f"| {about} | {found} |", flush=True)
 
 
 def decisions(rng, sprt, true, draws, repetitions, most=20_000):
@@ -250,13 +230,8 @@ def decisions(rng, sprt, true, draws, repetitions, most=20_000):
     return accepted, lengths
 
 
-PARTS = {
-    "ratings": print_ratings,
-    "sweeps": print_sweeps,
-    "los": print_superiority,
-    "scores": print_scores,
-    "sprt": print_sprt,
-}
+PARTS = {"ratings": print_ratings, "sweeps": print_sweeps, "los": print_superiority}
+PARTS |= {"scores": print_scores, "sprt": print_sprt}
 
 
 def main() -> None:

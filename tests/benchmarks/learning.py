@@ -10,14 +10,13 @@ import time
 import gymnasium
 import numpy as np
 import torch
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
+from agents.cli.shared import new_table
 from agents.mcts.tree_search import wilson_interval
 from agents.registry import make_environment
 from hexenv.adapters.sb3 import BoardVecEnv
@@ -74,9 +73,8 @@ def train(make_envs, seed):
     return seconds, sum(spent), summarise(list(games)).score
 
 
-table = Table(box=box.SIMPLE_HEAD, title=f"MaskablePPO, {args.game}, {args.steps:,} steps")
-for column in ("environment", "seed", "steps /s", "in the environment", "score against random"):
-    table.add_column(column, justify="right")
+columns = ("environment", "seed", "steps /s", "in the environment", "score against random")
+table = new_table(*columns, title=f"MaskablePPO, {args.game}, {args.steps:,} steps")
 for make_envs in (native, dummy):
     scores = []
     for seed in range(args.seeds):
@@ -85,7 +83,6 @@ for make_envs in (native, dummy):
         row = (f"{args.steps / seconds:,.0f}", f"{inside / seconds:.0%}", f"{score:.3f}")
         table.add_row(make_envs.__name__, str(seed), *row)
     low, high = wilson_interval(float(np.mean(scores)), args.games * args.seeds)
-    table.add_row(
-        make_envs.__name__, "all", "", "", f"{np.mean(scores):.3f} ({low:.3f}-{high:.3f})"
-    )
+    score = f"{np.mean(scores):.3f} ({low:.3f}-{high:.3f})"
+    table.add_row(make_envs.__name__, "all", "", "", score)
 Console(width=100).print(table)

@@ -58,8 +58,8 @@ def play(task: tuple[str, int, int, bool, float]) -> dict[str, Any]:
     )
     for action in opening:
         peer_state.apply_action(action)
-    times: tuple[list[float], list[float]] = ([], [])
-    processor: tuple[list[float], list[float]] = ([], [])
+    times: list[list[float]] = [[], []]
+    processor: list[list[float]] = [[], []]
     while not env.game.is_terminal(env.state):
         side = int(env.game.to_play(env.state))
         started, started_here = time.perf_counter(), time.process_time()

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena import Standings, Tournament
+from agents.arena import AgentStanding, Standings, Tournament
 from agents.arena.intervals import score_interval
 from agents.arena.results import read_results
 from agents.arena.standings import interval_text, standings
@@ -68,14 +68,8 @@ def standings_of(name: str) -> Standings:
 
 def without_budget(label: str) -> str:
     """An agent's text without its simulations and seconds."""
-    name, _, rest = label.partition(":")
-    kept = [part for part in rest.split(",") if part and not is_budget(part)]
-    return f"{name}:{','.join(kept)}" if kept else name
-
-
-def is_budget(part: str) -> bool:
-    """Whether a parameter of an agent is one of its budgets."""
-    return part.startswith(("simulations=", "seconds="))
+    budget = r"(?<=[:,])(simulations|seconds)=[^,]*(,|$)"
+    return re.sub(budget, "", label).rstrip(":,")
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -124,9 +118,7 @@ def ratings(*names: str) -> list[Row]:
     found = [["agent", "Elo (95 %)", "points"]]
     for name in names:
         for agent in standings_of(name).agents:
-            interval = interval_text(agent.interval)
-            elo, scored = f"{agent.elo:.0f} ({interval})", f"{agent.points:g} of {agent.games}"
-            found.append([f"`{agent.agent}`", elo, scored])
+            found.append([f"`{agent.agent}`", *rating_cells(agent)])
     return found
 
 
@@ -137,11 +129,15 @@ def duels(*names: str) -> list[Row]:
         table = standings_of(name)
         first, second = table.labels
         (agent,) = (agent for agent in table.agents if agent.agent == first)
-        interval = interval_text(agent.interval)
-        elo = f"{agent.elo:.0f} ({interval})"
-        cells = f"{agent.points:g} of {agent.games}", elo
-        found.append([f"`{first}`", f"`{second}`", *cells])
+        elo, scored = rating_cells(agent)
+        found.append([f"`{first}`", f"`{second}`", scored, elo])
     return found
+
+
+def rating_cells(agent: AgentStanding) -> Row:
+    """The rating and the points of an agent."""
+    elo = f"{agent.elo:.0f} ({interval_text(agent.interval)})"
+    return [elo, f"{agent.points:g} of {agent.games}"]
 
 
 def accuracy(name: str) -> list[Row]:

@@ -18,9 +18,9 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
+
+from agents.cli.shared import new_table
 
 CHANNELS, BLOCKS = 32, 5
 SIZES = [16, 64, 256]
@@ -52,22 +52,18 @@ def ours(games: int, simulations: int, plies: int, cache: int, net: str) -> dict
     torch.set_num_threads(1)
     key = games, simulations, cache, net
     if key not in _made:
+        saved = load_network(find_network(net)) if net else None
         network = {"channels": CHANNELS, "blocks": BLOCKS, "pooling": False}
         settings: dict[str, Any] = {
             "game": "connect4",
-            "network": network,
+            "network": saved.about["configuration"]["network"] if saved else network,
             "search": {"simulations": simulations, "considered": 7, "cache": cache},
             "self_play": {"games": games, "plies": plies, "opening_plies": 0},
         }
-        weights = None
-        if net:
-            saved = load_network(find_network(net))
-            settings["network"] = saved.about["configuration"]["network"]
-            weights = saved.network.state_dict()
         worker = SelfPlay(make(settings))
         rng: Any = np.random.default_rng(1).bit_generator.state
-        if weights is not None:
-            worker.share(weights)
+        if saved:
+            worker.share(saved.network.state_dict())
         task = Task(Unfinished.none(worker.game, games), rng, 0.0)
         _made[key] = worker, worker.do(task)  # compiles
     worker, before = _made[key]
@@ -193,11 +189,8 @@ def main() -> None:
     options = parser.parse_args()
     context = multiprocessing.get_context("spawn")
     peer = bool(find_spec("pgx") and find_spec("mctx")) and not options.net
-    table = Table(box=box.SIMPLE_HEAD)
     bare = "no cache"
-    columns = "games", "ours", bare, "Pgx + mctx", "ratio", bare, "tree", bare, "asked"
-    for column in columns:
-        table.add_column(column, justify="right")
+    table = new_table("games", "ours", bare, "Pgx + mctx", "ratio", bare, "tree", bare, "asked")
     found: list[dict[str, Any]] = []
     for games in options.sizes:
         work = games, options.simulations, options.plies

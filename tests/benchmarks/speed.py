@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,12 +22,12 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from agents import UCT
-from agents.search.mcts import Variant, compiled_search
+from agents.cli.shared import new_table
+from agents.search.mcts import Variant, compiled_search, simulation_for
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
@@ -42,14 +43,10 @@ class Board(NamedTuple):
     """A game that is searched from its empty board."""
 
     title: str
-    """What the tables call it."""
     env: AECEnv
-    peer: str
-    """OpenSpiel's name for it."""
-    c_name: str
-    """Its name in the C program."""
-    target: float
-    """How many times as fast as OpenSpiel the kernel is to be."""
+    peer: str  # OpenSpiel's name for it
+    c_name: str  # its name in the C program
+    target: float  # how many times as fast as OpenSpiel the kernel is to be
 
 
 BOARDS = [
@@ -94,10 +91,8 @@ def range_text(ratios: np.ndarray) -> str:
 class SearchFigures(NamedTuple):
     """Simulations per second in each round; the C program's only where it was given."""
 
-    call: np.ndarray
-    """What a user gets: a new agent, its defaults, its `act`."""
-    kernel: np.ndarray
-    """The compiled search alone, over a tree allocated beforehand."""
+    call: np.ndarray  # what a user gets: a new agent, its defaults, its `act`
+    kernel: np.ndarray  # the compiled search alone, over a tree allocated beforehand
     openspiel: np.ndarray
     limit: np.ndarray | None
 
@@ -127,7 +122,8 @@ def our_kernel(game: Any, simulations: int) -> Callable[[], float]:
     tree = new_tree(1 + (simulations + 1) * game.num_actions())
     rng = np.random.default_rng(1)
     variant = Variant(UCB1(1.0), Uniform(fast=True), WinLoss())
-    arguments = (game, root, state, tree, variant, simulations, rng)
+    simulation = simulation_for(variant, game)
+    arguments = (game, root, state, tree, variant, simulation, simulations, rng)
     run = compiled_search.specialise(*arguments)
 
     def search() -> None:
@@ -175,10 +171,8 @@ def search_figures(
     board: Board, rounds: int, limit: Path | None, simulations: int = SIMULATIONS
 ) -> SearchFigures:
     """The call, the kernel, OpenSpiel and the C program, taken in turn from the empty board."""
-    others = [
-        our_kernel(board.env.unwrapped.game, simulations),
-        openspiel_search(board.peer, simulations),
-    ]
+    kernel = our_kernel(board.env.unwrapped.game, simulations)
+    others = [kernel, openspiel_search(board.peer, simulations)]
     if limit:
         others.append(lambda: c_search(limit, board.c_name, simulations))
     found = paired(our_call(board.env, simulations), *others, rounds=rounds).T
@@ -187,9 +181,8 @@ def search_figures(
 
 def search_table(measured: dict[Board, SearchFigures]) -> Table:
     """Simulations per second, and the kernel's target."""
-    table = Table(box=box.SIMPLE_HEAD, title=f"UCT, {SIMULATIONS:,} simulations, one thread")
-    for column in ("game", "call /s", "kernel /s", "OpenSpiel C++ /s", "C /s", "kernel", "target"):
-        table.add_column(column, justify="right")
+    columns = ("game", "call /s", "kernel /s", "OpenSpiel C++ /s", "C /s", "kernel", "target")
+    table = new_table(*columns, title=f"UCT, {SIMULATIONS:,} simulations, one thread")
     for board, found in measured.items():
         medians = ["" if rates is None else f"{np.median(rates):,.0f}" for rates in found]
         kernel = median_text(found.kernel / found.openspiel)
@@ -226,18 +219,17 @@ class EmptyEnv(AECEnv):
     def __init__(self) -> None:
         self.possible_agents = ["player_0", "player_1"]
         board, mask = spaces.Box(0, 1, (6, 7, 2), np.int8), spaces.Box(0, 1, (7,), np.int8)
-        self._observation_space = spaces.Dict([("observation", board), ("action_mask", mask)])
-        self._action_space = spaces.Discrete(7)
-        self._observation = {
-            "observation": np.zeros((6, 7, 2), np.int8),
-            "action_mask": np.ones(7, np.int8),
-        }
+        space = spaces.Dict([("observation", board), ("action_mask", mask)])
+        self.observation_spaces = dict.fromkeys(self.possible_agents, space)
+        self.action_spaces = dict.fromkeys(self.possible_agents, spaces.Discrete(7))
+        zeros, ones = np.zeros((6, 7, 2), np.int8), np.ones(7, np.int8)
+        self._observation = {"observation": zeros, "action_mask": ones}
 
     def observation_space(self, agent: str) -> spaces.Space:
-        return self._observation_space
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space:
-        return self._action_space
+        return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> None:
         self.agents = self.possible_agents[:]
@@ -289,21 +281,16 @@ def environment_figures(rounds: int) -> dict[str, np.ndarray]:
         "PettingZoo's wrappers around nothing": (wrapped_empty(), connect_four.env()),
     }
     measured = {}
-    for name, (ours, theirs) in pairs.items():
-        moves_per_second(ours, 100)
-        measured[name] = paired(
-            lambda env=ours: moves_per_second(env),
-            lambda env=theirs: moves_per_second(env),
-            rounds=rounds,
-        )
+    for name, envs in pairs.items():
+        moves_per_second(envs[0], 100)
+        measured[name] = paired(*(partial(moves_per_second, env) for env in envs), rounds=rounds)
     return measured
 
 
 def environment_table(measured: dict[str, np.ndarray]) -> Table:
     """Moves per second of the environment loop."""
-    table = Table(box=box.SIMPLE_HEAD, title="Connect4 environment: last, mask, step")
-    for column in ("environment", "ours /s", "PettingZoo /s", "target"):
-        table.add_column(column, justify="right")
+    columns = ("environment", "ours /s", "PettingZoo /s", "target")
+    table = new_table(*columns, title="Connect4 environment: last, mask, step")
     targets = ("4x", "1.7x", "(ceiling)")
     for (name, figures), target in zip(measured.items(), targets, strict=True):
         ours, theirs = np.median(figures, axis=0)
@@ -349,9 +336,7 @@ def single_figures(rounds: int) -> Table:
     fresh_python(SEARCH.format(1))
     first = statistics.median(float(fresh_python(SEARCH.format(1))) for _ in range(rounds))
     peak = float(fresh_python(SEARCH.format(100_000)))
-    table = Table(box=box.SIMPLE_HEAD, title="Single figures")
-    for column in ("what", "figure", "target"):
-        table.add_column(column, justify="right")
+    table = new_table("what", "figure", "target", title="Single figures")
     table.add_row("clone of a raw Connect4 environment (best)", f"{clone:.1f} us", "5 us")
     table.add_row("import hexenv (median)", f"{imports:.2f} s", "1 s")
     table.add_row("first search in a new process, from the cache (median)", f"{first:.2f} s", "1 s")

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 import hexenv  # noqa: F401  (registers the environments)
+from agents.cli.shared import new_table
 
 SECONDS = 0.25
 """About how long a timing takes."""
@@ -175,6 +175,7 @@ def figure(rate: Callable[..., Callable[[], Rate]], *arguments: Any) -> Rate:
 
 Timing = tuple[Any, ...]
 """A function of above that prepares a timing, and its arguments."""
+RATIO = ("ratio", "range", "target")
 
 
 def paired(threads: int, rounds: int, *timings: Timing) -> np.ndarray:
@@ -183,23 +184,13 @@ def paired(threads: int, rounds: int, *timings: Timing) -> np.ndarray:
     pools = [ProcessPoolExecutor(1, context, begin_process, (threads,)) for _ in timings]
     try:
         taken = [
-            [
-                pool.submit(figure, *timing).result()
-                for pool, timing in zip(pools, timings, strict=True)
-            ]
+            [pool.submit(figure, *each).result() for pool, each in zip(pools, timings, strict=True)]
             for _ in range(rounds + 1)
         ]
     finally:
         for pool in pools:
             pool.shutdown()
     return np.array(taken[1:])  # the first one prepares
-
-
-def new_table(title: str, *columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=title)
-    for column in (*columns, "ratio", "range", "target"):
-        table.add_column(column, justify="right")
-    return table
 
 
 def ratio_of(figures: np.ndarray, target: float | None) -> list[str]:
@@ -215,16 +206,16 @@ def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Tabl
     """Plies a second of boards played from outside, beside Pgx."""
     clock = "processor time" if threads == 1 else "wall time"
     title = f"Vector environments, both sides played, threads: {threads} ({clock})"
-    table = new_table(title, "game", "boards", "ours /s", "us a step", "Pgx /s")
+    columns = ("game", "boards", "ours /s", "us a step", "Pgx /s", *RATIO)
+    table = new_table(*columns, title=title)
     for name, _, peer, target, _ in GAMES:
         for boards in SIZES:
             timings: list[Timing] = [(our_boards, name, boards, threads)]
             if peer:
                 timings.append((pgx_boards, name, boards, threads))
             both = paired(threads, rounds, *timings)
-            found.append(
-                {"game": name, "boards": boards, "threads": threads, "rates": both.tolist()}
-            )
+            about = {"game": name, "boards": boards, "threads": threads}
+            found.append({**about, "rates": both.tolist()})
             figures = both[:, :, 0 if threads == 1 else 1]
             medians = np.median(figures, axis=0)
             table.add_row(
@@ -242,13 +233,11 @@ def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Tabl
 def learner_table(rounds: int, found: list[dict[str, Any]]) -> Table:
     """Steps a second against a random opponent, beside Gymnasium's vector of single ones."""
     title = f"Learners against random, {LEARNERS} boards, beside SyncVectorEnv of {SYNC_LEARNERS}"
-    table = new_table(f"{title}, one thread", "game", "ours /s", "SyncVectorEnv /s")
+    columns = ("game", "ours /s", "SyncVectorEnv /s", *RATIO)
+    table = new_table(*columns, title=f"{title}, one thread")
     for name, *_ in GAMES:
-        timings = [
-            (our_learners, name, LEARNERS, None),
-            (our_learners, name, SYNC_LEARNERS, "sync"),
-        ]
-        both = paired(1, rounds, *timings)
+        peer = our_learners, name, SYNC_LEARNERS, "sync"
+        both = paired(1, rounds, (our_learners, name, LEARNERS, None), peer)
         found.append({"game": name, "learners": LEARNERS, "rates": both.tolist()})
         medians = np.median(both[:, :, 0], axis=0)
         rates = [f"{median:,.0f}" for median in medians]

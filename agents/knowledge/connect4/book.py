@@ -25,7 +25,7 @@ from agents.core.files import replacing
 from agents.core.reading import load_arrays
 from agents.knowledge.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.knowledge.connect4.solver import Connect4Solver
-from agents.solvers.questions import Clock, position_score
+from agents.solvers.questions import Clock
 from hexenv.games import base, connect4
 
 FORMAT: Final = 1
@@ -64,15 +64,9 @@ def book_key(grid: Grid, state: Any) -> int:
 
 def new_book(game: Any, plies: int, scores: dict[int, int], finished: bool) -> Book:
     """A book of the scores by key."""
-    keys = sorted(scores)
-    return Book(
-        game.rows,
-        game.columns,
-        plies,
-        finished,
-        np.array(keys, np.int64),
-        np.array([scores[key] for key in keys], np.int8),
-    )
+    keys = np.array(sorted(scores), np.int64)
+    values = np.array([scores[key] for key in sorted(scores)], np.int8)
+    return Book(game.rows, game.columns, plies, finished, keys, values)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -93,12 +87,7 @@ def save_book(book: Book, path: str | os.PathLike[str]) -> None:
 
 
 def load_book(path: str | os.PathLike[str]) -> Book:
-    """Read a book.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If it is no book, or a damaged one.
-    """
+    """Read a book; ValueError if the file is none, or damaged."""
     arrays = load_arrays(path, "an opening book")
     try:
         return _checked_book(arrays)
@@ -107,12 +96,7 @@ def load_book(path: str | os.PathLike[str]) -> Book:
 
 
 def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
-    """The book in the arrays of a file.
-
-    Raises:
-        ValueError: If they are not of one.
-        KeyError: If one is missing.
-    """
+    """The book in the arrays of a file, or an error."""
     sizes = {"format": (), "board": (2,), "plies": (), "finished": ()}
     for name, shape in sizes.items():
         if arrays[name].dtype.kind not in "biu" or arrays[name].shape != shape:
@@ -133,11 +117,7 @@ def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
 
 
 def check_book(book: Book, game: Any) -> None:
-    """Refuse a book of another board, or one that is not finished.
-
-    Raises:
-        ValueError: Naming both.
-    """
+    """Refuse a book of another board, or one that is not finished, with a ValueError."""
     if (book.rows, book.columns) != (game.rows, game.columns):
         raise ValueError(
             f"expected an opening book for {game.rows} x {game.columns}, got one for "
@@ -166,11 +146,10 @@ def opening_positions(game: Any, plies: int) -> list[dict[int, Any]]:
 
 
 def _children(game: Any, state: Any) -> list[Any]:
-    found: list[Any] = []
-    for action in base.legal_actions(game, state):
-        child = base.clone(game, state)
+    legal = base.legal_actions(game, state)
+    found = [base.clone(game, state) for _ in legal]
+    for child, action in zip(found, legal, strict=True):
         game.step(child, action)
-        found.append(child)
     return found
 
 
@@ -195,44 +174,54 @@ def build_book(
             positions grows about fourfold with each.
         path: Of the file.
         entries: Of the solver's table, 8 bytes each.
-        seconds: When to stop, at the latest; what was solved by then is saved.
+        seconds: When to stop, at the latest; the book of what was solved by then is not finished.
         report: Called now and then with the number of positions solved and of all to be solved.
-
-    Returns:
-        The book; not finished where the time was too short.
 
     Raises:
         ValueError: If `plies` is out of its range, the game is not Connect4 with four in a row, or
             the file is another book.
     """
-    plies = base.whole_number("plies", plies)
-    if not 0 <= plies < game.rows * game.columns:
-        raise ValueError(
-            f"expected plies from 0 to {game.rows * game.columns - 1} on this board, got {plies}"
-        )
+    plies = _checked_plies(game, plies)
     solver = Connect4Solver(game, entries)
     scores = _scores_so_far(game, plies, Path(path))
     levels = opening_positions(game, plies)
     if all(key in scores for level in levels for key in level):
         return load_book(path)
-    saver = _Saver(game, plies, path)
+
+    saved = time.perf_counter()
+
+    def save(finished: bool) -> Book:
+        nonlocal saved
+        saved = time.perf_counter()
+        book = new_book(game, plies, scores, finished)
+        save_book(book, path)
+        return book
+
     clock = Clock(seconds)
     try:
         for done, (key, state) in enumerate(levels[-1].items()):
             if key not in scores:
-                scores[key] = position_score(solver, state, clock)
-            saver.save_sometimes(scores)
+                scores[key] = solver.score(state, clock)
+            if time.perf_counter() - saved > SAVE_EVERY:
+                save(finished=False)
             if report is not None:
                 report(done + 1, len(levels[-1]))
     except TimeoutError:
-        return saver.save(scores, finished=False)
+        return save(finished=False)
     except BaseException:
-        saver.save(scores, finished=False)
+        save(finished=False)
         raise
-    for level in reversed(levels[:-1]):
-        for key, state in level.items():
-            scores[key] = _backed_up(solver, state, scores)
-    return saver.save(scores, finished=True)
+    _back_up(solver, levels, scores)
+    return save(finished=True)
+
+
+def _checked_plies(game: Any, plies: Any) -> int:
+    plies = base.whole_number("plies", plies)
+    if not 0 <= plies < game.rows * game.columns:
+        raise ValueError(
+            f"expected plies from 0 to {game.rows * game.columns - 1} on this board, got {plies}"
+        )
+    return plies
 
 
 def _scores_so_far(game: Any, plies: int, path: Path) -> dict[int, int]:
@@ -249,32 +238,14 @@ def _scores_so_far(game: Any, plies: int, path: Path) -> dict[int, int]:
     return dict(zip(book.keys.tolist(), book.scores.tolist(), strict=True))
 
 
-def _backed_up(solver: Connect4Solver, state: Any, scores: dict[int, int]) -> int:
-    """The score of a position by those of its children."""
-    found: list[int] = []
-    for child in _children(solver.game, state):
-        if solver.game.is_terminal(child):
-            found.append(-solver.known(child)[0])
-        else:
-            found.append(-scores[book_key(solver.grid, child)])
-    return max(found)
-
-
-class _Saver:
-    """Writes a book that is being built, now and then."""
-
-    def __init__(self, game: Any, plies: int, path: str | os.PathLike[str]) -> None:
-        self.game = game
-        self.plies = plies
-        self.path = path
-        self.saved = time.perf_counter()
-
-    def save(self, scores: dict[int, int], finished: bool) -> Book:
-        book = new_book(self.game, self.plies, scores, finished)
-        save_book(book, self.path)
-        self.saved = time.perf_counter()
-        return book
-
-    def save_sometimes(self, scores: dict[int, int]) -> None:
-        if time.perf_counter() - self.saved > SAVE_EVERY:
-            self.save(scores, finished=False)
+def _back_up(solver: Connect4Solver, levels: list[dict[int, Any]], scores: dict[int, int]) -> None:
+    """Fill in the scores of all levels but the last, from those of the children."""
+    game = solver.game
+    for level in reversed(levels[:-1]):
+        for key, state in level.items():
+            scores[key] = max(
+                -solver.known(child)[0]
+                if game.is_terminal(child)
+                else -scores[book_key(solver.grid, child)]
+                for child in _children(game, state)
+            )

@@ -2,11 +2,10 @@
 
 from typing import Final, NamedTuple
 
+from agents.solvers.depth_first import UNKNOWN
 from hexenv.compiled import compiled, kernel
 
 CONNECT: Final = 4
-UNKNOWN: Final = -(2**20)
-"""No score."""
 
 
 @compiled

@@ -21,8 +21,7 @@ A score (`agents.solvers.questions`) counts stones: on the usual board it is 22 
 the s-th stone, from 18 with the fourth to 1 with the 21st.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ from numpy.typing import NDArray
 from agents.knowledge.bits import count_bits
 from agents.knowledge.connect4.grid import (
     CONNECT,
-    UNKNOWN,
     Grid,
     claimeven,
     mirrored,
@@ -39,10 +37,9 @@ from agents.knowledge.connect4.grid import (
     safe_moves,
     winning_cells,
 )
-from agents.solvers.depth_first import search, specialise
-from agents.solvers.questions import Clock, answer
+from agents.solvers.depth_first import UNKNOWN
+from agents.solvers.questions import ScoreSolver
 from hexenv.compiled import compiled, kernel
-from hexenv.games import base
 
 EARLY: Final = 20
 """Up to how many stones a node pays for more look-ups: there a position and its mirror image are
@@ -270,75 +267,43 @@ def known_reply(grid: Grid, table: ScoreTable, mine: int, taken: int, ply: int, 
 # ---- the solver ----------------------------------------------------------------------------------
 
 
-SLICE: Final = 1 << 17
-"""Nodes between two looks at the clock."""
-
-
-def no_book(state: Any) -> int | None:
-    """The score of no position."""
-    return None
-
-
-class Connect4Solver:
-    """Solves positions of one board; see `agents.solvers.questions.PositionSolver`.
+class Connect4Solver(ScoreSolver):
+    """Solves positions of one board.
 
     Args:
         game: Connect4 with four in a row.
         entries: Of the table, 8 bytes each: 2^23 are enough for positions from about 8 stones on.
         compiles: Whether to run as machine code.
-        book: The score of a position where it is known beforehand, else None.
+        book: A `Book` of the board, or None.
 
     Raises:
         ValueError: If another number of stones in a row wins.
     """
 
     def __init__(
-        self,
-        game: Any,
-        entries: int = 1 << 23,
-        compiles: bool = True,
-        book: Callable[[Any], int | None] = no_book,
+        self, game: Any, entries: int = 1 << 23, compiles: bool = True, book: Any = None
     ) -> None:
         if game.connect != CONNECT:
             raise ValueError(f"expected Connect4 that connects {CONNECT}, got {game}")
-        self.game = game
-        self.compiles = compiles
+        super().__init__(game, compiles, 1 << 17)
         self.book = book
         self.grid = new_grid(game.rows, game.columns)
         self.nodes = new_nodes(self.grid, entries)
-        self._search: Callable[..., int] | None = None if compiles else search
 
-    def copy_of(self, state: Any) -> Any:
-        """An independent copy of a position."""
-        return base.clone(self.game, state)
-
-    def prepare(self) -> None:
-        """Compile the search."""
-        if self._search is None:
-            self._search = specialise(self.nodes)
+    def nodes_at(self, state: Any) -> Connect4Nodes:
+        self.nodes.mine[0] = state.stones[int(state.ply) & 1]
+        self.nodes.taken[0] = int(state.stones[0]) | int(state.stones[1])
+        return self.nodes._replace(root_ply=int(state.ply))
 
     def known(self, state: Any) -> tuple[int, int]:
         """The bounds that the number of stones sets; exact at the end, and where a move wins."""
+        least, most = super().known(state)
+        if least == most:
+            return least, most
         half, ply = self.grid.half, int(state.ply)
-        player = ply & 1
-        if self.game.is_terminal(state):
-            score = self.game.outcome(state, player) * (half - (ply + 1) // 2)
-            return score, score
-        mine = int(state.stones[player])
-        taken = mine | int(state.stones[1 - player])
+        mine = int(state.stones[ply & 1])
+        taken = mine | int(state.stones[1 - (ply & 1)])
         if winning_cells(self.grid, mine) & (taken + self.grid.floor) & ~taken:
-            return half - (ply + 2) // 2, half - (ply + 2) // 2
-        score = self.book(state)
-        if score is not None:
-            return score, score
-        return (ply + 3) // 2 - half, half - (ply + 4) // 2
-
-    def ask(self, state: Any, goal: int, clock: Clock) -> int:
-        """A bound on the score for the player to move; see `questions.PositionSolver`."""
-        self.prepare()
-        nodes = self.nodes._replace(root_ply=int(state.ply))
-        nodes.mine[0] = state.stones[int(state.ply) & 1]
-        nodes.taken[0] = int(state.stones[0]) | int(state.stones[1])
-        nodes.goal[0] = goal
-        run = cast("Callable[..., int]", self._search)
-        return answer(run, nodes, SLICE if self.compiles else SLICE >> 7, clock)
+            return most, most
+        score = None if self.book is None else self.book.score(state)
+        return ((ply + 3) // 2 - half, half - (ply + 4) // 2) if score is None else (score, score)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.reading import read_object
-from hexenv.compiled import CompiledFunction, compiled, copy_record, is_compiled, kernel
+from hexenv.compiled import (
+    CompiledFunction,
+    compiled,
+    copy_array,
+    copy_record,
+    is_compiled,
+    kernel,
+)
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku import FREESTYLE, RENJU, STANDARD, Gomoku
@@ -101,11 +108,7 @@ open three, and fours twice in a line as the open four, which they answer to."""
 
 
 def points_array(points: dict[str, int]) -> NDArray[np.int64]:
-    """``(len(PATTERNS),)``: the points of the classes; 0 for those that are not named.
-
-    Raises:
-        ValueError: If there is no such class, or its points are no whole number from 0 to 10^9.
-    """
+    """``(len(PATTERNS),)``: the points of the classes; 0 for those that are not named."""
     array = np.zeros(len(PATTERNS), np.int64)
     for name, value in points.items():
         if name not in PATTERNS:
@@ -145,9 +148,8 @@ def line_at(
 ) -> tuple[int, int, int, int]:
     """The line through a cell of the board in one direction (`hexenv.games.gomoku.stone_lines`).
 
-    Returns:
-        Its number; the cell's bit in it; the cells that it has on the board, as set bits; and how
-        far it is, in cell numbers, from one bit to the next.
+    Its number; the cell's bit in it; its cells on the board, as set bits; and how far it is, in
+    cell numbers, from one bit to the next.
     """
     line = line_through(direction, row, column)
     if direction == 0:
@@ -357,12 +359,7 @@ class PatternGame(NamedTuple):
 
 
 def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
-    """The game with patterns.
-
-    Args:
-        rules: The game.
-        scores: The points of the patterns; see `points_array`.
-    """
+    """The game with patterns, whose points are those of `points_array`."""
     first = {FREESTYLE: FREE, STANDARD: EXACT}.get(rules.rule, RENJU_COUNTING)
     second = EXACT if rules.rule == STANDARD else FREE
     start = np.zeros(1, PatternGame.state_dtype).view(np.recarray)
@@ -383,7 +380,7 @@ def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
 def classify_position(game: Any, position: State, into: State) -> None:
     """Write a position of the plain game as one of the game with patterns."""
     into.hash = position.hash
-    into.lines[:] = position.lines
+    copy_array(position.lines, into.lines)
     into.ply = position.ply
     into.last_action = position.last_action
     into.winner = position.winner
@@ -394,13 +391,7 @@ compiled_classify: Final = CompiledFunction(classify_position)
 
 
 def state_of(game: PatternGame, position: State, compiles: bool = True) -> State:
-    """A position of the plain game as one of the game with patterns.
-
-    Args:
-        game: The game with patterns.
-        position: Of its rules.
-        compiles: Whether to do it by machine code.
-    """
+    """A position of the plain game as one of the game with patterns."""
     state = np.zeros(1, game.state_dtype).view(np.recarray)[0]
     run = compiled_classify if compiles and is_compiled(game) else classify_position
     run(game, position, state)

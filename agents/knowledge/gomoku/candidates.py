@@ -60,9 +60,7 @@ def is_enabled(heuristics: int, number: int) -> bool:
 def doubles(heuristics: int, open_four: int) -> tuple[int, int]:
     """The least and the greatest kind that threatens two fives at once, among the heuristics.
 
-    Args:
-        heuristics: Which are switched on.
-        open_four: The heuristic about open fours: 3 for one's own, 4 for the other's.
+    `open_four` is the heuristic about open fours: 3 for one's own, 4 for the other's.
     """
     least = TWO_FOURS if is_enabled(heuristics, 5) else WINS
     if is_enabled(heuristics, open_four):
@@ -109,15 +107,7 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
 def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out: Actions) -> int:
     """If one of heuristics 1 to 5 applies: a winning move, or all that do not lose at once.
 
-    Args:
-        game: A `PatternGame`.
-        state: The position; the game goes on.
-        heuristics: Which are switched on, as bits.
-        scratch: See `list_defences`.
-        out: Receives the cells.
-
-    Returns:
-        How many; 0 where nothing is urgent, or all is lost.
+    How many; 0 where nothing is urgent, or all is lost.
     """
     player = game.to_play(state)
     other = 1 - player
@@ -153,15 +143,7 @@ FORK_POINTS: Final = 10_000.0
 
 @kernel
 def cell_points(game: Any, state: State, cell: int, defend: float, heuristics: int) -> float:
-    """The points of a cell for the player to move: of a stone there, and of the other side's stone.
-
-    Args:
-        game: A `PatternGame`.
-        state: The position.
-        cell: An empty cell.
-        defend: Weight of the other side's points; one's own have weight 1.
-        heuristics: Which are switched on; the sixth and the seventh add to the points.
-    """
+    """The points of an empty cell for the player to move, and with a weight for the other side."""
     player = game.to_play(state)
     own = side_points(game, state, player, cell, heuristics)
     return own + defend * side_points(game, state, 1 - player, cell, heuristics)
@@ -210,13 +192,7 @@ def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
 def list_best(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
     """The best `limits.n` cells within reach of the stones, the best first; returns how many.
 
-    Args:
-        game: A `PatternGame`.
-        state: The position.
-        limits: Has `n`, `reach`, `defend` and `scratch` as `Candidates` has them; the points of the
-            cells are in ``limits.scratch.points`` afterwards.
-        heuristics: See `cell_points`.
-        out: Receives the cells.
+    `limits` are like `Candidates`; the cells' points are in ``limits.scratch.points`` afterwards.
     """
     rules, points = game.rules, limits.scratch.points
     player = game.to_play(state)
@@ -283,12 +259,12 @@ class PatternEvaluation(NamedTuple):
 
 
 @kernel
-def settle_win_by_fours(game: Any, state: State, search: Any, budget: int) -> bool:
-    """Whether the player to move wins by fours; if so, the winner is written into the state."""
+def wins_by_fours(self: Any, game: Any, state: State) -> bool:
+    """`Knowledge.decides`: the player to move wins by fours; the winner is written down."""
     player = game.to_play(state)
-    if budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
+    if self.budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
         return False
-    if search_fours(game, state, search, budget) <= 0:
+    if search_fours(game, state, self.search, self.budget) <= 0:
         return False
     state.winner = player
     return True
@@ -305,12 +281,15 @@ class FourThreats(NamedTuple):
 
     list_actions = list_legal
     covers = all_covered
-
-    def decides(self, game: Any, state: State) -> bool:
-        return settle_win_by_fours(game, state, self.search, self.budget)
+    decides = wins_by_fours
 
     def with_memory(self, game: PatternGame) -> "FourThreats":
         return self._replace(search=new_four_search(game))
+
+
+def with_scratch(self: Any, game: PatternGame) -> Any:
+    """`Knowledge.with_memory` of candidates."""
+    return self._replace(search=new_four_search(game), scratch=new_scratch(game))
 
 
 @kernel
@@ -346,6 +325,9 @@ class Candidates(NamedTuple):
     scratch: Any = None
     """A `Scratch`."""
 
+    decides = wins_by_fours
+    with_memory = with_scratch
+
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):
             count = list_urgent(game, state, self.heuristics, self.scratch, out)
@@ -355,9 +337,3 @@ class Candidates(NamedTuple):
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
         return selection.is_complete(tree, node)
-
-    def decides(self, game: Any, state: State) -> bool:
-        return settle_win_by_fours(game, state, self.search, self.budget)
-
-    def with_memory(self, game: PatternGame) -> "Candidates":
-        return self._replace(search=new_four_search(game), scratch=new_scratch(game))

@@ -18,7 +18,7 @@ from agents.search.evaluated import Evaluator
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.mcts import Variant
 from agents.solvers.exhaustive import LineTactics
-from hexenv.games.gomoku import RENJU, Gomoku
+from hexenv.games.gomoku import Gomoku
 from hexenv.games.gomoku.openings import is_opening
 from hexenv.games.tictactoe import TicTacToe
 
@@ -71,5 +71,5 @@ class GomokuKnowledge(GameKnowledge):
 
     def tactics(self, game: Any) -> LineTactics | None:
         """A stone on the winning cell stops a win; in renju it may be forbidden there."""
-        stops_wins = type(game) is TicTacToe or (type(game) is Gomoku and game.rule < RENJU)
+        stops_wins = type(game) is TicTacToe or type(game) is Gomoku
         return LineTactics() if stops_wins else None

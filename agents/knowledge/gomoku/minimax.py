@@ -92,7 +92,6 @@ class ImplicitMinimax(NamedTuple):
             tree.extras.minimax[child] = value_for_first(game, self.trial[0], self.scale)
 
     def is_complete(self, tree: Tree, node: int) -> bool:
-        """What the rule behind it says."""
         return self.selection.is_complete(inner_tree(tree), node)
 
     def prepare(self, tree: Tree, node: int) -> Any:

@@ -43,14 +43,7 @@ def after_opening(view: View) -> View:
 def opening_action(
     view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
 ) -> int:
-    """The action to play during the opening.
-
-    Args:
-        view: The position.
-        think: Searches a position of the colours; returns an action, and its value, -1 to 1, for
-            the colour to move.
-        rng: The agent's stream.
-    """
+    """See `GameKnowledge.play_opening`; `think` searches a position of the colours."""
     game, state = view.game, view.root
     phase = openings.phase_of(game, state)
     legal = base.legal_actions(game, state)
@@ -66,11 +59,9 @@ def opening_action(
 
 
 def answer_to_stones(value: float, can_add: bool) -> Literal["add", "swap", "stay"]:
-    """The answer to the stones that the opponent has placed in the opening.
+    """The answer to the stones of the opponent, by the value for the colour that one has.
 
-    Args:
-        value: Of the position for the colour that one has, -1 to 1.
-        can_add: Whether two more stones may be put down, and the choice handed back.
+    `can_add` is whether two more stones may be put down, and the choice handed back.
     """
     if can_add and abs(value) <= EVEN:
         return "add"

@@ -55,41 +55,6 @@ class PriorExtras(NamedTuple):
     `Knowledge.covers`."""
 
 
-def new_prior_extras(self: Any, max_nodes: int) -> PriorExtras:
-    """`Selection.new_extras` of rules with the evaluation as prior."""
-    return PriorExtras(
-        np.empty(max_nodes, np.float64),
-        np.empty(max_nodes, np.int32),
-        np.empty(max_nodes, np.float64),
-        np.zeros(max_nodes, np.bool_),
-    )
-
-
-@kernel
-def take_evaluation(self: Any, game: Any, state: State, tree: Tree, node: int) -> None:
-    """`Selection.initialise` of these rules."""
-    extras = tree.extras
-    first = tree.first_child[node]
-    last = first + tree.child_count[node]
-    total = 0.0
-    for child in range(first, last):
-        points = cell_points(game, state, int(tree.action[child]), self.defend, self.heuristics)
-        extras.prior[child] = math.pow(points + 1.0, self.sharpness)
-        extras.evaluation[child] = 0.0  # until it is expanded itself
-        extras.complete[child] = False
-        total += extras.prior[child]
-    for child in range(first, last):
-        extras.rank[child] = 0
-        for sibling in range(first, last):
-            better = extras.prior[sibling] - extras.prior[child]
-            extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
-    for child in range(first, last):
-        extras.prior[child] /= total
-    extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
-    is_all = tree.child_count[node] == game.num_actions() - state.ply
-    extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
-
-
 @kernel
 def covers_all(game: Any, state: State, heuristics: int) -> bool:
     """Whether `list_urgent` leaves out nothing but moves that lose.
@@ -133,11 +98,38 @@ class EvaluationPrior(NamedTuple):
     needs_moves = no_moves
     with_memory = no_memory
     tries_all_first = scored_first
-    new_extras = new_prior_extras
-    initialise = take_evaluation
+
+    def new_extras(self, max_nodes: int) -> PriorExtras:
+        return PriorExtras(
+            np.empty(max_nodes, np.float64),
+            np.empty(max_nodes, np.int32),
+            np.empty(max_nodes, np.float64),
+            np.zeros(max_nodes, np.bool_),
+        )
+
+    def initialise(self, game: Any, state: State, tree: Tree, node: int) -> None:
+        extras = tree.extras
+        first = tree.first_child[node]
+        last = first + tree.child_count[node]
+        total = 0.0
+        for child in range(first, last):
+            points = cell_points(game, state, int(tree.action[child]), self.defend, self.heuristics)
+            extras.prior[child] = math.pow(points + 1.0, self.sharpness)
+            extras.evaluation[child] = 0.0  # until it is expanded itself
+            extras.complete[child] = False
+            total += extras.prior[child]
+        for child in range(first, last):
+            extras.rank[child] = 0
+            for sibling in range(first, last):
+                better = extras.prior[sibling] - extras.prior[child]
+                extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
+        for child in range(first, last):
+            extras.prior[child] /= total
+        extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
+        is_all = tree.child_count[node] == game.num_actions() - state.ply
+        extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
 
     def is_complete(self, tree: Tree, node: int) -> bool:
-        """See `PriorExtras.complete`."""
         return tree.extras.complete[node]
 
     def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
@@ -202,7 +194,6 @@ class GuidedPlayout(NamedTuple):
         count: int,
         simulation: Simulation,
     ) -> int:
-        """Write the candidates into `actions`; return the index of the one to play."""
         player = game.to_play(state)
         for side in (player, 1 - player):
             if (
@@ -351,17 +342,19 @@ class RHMCTS(TreeSearchAgent):
         faithful: bool = False,
         **options: Unpack[SearchOptions],
     ) -> None:
-        given = FAITHFUL if faithful else SOUND
+        asked = {"n": n, "k": k, "depth": depth, "c": c, "defend": defend, "eager": eager}
+        chosen = {name: value for name, value in asked.items() if value is not None}
+        given = (FAITHFUL if faithful else SOUND)._replace(**chosen)
         bits = _heuristic_bits(heuristics)
         threats = options.setdefault("threats", not faithful)
-        n = whole_number_within("n", _either(n, given.n), 1, 400)
+        n = whole_number_within("n", given.n, 1, 400)
         reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
-        weight = number_within("defend", _either(defend, given.defend), 0.0, 1e3)
+        weight = number_within("defend", given.defend, 0.0, 1e3)
         fours = LEAF_FOURS if threats else 0
         kind = FaithfulCandidates if faithful else Candidates
         candidates = kind(n, reach, bits, weight, fours)
         selection = EvaluationPrior(
-            c=number_within("c", _either(c, given.c)),
+            c=number_within("c", given.c),
             bias=number_within("bias", bias),
             widening=number_within("widening", widening),
             defend=weight,
@@ -370,8 +363,8 @@ class RHMCTS(TreeSearchAgent):
             heuristics=0 if faithful else bits,
         )
         playout = GuidedPlayout(
-            k=whole_number_within("k", _either(k, given.k), 1, 1000),
-            depth=whole_number_within("depth", _either(depth, given.depth), 0, MOST_DEPTH),
+            k=whole_number_within("k", given.k, 1, 1000),
+            depth=whole_number_within("depth", given.depth, 0, MOST_DEPTH),
             defend=weight,
             # Without heuristic 2: faithful simulations do not stop the other side's five.
             heuristics=bits & ~0b100 if faithful else bits,
@@ -381,7 +374,7 @@ class RHMCTS(TreeSearchAgent):
         if faithful:
             options.setdefault("solver", "off")
             options.setdefault("final_move", "value")
-        self.eager = bool(_either(eager, given.eager))
+        self.eager = bool(given.eager)
         scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)
@@ -391,16 +384,8 @@ class RHMCTS(TreeSearchAgent):
         return compiled_search_eagerly if self.eager else super()._kernel()
 
 
-def _either(value: Any, default: Any) -> Any:
-    return default if value is None else value
-
-
 def _heuristic_bits(text: Any) -> int:
-    """The heuristics whose digits a text has, as bits.
-
-    Raises:
-        ValueError: If it has anything else.
-    """
+    """The heuristics whose digits a text has, as bits."""
     if not isinstance(text, str) or not set(text) <= set(ALL_HEURISTICS):
         raise ValueError(f"expected heuristics among {ALL_HEURISTICS}, got {text!r}")
     return sum(1 << int(digit) for digit in set(text))

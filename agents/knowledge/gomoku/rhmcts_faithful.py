@@ -15,7 +15,6 @@ from agents.knowledge.gomoku.board import (
     OPENS_FOUR,
     TWO_FOURS,
     WINS,
-    PatternGame,
     list_kinds,
 )
 from agents.knowledge.gomoku.candidates import (
@@ -25,9 +24,10 @@ from agents.knowledge.gomoku.candidates import (
     is_enabled,
     keep_allowed,
     list_near,
-    settle_win_by_fours,
+    wins_by_fours,
+    with_scratch,
 )
-from agents.knowledge.gomoku.threat_search import Scratch, new_four_search, new_scratch
+from agents.knowledge.gomoku.threat_search import Scratch
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Actions, State
 
@@ -51,6 +51,9 @@ class FaithfulCandidates(NamedTuple):
     scratch: Any = None
     """A `Scratch`."""
 
+    decides = wins_by_fours
+    with_memory = with_scratch
+
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state) and list_forced(game, state, self, rng, out) > 0:
             return 1
@@ -59,23 +62,14 @@ class FaithfulCandidates(NamedTuple):
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
         return False
 
-    def decides(self, game: Any, state: State) -> bool:
-        return settle_win_by_fours(game, state, self.search, self.budget)
-
-    def with_memory(self, game: PatternGame) -> "FaithfulCandidates":
-        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
-
 
 @kernel
 def list_forced(game: Any, state: State, candidates: Any, rng: Any, out: Actions) -> int:
-    """The one move that the first heuristic to apply plays.
+    """The one move that the first heuristic to apply plays: 1, or 0 where none applies.
 
     One's own move comes before stopping the other side's. Of several cells the best is played, but
     against an open four one of `list_blocks` is drawn, with probabilities in proportion to their
     points.
-
-    Returns:
-        1, or 0 where no heuristic applies.
     """
     player, defend = game.to_play(state), candidates.defend
     kinds = (WINS, OPENS_FOUR, TWO_FOURS, FOUR_THREE, DOUBLE_THREE)
@@ -104,15 +98,7 @@ def list_forced(game: Any, state: State, candidates: Any, rng: Any, out: Actions
 
 @kernel
 def list_blocks(game: Any, state: State, attacker: int, scratch: Scratch, out: Actions) -> int:
-    """Where open fours would be made, and where the fives after them would be; how many.
-
-    Args:
-        game: A `PatternGame`.
-        state: The position; the other side is to move.
-        attacker: Who would make them.
-        scratch: Space to try them in.
-        out: Receives the cells that are free to the other side.
-    """
+    """Where the attacker would make open fours, and fives after them, and the other may play."""
     trial, stops = scratch.trial[0], scratch.stops
     stops[:] = 0
     count = list_kinds(game, state, attacker, OPENS_FOUR, OPENS_FOUR, out)

@@ -86,18 +86,12 @@ def list_attacks(game: Any, state: State, side: int, out: Actions) -> int:
 
 @kernel
 def search_fours(game: Any, root: State, search: FourSearch, budget: int) -> int:
-    """Look for a win by continuous fours of the player to move.
-
-    Args:
-        game: A `PatternGame`.
-        root: The position; the game goes on.
-        search: Receives the line: attacks and answers, up to five in a row (or, in renju, up to a
-            four that black may not answer).
-        budget: How many fours to try.
+    """Look for a win by continuous fours of the player to move, in a game that goes on.
 
     Returns:
-        How many moves the line in `search.line` has; `NO_WIN` if there is no win by fours;
-        `UNKNOWN` if the budget, or the room for longer lines, has ended the search.
+        How many moves the line in `search.line` has, attacks and answers, up to five in a row (or,
+        in renju, up to a four that black may not answer); `NO_WIN` if there is none; `UNKNOWN` if
+        the budget of fours, or the room for longer lines, has ended the search.
     """
     side = game.to_play(root)
     if root.counts[side, WINS] > 0:
@@ -151,9 +145,7 @@ def close_position(game: Any, search: FourSearch, depth: int) -> None:
 def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     """Play the next four in a position, and the answer to it.
 
-    Returns:
-        The length of the line if it wins; 0 if the game goes on, in the next position; -1 if the
-        attack is over.
+    The length of the line if it wins; 0 if the game goes on; -1 if the attack is over.
     """
     other = 1 - side
     search.spent[0] += 1
@@ -220,9 +212,9 @@ class ThreatSearch(NamedTuple):
     moves: NDArray[np.int32]
     """``(2 * MOST_THREATS + 2, cells)``: what can be played, the next one last."""
     waiting: NDArray[np.int32]
-    """``(2 * MOST_THREATS + 2,)``: how many of them were not tried."""
+    """How many of them were not tried."""
     spoiled: NDArray[np.bool_]
-    """``(2 * MOST_THREATS + 2,)``: whether a search by fours below has run out of its budget."""
+    """Whether a search by fours below has run out of its budget."""
     lines: NDArray[np.int32]
     """``(2 * MOST_THREATS + 2, LINE_ROOM)``: the winning line from each position."""
     lengths: NDArray[np.int32]
@@ -252,28 +244,13 @@ def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
 
 @kernel
 def list_defences(
-    game: Any,
-    state: State,
-    attacker: int,
-    least: int,
-    most: int,
-    scratch: Scratch,
-    out: Actions,
+    game: Any, state: State, attacker: int, least: int, most: int, scratch: Scratch, out: Actions
 ) -> int:
     """What the defender can play against threats of two fives: all else loses.
 
     It has to stop every such threat: on its cell, or where one of the two fives would be; with
-    three fives only the cell itself will do. Or it is a four of his own.
-
-    Args:
-        game: A `PatternGame`.
-        state: The defender is to move. Neither player can make five now, and the attacker has such
-            threats.
-        attacker: Whose threats.
-        least: The kinds of threats to stop: `TWO_FOURS` or `OPENS_FOUR`,
-        most: and up to this one.
-        scratch: Space to try them in.
-        out: Receives the cells.
+    three fives only the cell itself will do. Or it is a four of his own. The kinds of threats are
+    from `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now.
 
     Returns:
         How many; -1 if there is no threat after all, as black may not play it (renju).
@@ -325,8 +302,7 @@ OPEN: Final = -2
 def enter(game: Any, search: ThreatSearch, depth: int, limit: int, budget: int) -> int:
     """Look at a new position of the stack; list its moves if they have to be tried.
 
-    Returns:
-        `OPEN`; `NO_WIN`; `UNKNOWN` for none within the limit; or, a win, the length of its line.
+    `OPEN`; `NO_WIN`; `UNKNOWN` for none within the limit; or, a win, the length of its line.
     """
     state = search.stack[depth]
     side = game.to_play(search.stack[0])
@@ -384,19 +360,14 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
 def search_threats(
     game: Any, root: State, search: ThreatSearch, limit: int, budget: int, fours: int
 ) -> int:
-    """Look for a win by continuous threats of the player to move.
+    """Look for a win by continuous threats of the player to move, in a game that goes on.
 
-    Args:
-        game: A `PatternGame`.
-        root: The position; the game goes on.
-        search: Receives the line in ``lines[0]``: the answers in it are the ones that hold out
-            longest. It may end before the last moves, where the defender has no answer.
-        limit: How many moves of the attacker to look deep, before the fours that end a line.
-        budget: How many positions to look at.
-        fours: How many of them in one search by fours.
+    `limit` is how many moves of the attacker to look deep, before the fours that end a line,
+    `budget` how many positions to look at, and `fours` how many of them in one search by fours.
 
     Returns:
-        How many moves the line has; `NO_WIN`, `UNKNOWN`: see `search_fours`.
+        How many moves the line in ``search.lines[0]`` has: the answers in it hold out longest. It
+        may end before the last moves, where there is no answer. Else see `search_fours`.
     """
     end = search.fours.spent[0] + budget
     game.copy(root, search.stack[0])

@@ -74,18 +74,8 @@ def vct(
     an answer as well. (In renju one kind of defence against black is not looked at: a white stone
     away from black's threats that makes the stone of an open four a forbidden one.)
 
-    Args:
-        env: See `vcf`.
-        depth: How many threats deep to search, 1 to 30, before the fours that end a line.
-        nodes: See `vcf`.
-        seconds: See `vcf`.
-        route: See `vcf`.
-
-    Returns:
-        See `vcf`; the line ends earlier where every defence loses at once.
-
-    Raises:
-        ValueError: See `vcf`.
+    All is as in `vcf`, but that the line ends earlier where every defence loses at once, and for
+    `depth`: how many threats deep to search, 1 to 30, before the fours that end a line.
     """
     depth = whole_number_within("depth", depth, 1, MOST_THREATS)
     return _solve(env, depth, nodes, seconds, route)
@@ -110,8 +100,6 @@ class ThreatSolver:
         memory: How many failures to remember, a power of two.
 
     Attributes:
-        game: The game.
-        nodes: How many positions were searched so far.
         is_settled: Whether the last search has found a win, or has searched everything; False if it
             used remembered failures of threats.
     """
@@ -132,6 +120,7 @@ class ThreatSolver:
 
     @property
     def nodes(self) -> int:
+        """How many positions were searched so far."""
         return int(self._search.fours.spent[0])
 
     def solve(
@@ -139,11 +128,7 @@ class ThreatSolver:
     ) -> list[int] | None:
         """A winning line of the player to move, checked by playing it; None if none was found.
 
-        Args:
-            state: A position of the game; it is not over.
-            depth: How many threats besides fours deep to search; 0: only fours.
-            nodes: How many positions to search.
-            seconds: How long to search.
+        `depth` is how many threats besides fours deep to search; 0: only fours.
         """
         start_time, start_nodes = time.perf_counter(), self.nodes
         deadline = np.inf if seconds is None else start_time + seconds
@@ -181,11 +166,7 @@ class ThreatSolver:
         return self._threats(self.game, state, self._search, limit, budget, fours)
 
     def _check(self, state: State, line: list[int], only_fours: bool) -> None:
-        """Play a line.
-
-        Raises:
-            RuntimeError: If the line is no forced win (a bug in the search).
-        """
+        """Play a line; RuntimeError if it is no forced win (a bug in the search)."""
         rules, position = self.game.rules, plain_state(self.game, state)
         legal = np.empty(rules.num_actions(), np.int32)
         arguments = (rules, position, np.array(line, np.int32), only_fours, legal)
@@ -198,15 +179,9 @@ class ThreatSolver:
 def is_winning_line(
     rules: Any, state: State, line: NDArray[np.int32], only_fours: bool, legal: NDArray[np.int32]
 ) -> bool:
-    """Whether a line is legal and wins for the attacker; with `only_fours`, by forced answers.
+    """Whether a line, the attacker's move first, is legal and wins; the state is overwritten.
 
-    Args:
-        rules: The game.
-        state: Where it begins; overwritten.
-        line: The actions of both sides, the attacker's first.
-        only_fours: Whether every attack but the last must be a four whose only answer is the next
-            move of the line.
-        legal: ``(num_actions(),)`` of scratch space.
+    With `only_fours` every attack but the last must be a four whose only answer is the next move.
     """
     attacker = rules.to_play(state)
     for number in range(len(line)):

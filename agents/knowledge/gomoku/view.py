@@ -18,11 +18,7 @@ from hexenv.games.tictactoe import TicTacToe
 
 
 def pattern_view(view: View, scores: NDArray[np.int64] = PUBLISHED) -> View:
-    """The same position as one of the game with patterns.
-
-    Raises:
-        ValueError: If it is of no game that is won by stones in a row on any cells.
-    """
+    """The same position as one of the game with patterns; see `line_game`."""
     rules, position = line_game(view.game, view.root)
     game = _pattern_game(rules, scores.tobytes())
     state = board.state_of(game, position, view.compiles)
@@ -55,7 +51,6 @@ class PlainEvaluator:
         self.evaluator = evaluator
 
     def evaluate(self, game: PatternGame, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See `agents.search.evaluated.Evaluator.evaluate`."""
         positions = np.zeros(len(states), game.rules.state_dtype).view(np.recarray)
         for field in game.rules.state_dtype.names or ():
             positions[field] = states[field]

@@ -208,8 +208,7 @@ def find_captured(links: Links, player: int, empty: int) -> int:
 def insert(carriers: NDArray[np.int64], count: int, carrier: int) -> int:
     """Add a carrier to a list without those that contain others.
 
-    Returns:
-        How many there are then, or -1 if the carrier is not among them.
+    How many there are then, or -1 if the carrier is not among them.
     """
     for i in range(count):
         other = int(carriers[i])
@@ -331,12 +330,7 @@ def grow(board: Board, links: Links, player: int, empty: int, side: int) -> None
 
 @kernel
 def join(board: Board, links: Links, place: int, is_stone: bool, count: int) -> int:
-    """Note the wins that go from one side to a place and on to the other side.
-
-    Returns:
-        The number of semi-connections from side to side then, or -1 if there is a connection,
-        which is then the first of the list.
-    """
+    """Note the wins that go from one side to a place and on to the other side; see `find_wins`."""
     wins, fulls, semis = links.wins, links.fulls, links.semis
     here = 0 if is_stone else 1 << place
     for i in range(int(links.full_counts[0, place])):

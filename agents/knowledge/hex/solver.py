@@ -26,10 +26,7 @@ Each proof of a win, by a pattern or by a search, gives its carrier, and carrier
 Sets of cells are the bits of one integer, so a board has at most 61 cells (and two sides).
 """
 
-import functools
-import threading
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +44,12 @@ from agents.knowledge.hex.connections import (
     new_board,
     new_links,
 )
-from agents.solvers.depth_first import UNKNOWN, search, specialise
-from agents.solvers.questions import Clock, answer
-from hexenv.compiled import compiled, kernel, uses_machine_code
+from agents.solvers.depth_first import UNKNOWN
+from agents.solvers.questions import Clock, ExactSolver
+from hexenv.compiled import compiled, copy_array, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, State
 from hexenv.games.hex import Hex
-
-SLICE: Final = 1000
-"""Positions between two looks at the clock."""
-
 
 # ---- the transposition table ---------------------------------------------------------------------
 
@@ -277,7 +270,7 @@ def settle_by_connections(nodes: Any, depth: int) -> int:
             must &= carrier
             nodes.proof[depth] |= carrier
     nodes.must[depth] = must
-    nodes.killers[depth] = links.killers[mover]
+    copy_array(links.killers[mover : mover + 1], nodes.killers[depth : depth + 1])
     return UNKNOWN if moves_to_try(nodes, depth) else lose(nodes, depth)
 
 
@@ -382,110 +375,90 @@ def look_ahead(nodes: Any, depth: int) -> int:
 # ---- the solver ----------------------------------------------------------------------------------
 
 
-class HexSolver:
-    """Solves positions of one board and remembers them.
+class HexSolver(ExactSolver):
+    """Solves positions of Hex on one board and remembers them; it counts no plies.
+
+    Up to 6x6 every position takes seconds at most; larger boards may take very long while they are
+    nearly empty.
 
     Args:
-        rows: Of the board.
-        columns: Of the board.
+        game: Hex on a board of at most 61 cells.
         entries: Of the table of solved positions, 29 bytes each.
         compiles: Whether to run as machine code.
 
     Raises:
-        ValueError: If the board has more than 61 cells.
+        ValueError: If the board is larger.
     """
 
-    def __init__(
-        self, rows: int, columns: int, entries: int = 1 << 20, compiles: bool = True
-    ) -> None:
-        if rows * columns > MOST_CELLS:
+    def __init__(self, game: Hex, entries: int = 1 << 20, compiles: bool = True) -> None:
+        if game.rows * game.columns > MOST_CELLS:
             raise ValueError(
-                f"expected a board of Hex of at most {MOST_CELLS} cells, got {rows} x {columns}"
+                f"expected a board of Hex of at most {MOST_CELLS} cells, got {game.rows} x "
+                f"{game.columns}"
             )
-        self.board = new_board(rows, columns)
+        super().__init__(game, compiles, 1000)
+        self.board = new_board(game.rows, game.columns)
         self.nodes = new_nodes(self.board, entries)
-        self._run: Callable[..., int] = specialise(self.nodes) if compiles else search
-        self._slice = SLICE // 100 if self._run is search else SLICE
+
+    def nodes_at(self, state: State) -> HexNodes:
+        return self.nodes
 
     def solve(self, first: int, second: int, mover: int, clock: Clock) -> tuple[int, int]:
-        """Who wins a position, and on which carrier.
-
-        Args:
-            first: The stones of player 0, as bits.
-            second: The stones of player 1.
-            mover: Whose turn it is.
-            clock: It counts the positions searched, and ends the search when its time is over.
-        """
+        """Who wins a position, and on which carrier; the stones of the players are bits."""
         nodes = self.nodes
         nodes.stones[0] = first, second
         nodes.mover[0] = mover
-        winner = answer(self._run, nodes, self._slice, clock)
+        winner = self.search(nodes, clock)
         return winner, int(nodes.proof[0] | nodes.captured[0, winner])
 
+    def winner_of(self, state: State, clock: Clock) -> tuple[int, int]:
+        """Who wins a position, and on which carrier; all cells, where the swap is needed for it."""
+        game = self.game
+        if game.is_terminal(state):
+            return int(state.winner), 0
+        mover, everything = game.to_play(state), self.board.everything
+        if game.can_swap(state):
+            if self._winner_after(state, self.board.size, clock)[0] == mover:
+                return mover, everything
+        elif game.swap and state.ply == 0:
+            return (mover if 1 in self.values(state, clock).values() else 1 - mover), everything
+        stones = [0, 0]
+        for cell, owner in enumerate(base.cell_owners(game, state).flat):
+            if owner != EMPTY:
+                stones[owner] |= 1 << cell
+        return self.solve(stones[0], stones[1], mover, clock)
 
-_lock: Final = threading.Lock()
+    def _winner_after(self, state: State, action: int, clock: Clock) -> tuple[int, int]:
+        child = base.clone(self.game, state)
+        self.game.step(child, action)
+        return self.winner_of(child, clock)
 
+    def value(self, state: State, clock: Clock) -> int:
+        return 1 if self.winner_of(state, clock)[0] == self.game.to_play(state) else -1
 
-@functools.lru_cache(maxsize=2)
-def shared_solver(rows: int, columns: int, compiles: bool = True) -> HexSolver:
-    """The solver of a board, which keeps what it found for the next call."""
-    return HexSolver(rows, columns, compiles=compiles)
+    def values(
+        self, state: State, clock: Clock, found: dict[int, int] | None = None
+    ) -> dict[int, int]:
+        """See `ExactSolver`; what was found before a `TimeoutError` is kept for the next call.
 
+        A move outside the carrier on which the opponent refutes another move loses as well.
+        """
+        game, cells = self.game, self.board.size
+        mover, must = game.to_play(state), self.board.everything
+        values = {} if found is None else found
+        actions = base.legal_actions(game, state)
+        for action in sorted(actions, key=lambda action: eccentricity(game, action)):
+            if action < cells and not must >> action & 1:
+                values[action] = -1
+                continue
+            winner, carrier = self._winner_after(state, action, clock)
+            values[action] = 1 if winner == mover else -1
+            if winner != mover and action < cells:
+                must &= carrier
+        return {action: values[action] for action in actions}
 
-def solve(
-    game: Hex, state: State, seconds: float | None = None, found: dict[int, int] | None = None
-) -> dict[int, int]:
-    """The value of each legal action, 1 if it wins and -1 if it loses with perfect play.
-
-    Args:
-        game: Hex on a board of at most 61 cells. Up to 6x6 every position takes seconds at most,
-            larger boards may take very long while they are nearly empty.
-        state: The position; not changed.
-        seconds: The time allowed; None for no limit.
-        found: Is given each value as soon as it is known, and is returned.
-
-    Raises:
-        ValueError: If the board is too large.
-        TimeoutError: If the time does not suffice; what was found is kept for the next call.
-    """
-    solver = shared_solver(game.rows, game.columns, uses_machine_code())
-    clock = Clock(seconds)
-    with _lock:
-        return action_values(game, state, solver, clock, found)
-
-
-def winner(game: Hex, state: State, seconds: float | None = None) -> int:
-    """The player, 0 or 1, who wins with perfect play; arguments and errors as for `solve`."""
-    solver = shared_solver(game.rows, game.columns, uses_machine_code())
-    clock = Clock(seconds)
-    with _lock:
-        return winner_of(game, state, solver, clock)[0]
-
-
-def action_values(
-    game: Hex,
-    state: State,
-    solver: HexSolver,
-    clock: Clock,
-    found: dict[int, int] | None = None,
-) -> dict[int, int]:
-    """The value of each legal action; see `solve`.
-
-    A move outside the carrier on which the opponent refutes another move loses as well.
-    """
-    mover, cells = game.to_play(state), solver.board.size
-    must = solver.board.everything
-    values = {} if found is None else found
-    actions = base.legal_actions(game, state)
-    for action in sorted(actions, key=lambda action: eccentricity(game, action)):
-        if action < cells and not must >> action & 1:
-            values[action] = -1
-            continue
-        winner, carrier = winner_after(game, state, action, solver, clock)
-        values[action] = 1 if winner == mover else -1
-        if winner != mover and action < cells:
-            must &= carrier
-    return {action: values[action] for action in actions}
+    def scores(self, state: State, clock: Clock) -> dict[int, int]:
+        raise ValueError(f"expected a game whose solver counts plies, got {self.game.name}")
 
 
 def eccentricity(game: Hex, action: int) -> int:
@@ -493,30 +466,3 @@ def eccentricity(game: Hex, action: int) -> int:
     row, column = divmod(action, game.columns)
     down, right = 2 * row - game.rows + 1, 2 * column - game.columns + 1
     return max(abs(down), abs(right), abs(down + right))
-
-
-def winner_after(
-    game: Hex, state: State, action: int, solver: HexSolver, clock: Clock
-) -> tuple[int, int]:
-    """As `winner_of`, after an action."""
-    child = base.clone(game, state)
-    game.step(child, action)
-    return winner_of(game, child, solver, clock)
-
-
-def winner_of(game: Hex, state: State, solver: HexSolver, clock: Clock) -> tuple[int, int]:
-    """Who wins a position, and on which carrier; all cells, where the swap is needed for it."""
-    if game.is_terminal(state):
-        return int(state.winner), 0
-    mover, board = game.to_play(state), solver.board
-    if game.can_swap(state):
-        if winner_after(game, state, board.size, solver, clock)[0] == mover:
-            return mover, board.everything
-    elif game.swap and state.ply == 0:
-        values = action_values(game, state, solver, clock)
-        return (mover if 1 in values.values() else 1 - mover), board.everything
-    stones = [0, 0]
-    for cell, owner in enumerate(base.cell_owners(game, state).flat):
-        if owner != EMPTY:
-            stones[owner] |= 1 << cell
-    return solver.solve(stones[0], stones[1], mover, clock)

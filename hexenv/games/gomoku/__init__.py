@@ -35,11 +35,8 @@ from hexenv.games.gomoku.stone_lines import (
 )
 from hexenv.games.lines import runs
 
-FREESTYLE: Final = 0
-STANDARD: Final = 1
-RENJU: Final = 2
-RENJU_LOSES: Final = 3
-"""Renju in which a forbidden move loses; in `RENJU` it is no legal action."""
+FREESTYLE, STANDARD, RENJU, RENJU_LOSES = range(4)
+"""With `RENJU_LOSES` a forbidden move loses; in `RENJU` it is no legal action."""
 RULES: Final = ("freestyle", "standard", "renju")
 """Names of the rules by number: five or more in a row win, or exactly five; renju."""
 FORBIDDEN: Final = ("masked", "loses")
@@ -55,7 +52,7 @@ class Gomoku(NamedTuple):
     rows: int = 15
     columns: int = 15
     connect: int = 5
-    rule: int = FREESTYLE
+    rule: int = FREESTYLE  # or STANDARD; the others belong to `Renju`
 
     name = "gomoku"
     style = "points"
@@ -85,7 +82,7 @@ class Gomoku(NamedTuple):
 
     def needs_exactly(self, player: int) -> bool:
         """Whether the player wins with no more in a row than `connect`."""
-        return self.rule == STANDARD or (self.rule >= RENJU and player == 0)
+        return self.rule == STANDARD
 
     def line_wins(self, line: int, exactly: bool) -> bool:
         found = runs(line, 1, self.connect)
@@ -103,8 +100,7 @@ class Gomoku(NamedTuple):
 
     def verdict(self, state: State, cell: int) -> int:
         """What a black stone on the cell makes, in renju: a verdict of `renju`."""
-        row, column = cell // self.columns, cell % self.columns
-        return renju.verdict(state.lines, self.rows, self.columns, row, column)
+        return renju.ALLOWED
 
     def is_forbidden(self, state: State, cell: int) -> bool:
         """Whether renju forbids black the cell, which is empty or has the stone on it."""
@@ -112,7 +108,7 @@ class Gomoku(NamedTuple):
 
     def has_barred(self, state: State) -> bool:
         """Whether empty cells may be no legal actions: black is to move and they are masked."""
-        return self.rule == RENJU and state.ply & 1 == 0
+        return False
 
     def is_barred(self, state: State, cell: int) -> bool:
         """Whether the empty cell is no legal action."""
@@ -120,7 +116,7 @@ class Gomoku(NamedTuple):
 
     def loses_by(self, state: State, action: int) -> bool:
         """Whether the action that has led here was forbidden, where that loses."""
-        return self.rule == RENJU_LOSES and state.ply & 1 == 1 and self.is_forbidden(state, action)
+        return False
 
     def place(self, state: State, cell: int, player: int) -> None:
         state.hash ^= KEYS[player, cell]
@@ -245,8 +241,6 @@ class Gomoku(NamedTuple):
         return count
 
     def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
-        if self.rule == RENJU:
-            return self.legal_actions(state, actions)
         return base.drop_played(self, state, actions, count, played)
 
     def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
@@ -272,13 +266,6 @@ class Gomoku(NamedTuple):
     def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
         if state.winner != IN_PLAY:
             return
-        if self.rule >= RENJU:
-            self.random_renju_playout(state, rng, buffer)
-        else:
-            self.random_free_playout(state, rng, buffer)
-
-    def random_free_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
-        """A playout where black may play what it likes."""
         count = self.empty_places(state, buffer)
         exactly = self.rule == STANDARD
         player = int(state.ply & 1)
@@ -298,8 +285,54 @@ class Gomoku(NamedTuple):
             player = 1 - player
         state.winner = DRAW
 
-    def random_renju_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
+    def action_text(self, action: int) -> str:
+        return f"{chr(97 + action % self.columns)}{self.rows - action // self.columns}"
+
+    def parse_action(self, text: str) -> int:
+        row, column = base.parse_cell(text, self.rows, self.columns)
+        return (self.rows - 1 - row) * self.columns + column
+
+    def why_illegal(self, state: State, action: int) -> str:
+        return f"{self.action_text(action)} is taken"
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        return base.column_letters(self.columns), [str(row) for row in range(self.rows, 0, -1)]
+
+    def symmetries(self) -> NDArray[np.int32]:
+        return base.grid_symmetries(self.rows, self.columns, base.dihedral_images)
+
+    def winning_cells(self, state: State) -> list[int]:
+        return base.line_cells(self, state, self.connect)
+
+
+@compiled
+class Renju(Gomoku):
+    """Gomoku by `RENJU` or `RENJU_LOSES`; a class of its own, so that other games do without."""
+
+    __slots__ = ()
+
+    def needs_exactly(self, player: int) -> bool:
+        return player == 0
+
+    def verdict(self, state: State, cell: int) -> int:
+        row, column = cell // self.columns, cell % self.columns
+        return renju.verdict(state.lines, self.rows, self.columns, row, column)
+
+    def has_barred(self, state: State) -> bool:
+        return self.rule == RENJU and state.ply & 1 == 0
+
+    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
+        if self.rule == RENJU:
+            return self.legal_actions(state, actions)
+        return base.drop_played(self, state, actions, count, played)
+
+    def loses_by(self, state: State, action: int) -> bool:
+        return self.rule == RENJU_LOSES and state.ply & 1 == 1 and self.is_forbidden(state, action)
+
+    def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
         """Draw a cell, and look at what it makes only then: another one where it is barred."""
+        if state.winner != IN_PLAY:
+            return
         count = self.empty_places(state, buffer)
         player = int(state.ply & 1)
         left = count  # how many of the places have not been drawn and found barred
@@ -328,27 +361,11 @@ class Gomoku(NamedTuple):
             player = 1 - player
         state.winner = DRAW
 
-    def action_text(self, action: int) -> str:
-        return f"{chr(97 + action % self.columns)}{self.rows - action // self.columns}"
-
-    def parse_action(self, text: str) -> int:
-        row, column = base.parse_cell(text, self.rows, self.columns)
-        return (self.rows - 1 - row) * self.columns + column
-
     def why_illegal(self, state: State, action: int) -> str:
-        text = self.action_text(action)
         if self.owner(state, action) != EMPTY:
-            return f"{text} is taken"
-        return f"{text} is forbidden to black: {renju.REASONS[self.verdict(state, action)]}"
-
-    def labels(self) -> tuple[list[str], list[str]]:
-        return base.column_letters(self.columns), [str(row) for row in range(self.rows, 0, -1)]
-
-    def symmetries(self) -> NDArray[np.int32]:
-        return base.grid_symmetries(self.rows, self.columns, base.dihedral_images)
-
-    def winning_cells(self, state: State) -> list[int]:
-        return base.line_cells(self, state, self.connect)
+            return super().why_illegal(state, action)
+        reason = renju.REASONS[self.verdict(state, action)]
+        return f"{self.action_text(action)} is forbidden to black: {reason}"
 
 
 def rule_name(rule: int) -> str:
@@ -362,16 +379,7 @@ def new(
     rule: str = "freestyle",
     forbidden: str = "masked",
 ) -> Gomoku:
-    """The game of Gomoku.
-
-    Args:
-        board_size: Side of the board or ``(rows, columns)``, from `connect` (at most 5) to 20.
-        connect: Stones in a row that win, 3 to 6.
-        rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`;
-            ``"renju"``, with five: exactly five for black, who must not make an overline, two fours
-            or two threes, five or more for white.
-        forbidden: What becomes of forbidden moves in renju: they are no legal actions
-            (``"masked"``), or lose at once (``"loses"``).
+    """The game of Gomoku, with the arguments of `hexenv.gomoku_v0.raw_env` but for an opening.
 
     Raises:
         ValueError: If a parameter is out of its range.
@@ -390,4 +398,4 @@ def new(
         return Gomoku(rows, columns, connect, RULES.index(rule))
     if connect != 5:
         raise ValueError(f"expected connect of 5 in renju, got {connect}")
-    return Gomoku(rows, columns, connect, RENJU if forbidden == "masked" else RENJU_LOSES)
+    return Renju(rows, columns, connect, RENJU if forbidden == "masked" else RENJU_LOSES)

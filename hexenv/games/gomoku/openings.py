@@ -24,6 +24,7 @@ A board given as text or as cells is one whose opening is over; the numbers of s
 move tell who has black.
 """
 
+from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -32,20 +33,39 @@ from numpy.typing import NDArray
 from hexenv.compiled import compiled
 from hexenv.games import base, gomoku
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, Game, State
-from hexenv.games.gomoku import Gomoku, opening_phases
-from hexenv.games.gomoku.opening_phases import (
-    CHOOSING,
-    CHOOSING_LAST,
-    EXTRA_ACTIONS,
-    OPENINGS,
-    PLACING,
-    PLACING_TWO,
-    PLAYING,
-    PRO,
-    SWAP,
-    SWAP2,
-    Phase,
-)
+from hexenv.games.gomoku import Gomoku, Renju
+
+SWAP, SWAP2, PRO, LONG_PRO = range(4)
+OPENINGS: Final = ("swap", "swap2", "pro", "long_pro")
+"""Names of the openings by number."""
+
+EXTRA_ACTIONS: Final = ("swap", "place_two")
+
+
+class Phase(IntEnum):
+    """What is asked of the player to move."""
+
+    PLAYING = 0
+    """A stone of the player's own; the opening is over."""
+    PLACING = 1
+    """One of the first three stones."""
+    CHOOSING = 2
+    """White's stone, or black (``swap``), or in `swap2` two more stones (``place_two``)."""
+    PLACING_TWO = 3
+    """One of two more stones."""
+    CHOOSING_LAST = 4
+    """White's stone, or black (``swap``)."""
+
+
+PLAYING, PLACING, CHOOSING, PLACING_TWO, CHOOSING_LAST = map(int, Phase)  # for compiled code
+
+IN_OPENING: Final = {
+    PLACING: ((0, 1, 2), (0,)),
+    CHOOSING: ((3,), (0,)),
+    PLACING_TWO: ((3, 4), (1,)),
+    CHOOSING_LAST: ((5,), (1,)),
+}
+"""How many stones, and how many actions that were none, have led to a phase."""
 
 LAST_PLY_OF_OPENING: Final = 7
 """In `swap2`: five stones, ``place_two``, and the last choice."""
@@ -74,9 +94,6 @@ class OpenedGomoku(NamedTuple):
     outcome = base.outcome
     cell_of = base.cell_of
     num_cells = base.num_cells
-    count_plies = opening_phases.count_plies
-    details = opening_phases.details
-    set_up = opening_phases.set_up
 
     def in_colours(self) -> Gomoku:
         """The rules for the colours: black is player 0."""
@@ -179,11 +196,9 @@ class OpenedGomoku(NamedTuple):
         return NO_ACTION
 
     def is_within(self, first: int, cell: int) -> bool:
-        """Whether `pro` and `long_pro` let black put a stone on a cell.
+        """Whether `pro` and `long_pro` let black put a stone on an empty cell.
 
-        Args:
-            first: The cell of black's first stone, or `NO_ACTION` for the first one itself.
-            cell: An empty cell.
+        `first` is the cell of black's first stone, or `NO_ACTION` for the first one itself.
         """
         row, column = cell // self.columns, cell % self.columns
         if first == NO_ACTION:
@@ -300,6 +315,32 @@ class OpenedGomoku(NamedTuple):
             return f"{text} is less than {lines} lines away from the first stone"
         return self.in_colours().why_illegal(state.stones, action)
 
+    def count_plies(self, owners: Cells, to_play: int) -> int:
+        """The fewest plies; a choice that left the colours as they were does not show."""
+        stones = int(np.count_nonzero(owners != EMPTY))
+        return stones + _find_black(self, owners, to_play)
+
+    def details(self, state: State) -> dict[str, int]:
+        """What the stones, the player to move and the last action do not tell; mostly nothing."""
+        cells = self.rows * self.columns
+        chosen = int(state.ply - state.stones.ply)  # choices that took an action of their own
+        is_told = state.phase == PLAYING and chosen == state.black and state.last_action < cells
+        if self.opening >= PRO or is_told:
+            return {}
+        last_cell = self.last_cell(state)
+        return {"phase": int(state.phase), "ply": int(state.ply), "last_cell": last_cell}
+
+    def set_up(self, state: State, owners: Cells, to_play: int, details: dict[str, int]) -> None:
+        """Write what there is beside the stones, not on the board yet, into a starting position."""
+        stones = int(np.count_nonzero(owners != EMPTY))
+        state.stones.ply = stones
+        if details:
+            _set_up_details(self, state, owners, to_play, details)
+            return
+        state.ply = self.count_plies(owners, to_play)
+        state.black = _find_black(self, owners, to_play)
+        state.phase = PLACING if self.opening >= PRO and stones < 3 else PLAYING
+
     def labels(self) -> tuple[list[str], list[str]]:
         return self.in_colours().labels()
 
@@ -319,19 +360,64 @@ class OpenedGomoku(NamedTuple):
         return base.line_cells(self, state, self.connect)
 
 
+def _find_black(game: Any, owners: Cells, to_play: int) -> int:
+    """Who has black on a board whose opening is over; ValueError if no game leads there."""
+    first, second = (int(np.count_nonzero(owners == player)) for player in (0, 1))
+    black = to_play if first == second else 1 - to_play
+    if (game.opening >= PRO and black == 1) or abs(first - second) > 1:
+        base.count_plies(game, owners, to_play)  # raises
+    if first != second and (first > second) != (black == 0):
+        raise ValueError(
+            f"expected black, with a stone more, to have just moved; "
+            f"got {first} X and {second} O with {'XO'[to_play]} to play"
+        )
+    if game.opening < PRO and first + second < 3:
+        raise ValueError(
+            f"expected a board whose opening is over, with 3 stones or more, got {first + second}"
+        )
+    return black
+
+
+def _set_up_details(
+    game: Any, state: State, owners: Cells, to_play: int, details: dict[str, int]
+) -> None:
+    """`set_up` with `details`, which may come from anywhere."""
+    phase, ply, last_cell = (details.get(key, -1) for key in ("phase", "ply", "last_cell"))
+    stones = int(state.stones.ply)
+    black = _find_black(game, owners, to_play) if phase == PLAYING else 0
+    possible, chosen = IN_OPENING.get(phase, (range(3, owners.size + 1), (2 - black,)))
+    fits = (
+        PLAYING <= phase <= (CHOOSING_LAST if game.opening == SWAP2 else CHOOSING)
+        and game.opening < PRO
+        and stones in possible
+        and ply - stones in chosen
+        and (game.opening == SWAP2 or ply - stones < 2)
+        and int(np.count_nonzero(owners == black)) == (stones + 1) // 2
+        and (stones == 0 or (0 <= last_cell < owners.size and owners.flat[last_cell] != EMPTY))
+    )
+    if fits:
+        state.phase, state.black, state.ply = phase, black, ply
+        state.stones.last_action = last_cell
+        fits = game.to_play(state) == to_play
+    if not fits:
+        raise ValueError(f"expected the details of an opening, got {details} (damaged data?)")
+
+
+@compiled
+class OpenedRenju(OpenedGomoku):
+    """The same with the rules of renju."""
+
+    __slots__ = ()
+
+    def in_colours(self) -> Renju:
+        return Renju(self.rows, self.columns, self.connect, self.rule)
+
+
 AnyGomoku = Gomoku | OpenedGomoku
 
 
 def inner(game: AnyGomoku, state: State) -> tuple[Gomoku, State]:
-    """The game and the position in colours, black as player 0, during the opening and after it.
-
-    Args:
-        game: Gomoku with an opening, or without.
-        state: A position of it.
-
-    Returns:
-        The rules of plain Gomoku, and a position of its own.
-    """
+    """The rules of plain Gomoku and a fresh position in colours, black as player 0, at any time."""
     if isinstance(game, Gomoku):
         return game, base.clone(game, state)
     colours = game.in_colours()
@@ -359,17 +445,10 @@ def new(
     rule: str = "freestyle",
     forbidden: str = "masked",
 ) -> OpenedGomoku:
-    """The game of Gomoku with an opening.
+    """The game of Gomoku with an opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``.
 
-    Args:
-        opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"``.
-        board_size: As in `hexenv.games.gomoku.new`; at least 7 x 7 for `pro`, 9 x 9 for `long_pro`.
-        connect: 5 or 6.
-        rule: As in `hexenv.games.gomoku.new`.
-        forbidden: As in `hexenv.games.gomoku.new`.
-
-    Raises:
-        ValueError: If a parameter is out of its range.
+    The other arguments are those of `hexenv.games.gomoku.new`. Boards are at least 7 x 7 for `pro`,
+    9 x 9 for `long_pro`; `connect` is 5 or 6. ValueError if a parameter is out of its range.
     """
     if opening not in OPENINGS:
         raise ValueError(f"expected an opening of {', '.join(OPENINGS)}, got {opening!r}")
@@ -382,4 +461,5 @@ def new(
             f"expected a board of at least {least} x {least} for {opening}, "
             f"got {plain.rows} x {plain.columns}"
         )
-    return OpenedGomoku(*plain, OPENINGS.index(opening))
+    kind = OpenedRenju if isinstance(plain, Renju) else OpenedGomoku
+    return kind(*plain, OPENINGS.index(opening))

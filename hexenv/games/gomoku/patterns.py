@@ -28,40 +28,15 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import compiled
 
-NOTHING: Final = 0
-ONE: Final = 1
-OPEN_ONE: Final = 2
-TWO: Final = 3
-OPEN_TWO: Final = 4
-THREE: Final = 5
-BROKEN_THREE: Final = 6
-OPEN_THREE: Final = 7
-FOUR: Final = 8
-DOUBLE_FOUR: Final = 9
-OPEN_FOUR: Final = 10
-FIVE: Final = 11
-OVERLINE: Final = 12
-
 PATTERNS: Final = (
-    "nothing",
-    "one",
-    "open_one",
-    "two",
-    "open_two",
-    "three",
-    "broken_three",
-    "open_three",
-    "four",
-    "double_four",
-    "open_four",
-    "five",
-    "overline",
-)
+    "nothing", "one", "open_one", "two", "open_two", "three", "broken_three", "open_three",
+    "four", "double_four", "open_four", "five", "overline",
+)  # fmt: skip
 """Names of the classes by number."""
+NOTHING, ONE, OPEN_ONE, TWO, OPEN_TWO, THREE, BROKEN_THREE, OPEN_THREE = range(8)
+FOUR, DOUBLE_FOUR, OPEN_FOUR, FIVE, OVERLINE = range(8, 13)
 
-FREE: Final = 0
-EXACT: Final = 1
-RENJU: Final = 2
+FREE, EXACT, RENJU = range(3)
 """What counts: `connect` or more in a row; exactly `connect`; so, and only open fours make threes
 (black in renju, who may not make two fours at once)."""
 
@@ -81,12 +56,7 @@ class PatternTable(NamedTuple):
     """``(3 ** (2 * reach),)``: the class by digits: 0 an empty cell, 1 an own stone, 2 neither."""
 
     def classify(self, own: int, blocked: int) -> int:
-        """The class of a window.
-
-        Args:
-            own: The own stones, bit `reach` for the cell in the middle.
-            blocked: What is the opponent's, or beyond the board.
-        """
+        """The class of a window with these own stones, where no more go on the `blocked` cells."""
         return int(self.classes[self.ternary[own] + 2 * self.ternary[blocked]])
 
 
@@ -165,7 +135,6 @@ class _Windows:
 
 
 def _ternary(connect: int) -> NDArray[np.int32]:
-    """`PatternTable.ternary`."""
     bits = np.arange(2 ** (2 * connect + 1), dtype=np.int32)
     outer = bits & (2**connect - 1) | bits >> (connect + 1) << connect
     digits = [(outer >> place & 1) * 3**place for place in range(2 * connect)]

@@ -23,23 +23,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import kernel
-from hexenv.games.gomoku.stone_lines import (
-    DOWN,
-    RIGHT,
-    line_through,
-    set_stone,
-    take_stone,
-)
+from hexenv.compiled import copy_array, kernel, scratch_array
+from hexenv.games.gomoku.stone_lines import DOWN, RIGHT, line_through, set_stone, take_stone
 
 Lines = NDArray[np.uint32]
 """``(2, NUM_LINES)``: the lines of black, then of white; see `hexenv.games.gomoku.stone_lines`."""
 
-ALLOWED: Final = 0
-FIVE: Final = 1
-OVERLINE: Final = 2
-FOUR_AND_FOUR: Final = 3
-THREE_AND_THREE: Final = 4
+ALLOWED, FIVE, OVERLINE, FOUR_AND_FOUR, THREE_AND_THREE = range(5)
 REASONS: Final = ("", "", "an overline", "four and four", "three and three")
 """Why a verdict forbids a move; nothing for those that do not."""
 
@@ -108,14 +98,9 @@ def row_length(own: int) -> int:
 
 @kernel
 def straight_four_points(own: int, free: int) -> int:
-    """The cells at which one more stone makes a straight four with the one in the middle.
+    """The cells at which one more stone makes a straight four with the one in a window's middle.
 
-    Args:
-        own: The stones of a window.
-        free: Its empty cells.
-
-    Returns:
-        Their bits; `STONE` where the straight four is there already.
+    Their bits; `STONE` where the straight four is there already.
     """
     found = 0
     for start in range(REACH - 3, REACH + 1):
@@ -146,15 +131,7 @@ def count_fours(own: int, free: int) -> int:
 
 @kernel
 def first_verdict(lines: Lines, rows: int, columns: int, row: int, column: int) -> int:
-    """What a black stone makes, with every three taken for one that counts.
-
-    Args:
-        lines: The stones.
-        rows: Rows of the board.
-        columns: Columns of the board.
-        row: Where the stone is put: an empty cell, or one with this very stone on it.
-        column: Its column.
-    """
+    """What a black stone makes, with every three taken for one that counts; see `verdict`."""
     fours = threes = 0
     has_overline = False
     for direction in range(4):
@@ -180,14 +157,9 @@ def first_verdict(lines: Lines, rows: int, columns: int, row: int, column: int) 
 
 @kernel
 def verdict(lines: Lines, rows: int, columns: int, row: int, column: int) -> int:
-    """What a black stone makes: `FIVE`, `ALLOWED`, or what is forbidden.
+    """What a black stone makes: `FIVE`, `ALLOWED`, or what is forbidden. `lines` stay as they are.
 
-    Args:
-        lines: The stones, which are left as they are.
-        rows: Rows of the board.
-        columns: Columns of the board.
-        row: Where the stone is put: an empty cell, or one with this very stone on it.
-        column: Its column.
+    The cell is empty, or has this very stone on it.
     """
     found = first_verdict(lines, rows, columns, row, column)
     if found == THREE_AND_THREE and not has_two_threes(lines, rows, columns, row, column):
@@ -204,10 +176,11 @@ def has_two_threes(lines: Lines, rows: int, columns: int, row: int, column: int)
     and seems to make two threes itself, and so on. A level looks along its four lines in turn, at
     the points that would make a straight four there.
     """
-    black_and_white = lines.copy()
+    black_and_white = scratch_array(lines.shape, np.uint32)
+    copy_array(lines, black_and_white)
     black = black_and_white[0]
     # A row for each level: row, column, direction, points that are still to be tried, threes.
-    levels = np.zeros((rows * columns + 1, 5), np.int64)
+    levels = scratch_array((rows * columns + 1, 5), np.int64)
     level = 0
     open_level(levels[0], row, column)
     set_stone(black, row, column)
