@@ -47,6 +47,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import cache_directory, digest
+from hexenv.compiled_callees import CalleeCompiler
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -70,9 +71,12 @@ _fields: Final[dict[str, str]] = {}
 _classes: Final[set[type]] = set()
 
 
+_CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
+
+
 def kernel(function: F) -> F:
     """Mark a function as callable from compiled code. It stays an ordinary Python function."""
-    register_jitable(error_model="numpy")(function)
+    register_jitable(**_CALLEE)(function)
     return function
 
 
@@ -82,7 +86,7 @@ def inlined_kernel(function: F) -> F:
     For the inner steps of a search: passing their many arguments takes a tenth of a simulation's
     time.
     """
-    register_jitable(error_model="numpy", forceinline=True)(function)
+    register_jitable(**_CALLEE, forceinline=True)(function)
     return function
 
 
@@ -150,7 +154,7 @@ def _expose(name: str, method: Callable[..., Any]) -> None:
 
     # Numba checks the parameters of an overload by this attribute.
     resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
-    options: dict[str, Any] = {"strict": False, "jit_options": {"error_model": "numpy"}}
+    options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
     overload_method(types.BaseNamedTuple, name, **options)(resolve)
 
 
@@ -443,7 +447,9 @@ def _classes_of(values: Iterable[Any]) -> frozenset[type]:
 
 def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
     options: dict[str, Any] = {} if counts else {"_nrt": False}  # numba's own; callees inherit it
-    return numba.njit(cache=cache, nogil=True, error_model="numpy", **options)(function)
+    return numba.njit(
+        cache=cache, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options
+    )(function)
 
 
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:

@@ -362,7 +362,11 @@ def fewest_wins(games):
 @pytest.mark.parametrize(
     ("env", "players"),
     [
-        (hex_v0.env(board_size=6), lambda: [UCT(200 if JIT else 120), RandomAgent()]),
+        pytest.param(
+            hex_v0.env(board_size=6),
+            lambda: [UCT(200 if JIT else 120), RandomAgent()],
+            marks=pytest.mark.slow,
+        ),
         (connect4_v0.env(), lambda: [GreedyAgent(), RandomAgent()]),
         (connect4_v0.env(), lambda: [UCT(400 if JIT else 100), UCT(20 if JIT else 5)]),
         (tictactoe_v0.env(), lambda: [UCT(200), RandomAgent()]),

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
+from numba.core import event as numba_event
 
 from hexenv import compiled as compiled_module
 from hexenv.compiled import (
@@ -444,7 +445,7 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
         "from hexenv.compiled_cache import _sources\n"
         "print(*[text.split()[0] for text in _sources(['mine.rules'])])"
     )
-    ours = "hexenv.compiled hexenv.compiled_cache"
+    ours = "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees"
     followed = f"{ours} mine mine.a mine.b mine.c mine.e mine.e.f mine.e.h mine.g mine.i mine.rules"
     assert sums.run(program).text == f"20\n{followed}"
     sums.write("mine/i.py", "ONE = 11\n")
@@ -805,6 +806,59 @@ def test_a_wrong_call_does_not_make_later_ones_count():
         numbers, 1, np.random.default_rng(1)
     )
     assert function._dispatchers[frozenset({RandomStream}), False].overloads
+
+
+@kernel
+def tripled(number):
+    return 3 * number
+
+
+@needs_compiler
+def test_kernels_become_a_part_of_their_caller():
+    names = []
+
+    class Listener(numba_event.Listener):
+        def on_start(self, event):
+            pass
+
+        def on_end(self, event):
+            dispatcher = event.data["dispatcher"]
+            names.append(dispatcher.py_func.__name__)
+            if names[-1] == "tripled":
+                (code,) = dispatcher.overloads.values()
+                with pytest.raises(TypeError):
+                    code.entry_point(2)
+
+    def add_one(number):
+        return tripled(number) + 1
+
+    with numba_event.install_listener("numba:compile", Listener()):
+        assert CompiledFunction(add_one)(2) == 7
+    assert names == ["tripled", "add_one"]
+
+
+@needs_compiler
+def test_kernels_may_print_and_raise_what_they_found(place):
+    place.write(
+        "found.py",
+        "from hexenv.compiled import CompiledFunction, kernel\n"
+        "@kernel\n"
+        "def check(number):\n"
+        "    print('found', number)\n"
+        "    if number > 3: raise ValueError('too many', number)\n"
+        "def check_all(numbers):\n"
+        "    for number in numbers: check(number)\n"
+        "compiled_check = CompiledFunction(check_all)\n",
+    )
+    program = (
+        "from found import compiled_check\n"
+        "try: compiled_check((1, 4))\n"
+        "except ValueError as error: print(error.args)\n"
+    )
+    for announcements in (1, 0):
+        output = place.run(program)
+        assert output.text == "found 1\nfound 4\n('too many', 4)"
+        assert len(output.announcements) == announcements
 
 
 @needs_compiler

@@ -387,6 +387,8 @@ RULES = {
     "gumbel": Gumbel(c_scale=0.2, considered=4, simulations=60),
     "ucb1": EvaluatedUCB1(0.7),
 }
+BRIEF = [("puct", 1), ("gumbel", 5)]
+"""Of the rules, with how many leaves in a batch: each takes seconds to compile."""
 over_rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -407,8 +409,14 @@ def assert_same_nodes(one, other):
 
 
 @needs_compiler
-@over_rules
-@pytest.mark.parametrize("width", [1, 5])
+@pytest.mark.parametrize(
+    ("rule", "width"),
+    [
+        pytest.param(rule, width, marks=[] if (name, width) in BRIEF else [pytest.mark.slow])
+        for name, rule in RULES.items()
+        for width in (1, 5)
+    ],
+)
 def test_compiled_and_interpreted_searches_of_many_trees_are_the_same(rule, width):
     game = make("connect4-4x5").game
     roots = [position("connect4-4x5", plies)[1] for plies in (0, 0, 5)]

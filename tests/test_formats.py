@@ -40,7 +40,7 @@ def written(records, path):
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("game", "options", "suffix"), CASES, ids=IDS)
 def test_games_come_back_as_they_were(game, options, suffix, count, tmp_path):
     """Record -> file of the format -> record, and the same file again."""

@@ -36,7 +36,7 @@ GAMES = [
 NAMES = [game for game, _ in GAMES]
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("game", "options"), GAMES, ids=NAMES)
 def test_a_record_plays_again_as_it_was(game, options, count, tmp_path):
     """Record -> file -> record -> replay in an environment -> record."""

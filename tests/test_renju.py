@@ -233,7 +233,7 @@ def random_stones(rng, rows, columns, black, white):
 @pytest.mark.parametrize(
     ("judge", "positions"),
     [
-        pytest.param(compiled_judge_cells, 2000, marks=pytest.mark.compiled(only=True)),
+        pytest.param(compiled_judge_cells, 1000, marks=pytest.mark.compiled(only=True)),
         (judge_cells, 80),
     ],
     ids=["compiled", "interpreted"],

@@ -743,7 +743,7 @@ def test_alphabeta_by_every_route_sees_the_same():
 
 def test_alphabeta_prefers_the_quicker_win_and_the_later_loss():
     env = played(connect4_v0.env(), "121212")
-    assert {AlphaBeta(5, seed=seed).act(env) for seed in range(10)} == {0}
+    assert {AlphaBeta(5, seed=seed).act(env) for seed in range(3)} == {0}
     agent = AlphaBeta(4, seed=0)
     env = played(connect4_v0.env(), "4152")  # the first player can make an open three
     env.step(agent.act(env))

@@ -1,6 +1,7 @@
 """The variants of the search: what they compute, recounted from a record of every simulation."""
 
 import importlib
+import itertools
 import math
 from collections import Counter, defaultdict
 from typing import NamedTuple
@@ -51,13 +52,20 @@ PARTS = (
     "distance:faithful=on,solver=soft", "flat", "transposition",
 )  # fmt: skip
 """Every part of a variant, in few compositions: each takes seconds to compile."""
-ROUTES = [(spec, "hex-3-swap" if "bridges" in spec else "tictactoe") for spec in PARTS]
-ROUTES += [("quality:playout=bridges", "hex-3x5")]
+BRIDGES = [spec for spec in PARTS if "bridges" in spec]
+OTHERS = [spec for spec in PARTS if "bridges" not in spec]
+ROUTES = [(spec, "tictactoe") for spec in OTHERS]
+ROUTES += [(spec, "hex-3-swap") for spec in BRIDGES if "quality=discount" in spec]
 ROUTES += [
     pytest.param(spec, board, marks=pytest.mark.slow)
-    for spec in (*PARTS, "lgr:forgetting=off", "uct:playout=decisive")
-    if "bridges" not in spec
-    for board in ("connect4", "hex-3-swap")
+    for spec, board in (
+        *itertools.product(BRIDGES, ("hex-3-swap", "hex-3x5")),
+        *itertools.product(
+            (*OTHERS, "lgr:forgetting=off", "uct:playout=decisive"),
+            ("connect4", "hex-3-swap"),
+        ),
+    )
+    if (spec, board) not in ROUTES
 ]
 
 

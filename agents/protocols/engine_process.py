@@ -111,6 +111,7 @@ class EngineProcess:
         except (queue.Empty, ValueError):  # ValueError: the deadline is in the past
             raise ForfeitError(self._with_errors("no answer in time")) from None
         if line is None:
+            self._lines.put(None)  # the mark of the end stays
             raise ForfeitError(self._exit_reason())
         return line
 
