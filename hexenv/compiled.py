@@ -60,6 +60,7 @@ __all__ = [
     "is_compiled",
     "kernel",
     "scratch_array",
+    "stream_of",
     "uses_machine_code",
 ]
 
@@ -251,11 +252,14 @@ class RandomStream(NamedTuple):
         return _next_double(self.bitgen_address)
 
 
+def stream_of(rng: np.random.Generator) -> RandomStream:
+    """The stream of a generator, which has to exist as long as the stream is used."""
+    return RandomStream(rng.bit_generator.ctypes.bit_generator.value)
+
+
 def _without_generator(argument: Any) -> Any:
     """A generator's `RandomStream`; anything else as it is."""
-    if type(argument) is np.random.Generator:
-        return RandomStream(argument.bit_generator.ctypes.bit_generator.value)
-    return argument
+    return stream_of(argument) if type(argument) is np.random.Generator else argument
 
 
 def _is_counted(kind: Any, is_result: bool = False) -> bool:

@@ -7,15 +7,18 @@ import math
 import pickle
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from environments import BOARDS, JIT, KINDS, SMALL, legal_actions, make, random_action, view
+from grown_trees import with_options
 
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.arena.intervals import score_interval
+from agents.registry import make_agent
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
@@ -274,6 +277,31 @@ def test_seconds_are_kept(whose, seconds, request):
     assert any(overrun(agent, env, seconds) <= 0 for _ in range(20))
     assert agent.statistics.simulations == agent.statistics.visits.sum() > 1
     assert agent.statistics.seconds >= seconds
+
+
+READINGS = {
+    "at once": lambda agent, env: agent.statistics,
+    "after the move": lambda agent, env: (env.step(6), agent.statistics)[1],
+    "from a copy": lambda agent, env: copy.deepcopy(agent).statistics,
+    "from a pickle": lambda agent, env: pickle.loads(pickle.dumps(agent)).statistics,
+}
+
+
+@pytest.mark.parametrize("spec", ["uct", "uct:workers=2", "transposition", "rave"])
+def test_statistics_are_the_same_however_they_are_read(spec):
+    """They are read from the trees when they are asked for."""
+    found = []
+    for read in READINGS.values():
+        env, agent = started("connect4"), make_agent(with_options(spec, "simulations=60"), seed=3)
+        for turn in range(2):
+            agent.act(env)
+            statistics = read(agent, env) if turn == 1 else agent.statistics
+            found.append((turn, repr(replace(statistics, seconds=0.0))))
+            if turn == 0:
+                first = statistics
+                env.step(3)
+        assert repr(replace(first, seconds=0.0)) == found[0][1]  # the second move left it alone
+    assert len(set(found)) == 2
 
 
 @pytest.mark.parametrize("simulations", [2.5, 1e3, "10"])

@@ -8,6 +8,7 @@ import threading
 import gymnasium
 import numpy as np
 import pytest
+from competitors import Together
 from environments import SMALL, make, plain, single, vector
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -522,6 +523,21 @@ def test_an_opponent_that_plays_no_legal_action_is_named(answer, message):
     envs.set_opponent("random")
     envs.reset(seed=1)
     assert envs.step(np.array([4, 4, 4]))[1].tolist() == [0.0] * 3
+
+
+def test_an_opponent_by_name_plays_all_boards_together_if_it_can():
+    envs = gymnasium.make_vec(
+        "hexenv/TicTacToe-v0", num_envs=5, opponent="competitors.Together", side="first"
+    )
+    assert set(envs.unwrapped.opponents) == {"competitors.Together"}
+    envs.reset(seed=0)
+    Together.batches.clear()
+    envs.step(np.full(5, 4))
+    assert Together.batches == [5]
+    env = gymnasium.make("hexenv/TicTacToe-v0", opponent="competitors.Together", side="first")
+    env.reset(seed=0)
+    env.step(4)
+    assert Together.batches == [5]  # one board asks it to act
 
 
 def test_an_opponent_may_answer_with_a_list():

@@ -20,6 +20,7 @@ def spend(
     batch: int = 1,
     is_decided: Callable[[int], bool] | None = None,
     after_slice: Callable[[int, float], None] | None = None,
+    first: int = 1,
 ) -> int:
     """Search in slices until the budget is spent, or there is nothing more to find out.
 
@@ -31,6 +32,7 @@ def spend(
         batch: Simulations that are begun together: the smallest slice.
         is_decided: Whether a number of further simulations cannot change the choice.
         after_slice: Called with the simulations and the seconds so far.
+        first: Simulations of the first slice, where only the simulations are limited.
 
     Returns:
         The simulations run.
@@ -38,7 +40,8 @@ def spend(
     limit = ENDLESS if simulations is None else simulations
     deadline = math.inf if seconds is None else seconds
     slice_seconds = 0.05 if seconds is None else 0.001
-    done, elapsed, count = 0, 0.0, min(batch, limit)
+    done, elapsed = 0, 0.0
+    count = min(max(batch, first if seconds is None else 1), limit)
     while done < limit and (done == 0 or elapsed < deadline):
         ran = search(count)
         done += ran

@@ -51,5 +51,5 @@ class GraphWorker(TreeWorker):
 
     def __getstate__(self) -> dict[str, Any]:
         if self.variant is None:  # after `reset`, the content of the arrays is of no use
-            return {**self.__dict__, "tree": None, "graph": None}
-        return dict(self.__dict__)
+            return {**self.__dict__, "tree": None, "graph": None, "kept": None}
+        return {**self.__dict__, "kept": None}

@@ -6,6 +6,7 @@ with the part of its tree that was played, and spends its budget (`agents.core.b
 search (`agents.search.mcts`). Then the roots of the trees are added up.
 """
 
+import operator
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from agents.core.options import check_budget, expect_one_of, number_within, whol
 from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
 from agents.search.proofs import SOLVERS
+from agents.search.simulation import Simulation
 from agents.search.tree import (
     ROOT,
     UNPROVEN,
@@ -33,11 +35,13 @@ from agents.search.tree import (
     keep_subtree,
     new_tree,
 )
-from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.compiled import CompiledFunction, is_compiled, stream_of
 from hexenv.games import base
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 
+COMPILED_SLICE: Final = 64
+"""Simulations that machine code runs before the first look at the clock: some 0.1 ms."""
 THREAT_SHARE: Final = 0.2
 """The share of its time in which an agent looks for wins by threats before it searches."""
 THREAT_DEPTH: Final = 12
@@ -161,7 +165,8 @@ class TreeSearchAgent:
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.assume = assume
-        self.statistics: Statistics | None = None
+        self._statistics_found: Statistics | None = None
+        self._find_statistics: Callable[[], Statistics] | None = None
         self.on_slice: OnSlice | None = None
         self._saved: Any = None
         self._saved_root: TreeRoot | None = None
@@ -169,13 +174,26 @@ class TreeSearchAgent:
         self._new_workers(seed)
 
     def _new_workers(self, seed: int | None) -> None:
-        several = np.random.SeedSequence(seed).spawn(self.workers)
-        self._workers = [self._worker_class(s) for s in (several if self.workers > 1 else [seed])]
+        several = np.random.SeedSequence(seed).spawn(self.workers) if self.workers > 1 else [seed]
+        self._workers = [self._worker_class(one) for one in several]
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
 
+    @property
+    def statistics(self) -> Statistics | None:
+        """Of the last search; read from its trees when they are first asked for."""
+        if self._find_statistics is not None:
+            self.statistics = self._find_statistics()
+        return self._statistics_found
+
+    @statistics.setter
+    def statistics(self, found: Statistics | None) -> None:
+        self._statistics_found, self._find_statistics = found, None
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_finder": None}
+        found = self.statistics
+        kept = {"_finder": None, "_find_statistics": None, "_statistics_found": found}
+        return {**self.__dict__, **kept}
 
     def reset(self, seed: int | None = None) -> None:
         self.statistics = None
@@ -222,6 +240,7 @@ class TreeSearchAgent:
 
     def _think(self, plain: View) -> int:
         """The action to play, after a search; what compiles is not counted as its time."""
+        self.statistics = None
         view = self._search_view(plain)
         finder = self._win_finder(view, plain.game) if self.threats else None
         started = time.perf_counter()
@@ -236,9 +255,13 @@ class TreeSearchAgent:
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
         trees = [cast("Tree", worker.tree) for worker in self._workers]
-        line = max((worker.line() for worker in self._workers), key=len)
         seconds = time.perf_counter() - started
-        self.statistics = self._statistics(trees, line, view, simulations, seconds)
+
+        def find_statistics() -> Statistics:
+            line = max((worker.line() for worker in self._workers), key=len)
+            return self._statistics(trees, line, view, simulations, seconds)
+
+        self._find_statistics = find_statistics
         chosen = self._choose(view, trees)
         self._remember(plain, chosen)
         return chosen
@@ -298,7 +321,8 @@ class TreeSearchAgent:
                     self._take_saved_tree(plain, number)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(plain.game)
-                worker.variant = cast("Variant", worker.variant)._replace(reward=reward)
+                if reward is not self.variant.reward:
+                    worker.variant = cast("Variant", worker.variant)._replace(reward=reward)
             worker.make_room(nodes, self.max_nodes)
 
     def _variant_for(self, plain: View, view: View) -> Variant:
@@ -381,19 +405,32 @@ class TreeSearchAgent:
 
     def _new_run(self, view: View, worker: "TreeWorker") -> "WorkerRun":
         """The search of one tree, compiled if it can be."""
-        variant = cast("Variant", worker.variant)
-        simulation = simulation_for(variant, view.game)
-        arguments = (view.game, view.root, view.new_state(), *worker.arrays(), variant, simulation)
-        run: Callable[..., int] = self._kernel().function
-        if view.compiles and is_compiled(variant):
-            run = self._kernel().specialise(*arguments, 0, worker.rng)
-        elif self.route == "compiled":
-            raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
+        game, variant = view.game, cast("Variant", worker.variant)
+        kept, of_view = worker.kept, (game, variant, view.compiles)
+        if kept is None or not all(map(operator.is_, kept.of_view, of_view)):
+            kept = worker.kept = self._code_and_arrays(view, worker)
+        before = (game, view.root, kept.state, *worker.arrays(), variant, kept.simulation)
+        run, rng = kept.run, kept.rng
 
         def search(simulations: int) -> int:
-            return run(*arguments, simulations, worker.rng)
+            return run(*before, simulations, rng)
 
         return WorkerRun(search, worker, view)
+
+    def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
+        game, variant = view.game, cast("Variant", worker.variant)
+        state = base.clone(game, view.root) if view.compiles else view.new_state()
+        simulation = simulation_for(variant, game)
+        kernel, rng = self._kernel(), stream_of(worker.rng)
+        run: Callable[..., int] = kernel.function
+        if view.compiles and is_compiled(variant):
+            before = (game, view.root, state, *worker.arrays(), variant, simulation)
+            run = kernel.specialise(*before, 0, rng)
+        elif self.route == "compiled":
+            raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
+        of_view = (game, variant, view.compiles)
+        stream = worker.rng if run is kernel.function else rng  # machine code wants no generator
+        return CodeAndArrays(of_view, run, state, simulation, stream)
 
     def _kernel(self) -> CompiledFunction:
         return self._workers[0].kernel
@@ -421,7 +458,8 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        return spend(run.search, started, simulations, seconds, self.batch, decided, show)
+        first = COMPILED_SLICE if run.view.compiles and show is None and decided is None else 1
+        return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 
     def _show(self, run: "WorkerRun", simulations: int, seconds: float) -> None:
         """Call `on_slice` with a function that gives the statistics so far."""
@@ -447,6 +485,7 @@ class TreeWorker:
         self.rng = np.random.default_rng(seed)
         self.tree: Tree | None = None
         self.variant: Variant | None = None
+        self.kept: CodeAndArrays | None = None
 
     def arrays(self) -> tuple[Any, ...]:
         """What the kernel searches in."""
@@ -496,7 +535,7 @@ class TreeWorker:
             count = max(int(self.tree.node_count[0]), 1)
             trimmed = new_tree(count, self.variant.selection.new_extras(count))
             copy_nodes(self.tree, trimmed)
-        return {**self.__dict__, "tree": trimmed}
+        return {**self.__dict__, "tree": trimmed, "kept": None}
 
 
 def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]:
@@ -508,6 +547,17 @@ def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]
     if implicit_minimax > 0.0:
         raise ValueError("expected no implicit_minimax with transpositions, got both")
     return GraphWorker
+
+
+class CodeAndArrays(NamedTuple):
+    """What a worker needs for a search of a game by a variant; kept from move to move."""
+
+    of_view: tuple[Any, Variant, bool]
+    """The game, the variant, and whether they compile."""
+    run: Callable[..., int]
+    state: Any
+    simulation: Simulation
+    rng: Any
 
 
 class WorkerRun(NamedTuple):
@@ -598,22 +648,24 @@ class RootActions(NamedTuple):
 
 def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
     """Add up the roots of trees over the same position, or take one node of one tree."""
-    every = [children(tree, node) for tree in trees]
-    orders = [np.argsort(tree.action[below]) for tree, below in zip(trees, every, strict=True)]
-
-    def stacked(name: str) -> NDArray[Any]:
-        found = zip(trees, every, orders, strict=True)
-        return np.stack([getattr(tree, name)[below][order] for tree, below, order in found])
-
-    visits = stacked("visits").astype(np.int64)
+    several = [_actions_of(tree, node) for tree in trees]
+    if len(several) == 1:
+        return several[0]
+    actions = several[0].actions
+    visits, values, proofs = (np.stack(each) for each in list(zip(*several, strict=True))[1:])
     total = visits.sum(axis=0)
-    value = (stacked("value") * visits).sum(axis=0) / np.maximum(total, 1)
-    if len(trees) == 1:
-        value = np.where(total > 0, stacked("value")[0], 0)
-    proofs = stacked("proof")
+    value = (values * visits).sum(axis=0) / np.maximum(total, 1)
     known = np.where(proofs == UNPROVEN, -2, proofs).max(axis=0)
     proof = np.where(known == -2, UNPROVEN, known).astype(np.int8)
-    return RootActions(stacked("action")[0], total, value, proof)
+    return RootActions(actions, total, value, proof)
+
+
+def _actions_of(tree: Tree, node: int) -> RootActions:
+    below = children(tree, node)
+    order = np.argsort(tree.action[below]) + below.start
+    visits = tree.visits[order]
+    value = np.where(visits > 0, tree.value[order], 0.0)
+    return RootActions(tree.action[order], visits.astype(np.int64), value, tree.proof[order])
 
 
 def root_statistics(
@@ -675,8 +727,11 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
     if (root.proof != UNPROVEN).all():
         proven = root.proof  # a draw is the best there is
-    best = np.lexsort((-root.actions, root.value, merit, proven))[-1]
-    return int(root.actions[best])
+    best = np.arange(len(root.actions))
+    for key in (proven, merit, root.value):
+        of_best = key[best]
+        best = best[of_best == of_best.max()]
+    return int(root.actions[best[0]])
 
 
 def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 `agents.search.foreign` and `agents.search.requirements` are for environments of others.
 """
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -53,7 +54,12 @@ def names_of(env: Any) -> str:
 
 def is_transparent(env: Any) -> bool:
     """Whether it is one of ours, under no wrapper that can change moves or rewards."""
-    names = [class_name(layer) for layer in layers_of(env)]
+    return _are_transparent(tuple(map(type, layers_of(env))))
+
+
+@lru_cache(256)
+def _are_transparent(classes: tuple[type, ...]) -> bool:
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in classes]
     return names[-1] == "hexenv.envs.aec.BoardEnv" and TRANSPARENT.issuperset(names)
 
 
@@ -90,6 +96,10 @@ def check_in_play(env: Any) -> None:
 
 def is_over(env: Any) -> bool:
     """Whether there is nothing left to choose: the game has ended, or no action is legal."""
+    if is_transparent(env):  # it ends where no action is legal: its mask need not be made
+        raw = env.unwrapped
+        agent = raw.agent_selection
+        return not raw.agents or raw.terminations[agent] or raw.truncations[agent]
     return len(legal_actions(env)) == 0
 
 

@@ -13,6 +13,7 @@ A simulation copies the root position and
 numba compiles it. A variant of the search is a set of small values (`Variant`).
 """
 
+import operator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -236,9 +237,10 @@ def simulation_for(variant: Variant, game: Game) -> Simulation:
 
 def with_memory(variant: Variant, game: Game) -> Variant:
     """The variant with empty memory of the size that the game needs."""
+    given = variant.selection, variant.playout, variant.reward, variant.knowledge
+    selection, playout, reward, knowledge = parts = tuple(part.with_memory(game) for part in given)
+    if all(map(operator.is_, parts, given)):
+        return variant
     return variant._replace(
-        selection=variant.selection.with_memory(game),
-        playout=variant.playout.with_memory(game),
-        reward=variant.reward.with_memory(game),
-        knowledge=variant.knowledge.with_memory(game),
+        selection=selection, playout=playout, reward=reward, knowledge=knowledge
     )

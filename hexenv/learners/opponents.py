@@ -32,7 +32,7 @@ def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
     if isinstance(opponent, type):
         raise TypeError(f"expected an opponent, got the class {opponent.__name__}: make one of it")
     if isinstance(opponent, str):
-        return [PolicyOpponent(opponent) if opponent in POLICIES else NamedOpponent(opponent)]
+        return [PolicyOpponent(opponent) if opponent in POLICIES else _named(opponent, batched)]
     if batched and callable(opponent):  # an agent may be both: a batch is faster
         return [FunctionOpponent(opponent, batched)]
     if hasattr(opponent, "act"):
@@ -49,6 +49,13 @@ def make_agent(name: str) -> Any:
     from agents import registry
 
     return registry.make_agent(name)
+
+
+def _named(name: str, batched: bool) -> Opponent:
+    agent = make_agent(name)  # a wrong name fails now
+    if batched and callable(agent):  # a learned policy: it evaluates many boards together
+        return FunctionOpponent(agent, batched, name)
+    return NamedOpponent(name, agent)
 
 
 def name_of(opponent: Any) -> str:
@@ -86,8 +93,10 @@ class FunctionOpponent:
     needs_moves: bool = False
     is_compiled: bool = False
 
-    def __init__(self, function: Callable[[Any, Any], Any], batched: bool) -> None:
-        self.name = name_of(function)
+    def __init__(
+        self, function: Callable[[Any, Any], Any], batched: bool, name: str | None = None
+    ) -> None:
+        self.name = name or name_of(function)
         self._function = function
         self._batched = batched
         self._see_as = getattr(function, "see_as", None)
@@ -143,17 +152,19 @@ class AgentOpponent:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
         while (which := boards.waiting(which)).size:
+            answers: list[Any] = []
             for board in map(int, which):
                 self._env.begin_at(boards.states[board], boards.moves[board])
-                action = self.agent_of(boards, board).act(self._env)
-                play_checked(self.name, boards, np.array([board]), np.asarray([action]))
+                answers.append(self.agent_of(boards, board).act(self._env))
+            legal = boards.show(which, to_play=True)[1]
+            play_checked(self.name, boards, which, np.asarray(answers), legal)
 
 
 class NamedOpponent(AgentOpponent):
     """An agent given by name; each board has its own, which may keep its tree between moves."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(make_agent(name), name)  # a wrong name fails now
+    def __init__(self, name: str, agent: Any) -> None:
+        super().__init__(agent, name)
         self._agents: dict[tuple[Boards, int], Any] = {}
 
     def agent_of(self, boards: Boards, board: int) -> Any:
@@ -168,22 +179,19 @@ def play_checked(
     boards: Boards,
     which: Which,
     answers: NDArray[Any],
-    masks: NDArray[np.int8] | None = None,
+    masks: NDArray[np.int8],
 ) -> None:
     """Check and play the actions of an opponent, a ValueError naming it where one is not legal.
 
-    With `masks`, the legal actions of these boards, all are checked at once.
+    `masks` are the legal actions of these boards.
     """
     if answers.shape != which.shape or not np.issubdtype(answers.dtype, np.integer):
         raise ValueError(
             f"opponent {name}: expected actions of shape {which.shape} and an integer type, "
             f"got {answers.shape} of {answers.dtype}"
         )
-    doubtful = np.arange(len(which))
-    if masks is not None:
-        near = np.clip(answers, 0, masks.shape[1] - 1)
-        doubtful = np.flatnonzero((near != answers) | (masks[doubtful, near] == 0))
-    for i in doubtful:
+    near = np.clip(answers, 0, masks.shape[1] - 1)
+    for i in np.flatnonzero((near != answers) | (masks[np.arange(len(which)), near] == 0)):
         try:
             boards.check_action(int(which[i]), answers[i])
         except IllegalActionError as error:
