@@ -25,6 +25,10 @@ _ENVIRONMENT: Final = "_ZN08NumbaEnv"
 """How numba begins the names of the variables that hold a function's Python objects."""
 
 
+_SMALL: Final = 30
+"""Blocks of code that are optimised by themselves: short loops become faster so."""
+
+
 class _CalleeLibrary(JITCodeLibrary):
     """Code for linking: the caller optimises it and makes machine code."""
 
@@ -45,6 +49,9 @@ class _CalleeLibrary(JITCodeLibrary):
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        if sum(len(list(f.blocks)) for f in self._final_module.functions) <= _SMALL:
+            passes, builder = self._codegen._module_pass_manager()
+            passes.run(self._final_module, builder)
         self._finalize_dynamic_globals()
         self._finalized = True
 
