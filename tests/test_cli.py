@@ -655,6 +655,22 @@ def test_the_program_runs_and_says_what_is_wrong(program):
     assert told("match", "chess", "random", "random") == (2, "", [wrong])
 
 
+@pytest.mark.skipif(SCRIPT is None, reason="the command is not installed beside this Python")
+def test_modules_where_the_command_runs_are_found_and_hide_none_of_ours(tmp_path):
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "__init__.py").write_text("a package of the user")
+    (tmp_path / "mine.py").write_text("from agents import RandomAgent as Mine\n")
+    command = [SCRIPT, "tournament", "tictactoe", "mine.Mine", "random", "--pairs", "1"]
+    result = subprocess.run(
+        [*command, "--workers", "2", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(result.stdout)["played"] == 2
+
+
 WAITING = """
 import sys
 from agents import RandomAgent

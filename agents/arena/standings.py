@@ -370,8 +370,8 @@ def remarks(standings: Standings) -> list[str]:
         found.append("the match was stopped by its test: score, Elo and intervals are biased")
     if standings.separated:
         found.append(
-            "some agents scored no point against the others: the prior of the ratings, not the "
-            "games, decides how far apart the two groups are, and so where the mean of all is"
+            "some agents scored no point against the others, so no game says how far apart the two "
+            "groups are: between them, the ratings follow from their prior alone"
         )
     if standings.beyond_stop:
         found.append(f"{standings.beyond_stop} games played after the decision are not counted")

@@ -42,4 +42,4 @@ def main() -> None:
     An agent is written as its name, with parameters after a colon: uct:simulations=1000,c=0.7.
     Agents and environments of your own are module.Class:parameters and module:function.
     """
-    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as with python -m
+    sys.path.append(os.getcwd())  # modules of the user; at the end, so that none hides one of ours

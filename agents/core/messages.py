@@ -41,5 +41,5 @@ def suggestion(got: Any, known: Iterable[str]) -> str:
         return ""
     import difflib  # only errors need it
 
-    close = difflib.get_close_matches(got.lower(), list(known), 1, 0.7)
+    close = difflib.get_close_matches(got.lower(), list(known), 1, 0.66)
     return f" (did you mean {close[0]}?)" if close else ""
