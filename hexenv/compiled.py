@@ -60,7 +60,6 @@ __all__ = [
     "is_compiled",
     "kernel",
     "scratch_array",
-    "stream_of",
     "uses_machine_code",
 ]
 
@@ -76,13 +75,16 @@ _CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": Call
 
 
 def kernel(function: F) -> F:
-    """Mark a function as callable from compiled code. It stays an ordinary Python function."""
+    """Mark a function as callable from compiled code. It stays an ordinary Python function.
+
+    A kernel must not call itself.
+    """
     register_jitable(**_CALLEE)(function)
     return function
 
 
 def inlined_kernel(function: F) -> F:
-    """A `kernel` whose code becomes part of its caller's.
+    """A `kernel` that is written out in its caller, so that no call of it remains.
 
     For the inner steps of a search: passing their many arguments takes a tenth of a simulation's
     time.
@@ -252,14 +254,11 @@ class RandomStream(NamedTuple):
         return _next_double(self.bitgen_address)
 
 
-def stream_of(rng: np.random.Generator) -> RandomStream:
-    """The stream of a generator, which has to exist as long as the stream is used."""
-    return RandomStream(rng.bit_generator.ctypes.bit_generator.value)
-
-
 def _without_generator(argument: Any) -> Any:
     """A generator's `RandomStream`; anything else as it is."""
-    return stream_of(argument) if type(argument) is np.random.Generator else argument
+    if type(argument) is np.random.Generator:
+        return RandomStream(argument.bit_generator.ctypes.bit_generator.value)
+    return argument
 
 
 def _is_counted(kind: Any, is_result: bool = False) -> bool:

@@ -1,8 +1,8 @@
 """How kernels are compiled that only compiled code calls: they become parts of their callers.
 
 Numba optimises every function, with all that it calls, and makes machine code of it, though only
-the outermost function is entered from Python. A search calls a hundred kernels, which took more
-than a third of its compilation.
+the outermost function is entered from Python. For the seventy kernels of a search that was almost
+half of the compilation.
 """
 
 # Numba's types are partly missing.
@@ -26,7 +26,8 @@ _ENVIRONMENT: Final = "_ZN08NumbaEnv"
 
 
 _SMALL: Final = 30
-"""Blocks of code that are optimised by themselves: short loops become faster so."""
+"""A kernel of at most so many basic blocks is also optimised by itself, before it is linked: some
+short loops become faster so."""
 
 
 class _CalleeLibrary(JITCodeLibrary):
@@ -58,7 +59,7 @@ class _CalleeLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _CalleeLowering(NativeLowering):
-    """Numba's pass, but for its end: nothing is made that Python could call."""
+    """Numba's pass, but for its end: Python gets a function that only raises TypeError."""
 
     _name = "callee_lowering"
 

@@ -42,6 +42,13 @@ class Together(First):
         return masks.argmax(axis=1)
 
 
+class Apart(Together):
+    """The same, trained with planes that no board shows."""
+
+    def sees_as_shown(self, env):
+        return False
+
+
 class Slow(First):
     """Thinks long, and leaves a file named after its process in a folder."""
 

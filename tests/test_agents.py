@@ -282,6 +282,10 @@ def test_seconds_are_kept(whose, seconds, request):
 READINGS = {
     "at once": lambda agent, env: agent.statistics,
     "after the move": lambda agent, env: (env.step(6), agent.statistics)[1],
+    "after another is prepared": lambda agent, env: (
+        agent.prepare(started("tictactoe")),
+        agent.statistics,
+    )[1],
     "from a copy": lambda agent, env: copy.deepcopy(agent).statistics,
     "from a pickle": lambda agent, env: pickle.loads(pickle.dumps(agent)).statistics,
 }

@@ -19,7 +19,14 @@ import numpy as np
 import pytest
 from numba.core import event as numba_event
 
+from agents import UCT
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.search.mcts import Variant, compiled_search
+from agents.search.reward import WinLoss
+from agents.search.selection import UCB1
+from agents.search.simulation import no_memory, no_moves, no_update
 from hexenv import compiled as compiled_module
+from hexenv import tictactoe_v0
 from hexenv.compiled import (
     COMPILE_ERRORS,
     CompiledFunction,
@@ -640,6 +647,45 @@ def test_interpreted_the_function_itself_runs(monkeypatch, without_compiler):
         assert function({}) == "dict"
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(function.specialise, {}).result() is name_of
+
+
+@needs_compiler
+@pytest.mark.parametrize("begins", [True, False])
+def test_an_agent_that_was_used_before_is_interpreted_and_compiled_again(begins):
+    env = tictactoe_v0.env()
+    env.reset()
+    agent = UCT(simulations=5, seed=0)
+    for is_plain in (begins, not begins, begins):
+        with interpreted() if is_plain else nullcontext():
+            agent.act(env)
+        assert (agent._workers[0].kept.run is compiled_search.function) == is_plain
+
+
+@compiled
+class Normal(NamedTuple):
+    """A playout that draws from its generator what machine code has no stream of."""
+
+    scale: float
+
+    def simulate(self, game, state, rng, actions, simulation):
+        return min(max(self.scale * rng.standard_normal(), -1.0), 1.0)
+
+    update = no_update
+    needs_moves = no_moves
+    with_memory = no_memory
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_a_part_may_use_all_of_its_generator():
+    env = tictactoe_v0.env()
+    env.reset()
+    found = []
+    for route in ("compiled", "interpreted"):
+        agent = TreeSearchAgent(Variant(UCB1(1.0), Normal(0.3), WinLoss()), 20, route=route, seed=1)
+        agent.act(env)
+        found.append(agent.statistics.values.tolist())
+    assert found[0] == found[1]
 
 
 @needs_compiler

@@ -88,6 +88,15 @@ def test_silence_ends_the_wait():
     engine.close("END")
 
 
+def test_who_reads_on_after_the_end_does_not_wait():
+    engine = script("print('last words')")
+    deadline = time.monotonic() + 600
+    assert engine.read_line(deadline) == "last words"
+    for _ in range(2):
+        with pytest.raises(ForfeitError, match="exited"):
+            engine.read_line(deadline)
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

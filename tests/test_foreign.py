@@ -594,13 +594,17 @@ def test_planning_leaves_the_state_of_a_users_wrapper_alone(board):
 
 
 def test_one_agent_in_several_threads():
-    def act(seed):
-        env = connect4_v0.env()
-        env.reset(options={"moves": "44"})
-        return [agent.act(env) for _ in range(5)]
+    start = connect4_v0.env()
+    start.reset(options={"moves": "44"})
+    barrier = threading.Barrier(4)
 
-    agent = UCT(simulations=300, max_nodes=400, seed=0)
+    def act(seed):
+        env = start.clone()  # of the same game
+        barrier.wait(60)
+        return [agent.act(env) for _ in range(10)]
+
+    agent = UCT(simulations=200, max_nodes=400, seed=0)
     with ThreadPoolExecutor(4) as pool:
         actions = [action for done in pool.map(act, range(4)) for action in done]
-    assert len(actions) == 20
+    assert len(actions) == 40
     assert set(actions) <= set(range(7))

@@ -51,7 +51,8 @@ PARTS = (
     "quality:quality=discount,playout=bridges+lgr2", "distance",
     "distance:faithful=on,solver=soft", "flat", "transposition",
 )  # fmt: skip
-"""Every part of a variant, in few compositions: each takes seconds to compile."""
+"""Every part of a variant, in few compositions: each takes seconds to compile. (Those of which
+others show all parts are slow.)"""
 BRIDGES = [spec for spec in PARTS if "bridges" in spec]
 OTHERS = [spec for spec in PARTS if "bridges" not in spec]
 ROUTES = [(spec, "tictactoe") for spec in OTHERS]

@@ -538,6 +538,10 @@ def test_an_opponent_by_name_plays_all_boards_together_if_it_can():
     env.reset(seed=0)
     env.step(4)
     assert Together.batches == [5]  # one board asks it to act
+    envs = gymnasium.make_vec("hexenv/TicTacToe-v0", num_envs=5, opponent="competitors.Apart")
+    envs.reset(seed=0)
+    envs.step(np.full(5, 4))
+    assert Together.batches == [5]
 
 
 def test_an_opponent_may_answer_with_a_list():

@@ -7,12 +7,13 @@ appendix D). The improved policy is better in expectation, however few simulatio
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.search.environment import View
@@ -243,7 +244,9 @@ class GumbelAgent(EvaluatedSearchAgent):
     def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         return self.noise * rng.gumbel(size=num_actions) if self.noise else None
 
-    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
+    def _choose(
+        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    ) -> int:
         rule: Any = cast("Variant", self._workers[0].variant).selection
         policy = np.zeros(view.game.num_actions(), np.float32)
         return int(trees[0].action[rule.read_policy(trees[0], policy)])

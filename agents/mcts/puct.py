@@ -1,8 +1,8 @@
 """PUCT: a search that a learned policy leads."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Unpack, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,12 +157,14 @@ class PUCTAgent(EvaluatedSearchAgent):
             return None
         return rng.gamma(self.noise_total / num_actions, size=num_actions)
 
-    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
-        statistics = cast("Statistics", self.statistics)
+    def _choose(
+        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    ) -> int:
+        statistics = find_statistics()
         visits = statistics.visits
         is_early = view.actions is None or view.root.ply < self.temperature_plies
         if self.temperature == 0.0 or not is_early or not visits.any() or statistics.proven:
-            return super()._choose(view, trees)
+            return super()._choose(view, trees, find_statistics)
         return draw_action(visits, self.temperature, self._workers[0].rng)
 
 

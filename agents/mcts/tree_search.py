@@ -35,13 +35,13 @@ from agents.search.tree import (
     keep_subtree,
     new_tree,
 )
-from hexenv.compiled import CompiledFunction, is_compiled, stream_of
+from hexenv.compiled import CompiledFunction, is_compiled, uses_machine_code
 from hexenv.games import base
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 
 COMPILED_SLICE: Final = 64
-"""Simulations that machine code runs before the first look at the clock: some 0.1 ms."""
+"""Simulations before the first look at the clock, where a search runs as machine code."""
 THREAT_SHARE: Final = 0.2
 """The share of its time in which an agent looks for wins by threats before it searches."""
 THREAT_DEPTH: Final = 12
@@ -182,8 +182,9 @@ class TreeSearchAgent:
     @property
     def statistics(self) -> Statistics | None:
         """Of the last search; read from its trees when they are first asked for."""
-        if self._find_statistics is not None:
-            self.statistics = self._find_statistics()
+        find = self._find_statistics  # which another thread may take away
+        if find is not None:
+            self.statistics = find()
         return self._statistics_found
 
     @statistics.setter
@@ -221,6 +222,7 @@ class TreeSearchAgent:
 
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
+        found = self.statistics  # before the trees change
         plain = planner_view(env, self.route, self.assume)
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
@@ -230,6 +232,7 @@ class TreeSearchAgent:
             self._win_finder(view, plain.game)
         self._prepare_trees(plain, view)
         self._new_run(view, self._workers[0])
+        self.statistics = found
 
     def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play in a position outside of the game played, and its value."""
@@ -254,6 +257,8 @@ class TreeSearchAgent:
         runs = [self._new_run(view, worker) for worker in self._workers]
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
+        for run in runs:
+            run.worker.kept = run.kept
         trees = [cast("Tree", worker.tree) for worker in self._workers]
         seconds = time.perf_counter() - started
 
@@ -261,8 +266,8 @@ class TreeSearchAgent:
             line = max((worker.line() for worker in self._workers), key=len)
             return self._statistics(trees, line, view, simulations, seconds)
 
+        chosen = self._choose(view, trees, find_statistics)
         self._find_statistics = find_statistics
-        chosen = self._choose(view, trees)
         self._remember(plain, chosen)
         return chosen
 
@@ -271,7 +276,9 @@ class TreeSearchAgent:
     ) -> Statistics:
         return root_statistics(trees, line, view, simulations, seconds)
 
-    def _choose(self, view: View, trees: Sequence[Tree]) -> int:
+    def _choose(
+        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    ) -> int:
         return choose(trees, self.final_move)
 
     # ---- what is known of the game ---------------------------------------------------------------
@@ -406,31 +413,30 @@ class TreeSearchAgent:
     def _new_run(self, view: View, worker: "TreeWorker") -> "WorkerRun":
         """The search of one tree, compiled if it can be."""
         game, variant = view.game, cast("Variant", worker.variant)
-        kept, of_view = worker.kept, (game, variant, view.compiles)
+        of_view = (game, variant, view.compiles and uses_machine_code())
+        kept, worker.kept = worker.kept, None  # another thread gets arrays of its own
         if kept is None or not all(map(operator.is_, kept.of_view, of_view)):
-            kept = worker.kept = self._code_and_arrays(view, worker)
+            kept = self._code_and_arrays(view, worker)
         before = (game, view.root, kept.state, *worker.arrays(), variant, kept.simulation)
-        run, rng = kept.run, kept.rng
+        run = kept.run
 
         def search(simulations: int) -> int:
-            return run(*before, simulations, rng)
+            return run(*before, simulations, worker.rng)
 
-        return WorkerRun(search, worker, view)
+        return WorkerRun(search, worker, view, kept)
 
     def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
         game, variant = view.game, cast("Variant", worker.variant)
         state = base.clone(game, view.root) if view.compiles else view.new_state()
         simulation = simulation_for(variant, game)
-        kernel, rng = self._kernel(), stream_of(worker.rng)
-        run: Callable[..., int] = kernel.function
+        run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
-            run = kernel.specialise(*before, 0, rng)
+            run = self._kernel().specialise(*before, 0, worker.rng)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
-        of_view = (game, variant, view.compiles)
-        stream = worker.rng if run is kernel.function else rng  # machine code wants no generator
-        return CodeAndArrays(of_view, run, state, simulation, stream)
+        is_fast = view.compiles and uses_machine_code()
+        return CodeAndArrays((game, variant, is_fast), run, state, simulation)
 
     def _kernel(self) -> CompiledFunction:
         return self._workers[0].kernel
@@ -458,7 +464,8 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        first = COMPILED_SLICE if run.view.compiles and show is None and decided is None else 1
+        is_fast = run.kept is not None and run.kept.of_view[2]
+        first = COMPILED_SLICE if is_fast and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 
     def _show(self, run: "WorkerRun", simulations: int, seconds: float) -> None:
@@ -553,11 +560,10 @@ class CodeAndArrays(NamedTuple):
     """What a worker needs for a search of a game by a variant; kept from move to move."""
 
     of_view: tuple[Any, Variant, bool]
-    """The game, the variant, and whether they compile."""
+    """The game, the variant, and whether machine code is used."""
     run: Callable[..., int]
     state: Any
     simulation: Simulation
-    rng: Any
 
 
 class WorkerRun(NamedTuple):
@@ -566,6 +572,7 @@ class WorkerRun(NamedTuple):
     search: Callable[[int], int]  # runs up to a number of simulations; returns how many it ran
     worker: TreeWorker
     view: View
+    kept: CodeAndArrays | None = None  # for the worker's next search
 
 
 # ---- from one move to the next -------------------------------------------------------------------

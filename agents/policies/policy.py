@@ -199,6 +199,10 @@ class PolicyAgent(SeededAgent):
         seen: Any = view.observe(AGENTS[game.to_play(state)])
         return seen["observation"], seen["action_mask"]
 
+    def sees_as_shown(self, env: BoardEnv) -> bool:
+        """Whether the observations of an environment have the planes that it was trained with."""
+        return self._planes is None or plane_names(env.game, self._planes) == env.planes
+
     def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
         """Actions for many boards.
 
@@ -216,13 +220,12 @@ class PolicyAgent(SeededAgent):
                 was made for.
         """
         planes, shown = planes_of(observations), self._shown
-        if shown is not None and self._planes is not None:
-            wanted = plane_names(shown.game, self._planes)
-            if wanted != shown.planes:
-                raise ValueError(
-                    f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
-                    f"got {', '.join(shown.planes)}"
-                )
+        if shown is not None and not self.sees_as_shown(shown):
+            wanted = plane_names(shown.game, self._planes or ())
+            raise ValueError(
+                f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
+                f"got {', '.join(shown.planes)}"
+            )
         if shown is not None and shown.channels_first:
             planes = np.moveaxis(planes, -3, -1)
         try:

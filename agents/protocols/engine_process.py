@@ -111,7 +111,7 @@ class EngineProcess:
         except (queue.Empty, ValueError):  # ValueError: the deadline is in the past
             raise ForfeitError(self._with_errors("no answer in time")) from None
         if line is None:
-            self._lines.put(None)  # the mark of the end stays
+            self._lines.put(None)  # `_kill` waits for the mark of the end
             raise ForfeitError(self._exit_reason())
         return line
 
@@ -188,6 +188,7 @@ def _kill(
     with suppress(queue.Empty):
         while lines.get(timeout=max(deadline - time.monotonic(), 0.0)) is not None:
             pass  # make room, so that the reading thread can finish
+        lines.put(None)  # the mark of the end stays, for who reads on
     for thread in threads:
         thread.join(EXIT_SECONDS)
 

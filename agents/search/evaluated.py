@@ -498,6 +498,10 @@ class EvaluatedSearch:
                 return wanted - int(remaining.sum())
             priors, values = self.evaluator.evaluate(self.game, self.states[:count])
             self.evaluations += count
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    f"expected finite values of {count} positions, got {values!r:.200}"
+                )
             found = [np.ascontiguousarray(array, np.float32) for array in (priors, values)]
             self._call(compiled_back_up_trees, *self._to_back_up(*found))
 

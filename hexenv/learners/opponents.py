@@ -32,7 +32,8 @@ def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
     if isinstance(opponent, type):
         raise TypeError(f"expected an opponent, got the class {opponent.__name__}: make one of it")
     if isinstance(opponent, str):
-        return [PolicyOpponent(opponent) if opponent in POLICIES else _named(opponent, batched)]
+        is_policy = opponent in POLICIES
+        return [PolicyOpponent(opponent) if is_policy else NamedOpponent(opponent, batched)]
     if batched and callable(opponent):  # an agent may be both: a batch is faster
         return [FunctionOpponent(opponent, batched)]
     if hasattr(opponent, "act"):
@@ -49,13 +50,6 @@ def make_agent(name: str) -> Any:
     from agents import registry
 
     return registry.make_agent(name)
-
-
-def _named(name: str, batched: bool) -> Opponent:
-    agent = make_agent(name)  # a wrong name fails now
-    if batched and callable(agent):  # a learned policy: it evaluates many boards together
-        return FunctionOpponent(agent, batched, name)
-    return NamedOpponent(name, agent)
 
 
 def name_of(opponent: Any) -> str:
@@ -152,26 +146,55 @@ class AgentOpponent:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
         while (which := boards.waiting(which)).size:
-            answers: list[Any] = []
-            for board in map(int, which):
+            answers = np.zeros(which.size, np.int64)
+            for row, board in enumerate(map(int, which)):
                 self._env.begin_at(boards.states[board], boards.moves[board])
-                answers.append(self.agent_of(boards, board).act(self._env))
+                action = np.asarray([self.agent_of(boards, board).act(self._env)])
+                expect_actions(self.name, action, (1,))
+                answers[row] = action[0]
             legal = boards.show(which, to_play=True)[1]
-            play_checked(self.name, boards, which, np.asarray(answers), legal)
+            play_checked(self.name, boards, which, answers, legal)
 
 
 class NamedOpponent(AgentOpponent):
-    """An agent given by name; each board has its own, which may keep its tree between moves."""
+    """An agent given by name; each board has its own, which may keep its tree between moves.
 
-    def __init__(self, name: str, agent: Any) -> None:
-        super().__init__(agent, name)
+    A learned policy that is trained with what the boards show evaluates all of them together: then
+    there is one agent.
+    """
+
+    def __init__(self, name: str, batched: bool) -> None:
+        super().__init__(make_agent(name), name)  # a wrong name fails now
         self._agents: dict[tuple[Boards, int], Any] = {}
+        of_many = batched and callable(self._agent)
+        self._together = FunctionOpponent(self._agent, batched, name) if of_many else None
+
+    def _for_all(self, boards: Boards) -> "FunctionOpponent | None":
+        fits = getattr(self._agent, "sees_as_shown", None)
+        return self._together if fits is None or fits(boards.env) else None
+
+    def begin(self, boards: Boards, which: Which) -> None:
+        together = self._for_all(boards)
+        (super() if together is None else together).begin(boards, which)
+
+    def answer(self, boards: Boards, which: Which) -> None:
+        together = self._for_all(boards)
+        (super() if together is None else together).answer(boards, which)
 
     def agent_of(self, boards: Boards, board: int) -> Any:
         if (boards, board) not in self._agents:
             is_first = not self._agents
             self._agents[boards, board] = self._agent if is_first else make_agent(self.name)
         return self._agents[boards, board]
+
+
+def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse what an opponent answers, if it is not one integer for each board."""
+    if answers.shape != shape or not np.issubdtype(answers.dtype, np.integer):
+        raise ValueError(
+            f"opponent {name}: expected actions of shape {shape} and an integer type, "
+            f"got {answers.shape} of {answers.dtype}"
+        )
 
 
 def play_checked(
@@ -185,11 +208,7 @@ def play_checked(
 
     `masks` are the legal actions of these boards.
     """
-    if answers.shape != which.shape or not np.issubdtype(answers.dtype, np.integer):
-        raise ValueError(
-            f"opponent {name}: expected actions of shape {which.shape} and an integer type, "
-            f"got {answers.shape} of {answers.dtype}"
-        )
+    expect_actions(name, answers, which.shape)
     near = np.clip(answers, 0, masks.shape[1] - 1)
     for i in np.flatnonzero((near != answers) | (masks[np.arange(len(which)), near] == 0)):
         try:
