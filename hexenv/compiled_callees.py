@@ -23,8 +23,6 @@ _REFUSES: Final = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_
 """The address of a function that Python may call: it raises TypeError."""
 _ENVIRONMENT: Final = "_ZN08NumbaEnv"
 """How numba begins the names of the variables that hold a function's Python objects."""
-
-
 _SMALL: Final = 30
 """A kernel of at most so many basic blocks is also optimised by itself, before it is linked: some
 short loops become faster so."""
@@ -36,11 +34,12 @@ class _CalleeLibrary(JITCodeLibrary):
     reads_environment = False
     """Whether it reads Python objects, as to print does: these are set for machine code alone."""
 
-    def add_ir_module(self, ir_module: Any) -> None:
-        text = str(ir_module)
-        named = [name for name in ir_module.globals if name.startswith(_ENVIRONMENT)]
+    def add_llvm_module(self, ll_module: Any) -> None:
+        text = str(ll_module)
+        names = [variable.name for variable in ll_module.global_variables]
+        named = [name for name in names if name.startswith(_ENVIRONMENT)]
         self.reads_environment |= any(text.count(name) > 1 for name in named)
-        super().add_ir_module(ir_module)
+        super().add_llvm_module(ll_module)
 
     def finalize(self) -> None:
         if self.reads_environment:

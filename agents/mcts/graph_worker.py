@@ -50,6 +50,7 @@ class GraphWorker(TreeWorker):
         return principal_variation(cast("Tree", self.tree), cast("Graph", self.graph).target)
 
     def __getstate__(self) -> dict[str, Any]:
+        state = {**self.__dict__, "kept": None}
         if self.variant is None:  # after `reset`, the content of the arrays is of no use
-            return {**self.__dict__, "tree": None, "graph": None, "kept": None}
-        return {**self.__dict__, "kept": None}
+            state["tree"] = state["graph"] = None
+        return state

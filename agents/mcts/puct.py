@@ -160,12 +160,12 @@ class PUCTAgent(EvaluatedSearchAgent):
     def _choose(
         self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
     ) -> int:
-        statistics = find_statistics()
-        visits = statistics.visits
         is_early = view.actions is None or view.root.ply < self.temperature_plies
-        if self.temperature == 0.0 or not is_early or not visits.any() or statistics.proven:
-            return super()._choose(view, trees, find_statistics)
-        return draw_action(visits, self.temperature, self._workers[0].rng)
+        if self.temperature > 0.0 and is_early:
+            found = find_statistics()
+            if found.visits.any() and not found.proven:
+                return draw_action(found.visits, self.temperature, self._workers[0].rng)
+        return super()._choose(view, trees, find_statistics)
 
 
 def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypedDict, cast
 
 import numpy as np
@@ -262,6 +262,7 @@ class TreeSearchAgent:
         trees = [cast("Tree", worker.tree) for worker in self._workers]
         seconds = time.perf_counter() - started
 
+        @cache
         def find_statistics() -> Statistics:
             line = max((worker.line() for worker in self._workers), key=len)
             return self._statistics(trees, line, view, simulations, seconds)
@@ -427,8 +428,7 @@ class TreeSearchAgent:
 
     def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
         game, variant = view.game, cast("Variant", worker.variant)
-        state = base.clone(game, view.root) if view.compiles else view.new_state()
-        simulation = simulation_for(variant, game)
+        state, simulation = view.new_state(), simulation_for(variant, game)
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
@@ -464,7 +464,7 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        is_fast = run.kept is not None and run.kept.of_view[2]
+        is_fast = run.kept is not None and run.kept.run is not self._kernel().function
         first = COMPILED_SLICE if is_fast and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 

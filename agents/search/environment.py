@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import is_compiled
-from hexenv.games.base import new_state, new_states
+from hexenv.games.base import clone, new_states
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
 PERFECT_INFORMATION: Final = "perfect information"
@@ -42,9 +42,9 @@ def layers_of(env: Any) -> list[Any]:
     return layers
 
 
-def class_name(layer: Any) -> str:
-    """The class of an environment or a wrapper, with its module."""
-    return f"{type(layer).__module__}.{type(layer).__qualname__}"
+def class_name(kind: type) -> str:
+    """The name of an environment's or a wrapper's class, with its module."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def names_of(env: Any) -> str:
@@ -59,7 +59,7 @@ def is_transparent(env: Any) -> bool:
 
 @lru_cache(256)
 def _are_transparent(classes: tuple[type, ...]) -> bool:
-    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in classes]
+    names = list(map(class_name, classes))
     return names[-1] == "hexenv.envs.aec.BoardEnv" and TRANSPARENT.issuperset(names)
 
 
@@ -148,7 +148,8 @@ class View(NamedTuple):
 
     def new_state(self) -> Any:
         """A state to work in."""
-        return self.game.new_state(self.root) if self.actions is None else new_state(self.game)
+        is_foreign = self.actions is None
+        return self.game.new_state(self.root) if is_foreign else clone(self.game, self.root)
 
 
 def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> View:

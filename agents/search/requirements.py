@@ -98,10 +98,10 @@ def known_traits(env: Any) -> Traits | None:
     raw: Any = env.unwrapped
     layers = layers_of(env)
     wrappers = layers[: next((i for i, each in enumerate(layers) if each is raw), len(layers))]
-    is_bare = TRANSPARENT.issuperset(map(class_name, wrappers))
+    is_bare = TRANSPARENT.issuperset(map(class_name, map(type, wrappers)))
     about: Any = getattr(raw, "metadata", None)
     metadata = cast("Mapping[str, Any]", about if isinstance(about, Mapping) else {})
-    name = class_name(raw)
+    name = class_name(raw.__class__)
     by_class: Any = metadata if name == OWN else raw.__class__.__dict__.get("metadata")
     family = re.sub(r"_v\d+$", "", str(metadata.get("name", "")))
     for found, is_its_own in (
