@@ -16,13 +16,15 @@ and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
+import functools
 import inspect
 import operator
+import os
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -52,13 +54,16 @@ from hexenv.compiled_callees import CalleeCompiler
 __all__ = [
     "COMPILE_ERRORS",
     "CompiledFunction",
+    "announced",
     "compiled",
     "copy_array",
+    "copy_entry",
     "copy_record",
     "inlined_kernel",
     "interpreted",
     "is_compiled",
     "kernel",
+    "random_stream",
     "scratch_array",
     "uses_machine_code",
 ]
@@ -227,6 +232,36 @@ def _overload_copy_record(source: Any, into: Any) -> Any:
     return copy_memory if isinstance(source, types.Record) and source == into else None
 
 
+def copy_entry(arrays: Any, source: int, into: int) -> None:
+    """``array[into] = array[source]`` for every array in a tuple of arrays, or of more such."""
+    for array in arrays:
+        if isinstance(array, tuple):
+            copy_entry(array, source, into)
+        else:
+            array[into] = array[source]
+
+
+_INLINED: Final[Any] = {**_CALLEE, "forceinline": True}
+
+
+@overload(copy_entry, strict=False, jit_options=_INLINED)
+def _overload_copy_entry(arrays: Any, source: Any, into: Any) -> Any:
+    def copy_none(arrays: Any, source: Any, into: Any) -> None:
+        pass
+
+    def copy_one(arrays: Any, source: Any, into: Any) -> None:
+        for index in np.ndindex(arrays.shape[1:]):
+            arrays[(into, *index)] = arrays[(source, *index)]
+
+    def copy_all(arrays: Any, source: Any, into: Any) -> None:
+        copy_entry(arrays[0], source, into)
+        copy_entry(arrays[1:], source, into)
+
+    if isinstance(arrays, types.Array):
+        return copy_one
+    return copy_all if len(arrays) else copy_none
+
+
 @intrinsic
 def _next_double(_context: Any, address: Any) -> Any:
     """The next number of a numpy bit generator, from the address of its interface in C."""
@@ -254,11 +289,14 @@ class RandomStream(NamedTuple):
         return _next_double(self.bitgen_address)
 
 
+def random_stream(generator: np.random.Generator) -> RandomStream:
+    """A generator as compiled code draws from it."""
+    return RandomStream(generator.bit_generator.ctypes.bit_generator.value)
+
+
 def _without_generator(argument: Any) -> Any:
     """A generator's `RandomStream`; anything else as it is."""
-    if type(argument) is np.random.Generator:
-        return RandomStream(argument.bit_generator.ctypes.bit_generator.value)
-    return argument
+    return random_stream(argument) if type(argument) is np.random.Generator else argument
 
 
 def _is_counted(kind: Any, is_result: bool = False) -> bool:
@@ -267,7 +305,9 @@ def _is_counted(kind: Any, is_result: bool = False) -> bool:
         return any(_is_counted(item, is_result) for item in cast("Iterable[Any]", kind))
     if isinstance(kind, (types.Number, types.Boolean, types.NoneType, types.Omitted)):
         return False
-    return is_result or not isinstance(kind, (types.Array, types.Record))
+    return is_result or getattr(
+        kind, "is_counted", not isinstance(kind, (types.Array, types.Record))
+    )
 
 
 class CompiledFunction:
@@ -280,12 +320,17 @@ class CompiledFunction:
     Code counts no references to arrays if it can do without, as they would take more than half the
     time of a small search: no function of it makes an array, a list or a text, or returns an array.
 
+    While one process compiles, others that need the same code wait for it; see `hexenv.compiling`.
+
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
+        title: What it is called while it compiles, unless a method under `@announced` has asked for
+            it; None: its name.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], title: str | None = None) -> None:
         self.function = function
+        self.title = title or function.__name__
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._dispatchers: dict[tuple[frozenset[type], bool], Any] = {}
@@ -313,22 +358,40 @@ class CompiledFunction:
         """The code without counted references; where that cannot be, the code with them."""
         plain = tuple(map(_without_generator, arguments))
         signature = _signature_of(plain)
-        directory = self._dispatcher(plain, False).stats.cache_path
+        kept_in = self._dispatcher(plain, False).stats.cache_path
+        place = kept_in and Path(kept_in)
         name = digest([repr(signature), numba.__version__])
-        mark = directory and Path(directory) / f"counts-references-{name}"
-        tries = not any(map(_is_counted, signature)) and not (mark and mark.exists())
-        if tries:
-            code = self._uncounted(plain, signature)
-            if code is not None:
-                if all(map(operator.is_, plain, arguments)):
-                    return code
-                return lambda *arguments: code(*map(_without_generator, arguments))
-        counted = self._compile(arguments, _signature_of(arguments), True, announces=not tries)
-        if mark:  # later processes need not try
-            with suppress(OSError):
-                mark.parent.mkdir(parents=True, exist_ok=True)
-                mark.touch()
-        return counted.entry_point
+        mark = place and place / f"counts-references-{name}"
+
+        def counts() -> bool:
+            return any(map(_is_counted, signature)) or bool(mark and mark.exists())
+
+        def is_kept() -> bool:
+            given = arguments if counts() else plain
+            return _is_kept(self._dispatcher(given, counts()), _signature_of(given))
+
+        with ExitStack() as stack:
+            found = is_kept()
+            if not found:
+                from hexenv.compiling import alone, timed  # most processes load everything
+
+                what = _words(self.title, arguments)
+                stack.enter_context(alone(place, what))
+                found = is_kept()  # another process has compiled it meanwhile
+                if not found:
+                    stack.enter_context(timed(place, what))
+            made.setdefault(f"{place or self.function} {name}", not found)
+            code = None if counts() else self._uncounted(plain, signature)
+            if code is None:
+                code = self._compile(arguments, _signature_of(arguments), True).entry_point
+                if mark:  # later processes need not try
+                    with suppress(OSError):
+                        mark.parent.mkdir(parents=True, exist_ok=True)
+                        mark.touch()
+                return code
+        if all(map(operator.is_, plain, arguments)):
+            return code
+        return lambda *arguments: code(*map(_without_generator, arguments))
 
     def _uncounted(
         self, plain: tuple[Any, ...], signature: tuple[Any, ...]
@@ -349,19 +412,12 @@ class CompiledFunction:
             self._dispatchers[classes, counts] = made
         return self._dispatchers[classes, counts]
 
-    def _compile(
-        self,
-        arguments: tuple[Any, ...],
-        signature: tuple[Any, ...],
-        counts: bool,
-        announces: bool = True,
-    ) -> Any:
+    def _compile(self, arguments: tuple[Any, ...], signature: tuple[Any, ...], counts: bool) -> Any:
         """What numba has compiled for one signature, or now compiles or loads."""
         dispatcher = self._dispatcher(arguments, counts)
         if signature not in dispatcher.overloads:
-            classes = _classes_of(arguments)
-            dispatcher = _compile(dispatcher, classes, signature, counts, announces)
-            self._dispatchers[classes, counts] = dispatcher
+            dispatcher = _compile(dispatcher, signature, counts)
+            self._dispatchers[_classes_of(arguments), counts] = dispatcher
         return dispatcher.overloads[signature]
 
 
@@ -392,18 +448,23 @@ def _signature_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(map(numba.typeof, arguments))
 
 
+_PLAIN: Final = frozenset({float, bool, str, np.random.Generator, NoneType})
+
+
 def _kind_of(value: Any) -> Any:
     """What decides the type of a value; `numba.typeof` takes as long as a short search."""
-    if type(value) is np.ndarray or isinstance(value, np.recarray):
-        return type(value), value.dtype, value.ndim, value.flags.num
-    if isinstance(value, tuple):
-        return type(value), *map(_kind_of, cast("tuple[Any, ...]", value))
-    if isinstance(value, np.void):
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind
+    if kind is int:
+        return kind, value.bit_length() > 63
+    if kind is np.ndarray or issubclass(kind, np.recarray):
+        return kind, value.dtype, value.ndim, value.flags.num
+    if issubclass(kind, tuple):
+        return kind, *map(_kind_of, value)
+    if issubclass(kind, np.void):
         return value.dtype
-    if isinstance(value, int):
-        return type(value), value.bit_length() > 63
-    plain = isinstance(value, (float, str, np.number, np.bool_, np.random.Generator, NoneType))
-    return type(value) if plain else numba.typeof(value)
+    return kind if issubclass(kind, (np.number, np.bool_)) else numba.typeof(value)
 
 
 COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
@@ -441,6 +502,7 @@ def _classes_of(values: Iterable[Any]) -> frozenset[type]:
     """The classes of the NamedTuples among some values, and of those within them."""
     found: set[type] = set()
     for value in values:
+        value = getattr(value, "first_row", value)  # of a `hexenv.compiled_packing.Packed`
         if isinstance(value, tuple):
             found |= _classes_of(value)
             if hasattr(value, "_fields"):
@@ -473,55 +535,69 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], cou
     return _jit(function, cache=False, counts=counts)
 
 
-def _compile(
-    dispatcher: Any,
-    classes: frozenset[type],
-    signature: tuple[Any, ...],
-    counts: bool,
-    announces: bool,
-) -> Any:
+def _compile(dispatcher: Any, signature: tuple[Any, ...], counts: bool) -> Any:
     """Compile for one signature, or load it; returns the dispatcher that has it."""
     cache = dispatcher.stats.cache_path
-    announcement = _announcement(dispatcher.py_func, classes, is_kept=cache is not None)
-    with announcement if announces else nullcontext():
-        try:
-            dispatcher.compile(signature)
-        except Exception as error:
-            if cache is None or isinstance(error, COMPILE_ERRORS):
-                raise
-            # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
-            shutil.rmtree(cache, ignore_errors=True)
-            dispatcher = _jit(dispatcher.py_func, cache=False, counts=counts)
-            dispatcher.compile(signature)
+    try:
+        dispatcher.compile(signature)
+    except Exception as error:
+        if cache is None or isinstance(error, COMPILE_ERRORS):
+            raise
+        # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
+        shutil.rmtree(cache, ignore_errors=True)
+        dispatcher = _jit(dispatcher.py_func, cache=False, counts=counts)
+        dispatcher.compile(signature)
     return dispatcher
 
 
-# ---- the announcement ---------------------------------------------------------------------------
+def _is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
+    """Whether this process or the cache on disk has the code."""
+    if signature in dispatcher.overloads or dispatcher.stats.cache_path is None:
+        return signature in dispatcher.overloads
+    with suppress(Exception):  # of a damaged file, which `_compile` removes
+        cache, files = dispatcher._cache, dispatcher._cache._cache_file
+        key = cache._index_key(signature, dispatcher.targetctx.codegen())
+        name = files._load_index().get(key)
+        return name is not None and os.path.exists(files._data_path(name))
+    return False
 
 
-class _Announcer(numba_event.Listener):
-    """Prints one line if numba compiles, none if the code comes from the cache."""
+# ---- in words ------------------------------------------------------------------------------------
 
-    def __init__(self, function: Callable[..., Any], line: str) -> None:
-        self.function = function
-        self.line = line
-
-    def on_start(self, event: Any) -> None:
-        if self.line and event.data["dispatcher"].py_func is self.function:
-            print(self.line, file=sys.stderr, flush=True)
-            self.line = ""
-
-    def on_end(self, event: Any) -> None:
-        pass
+made: Final[dict[str, bool]] = {}
+"""The code of this process, by its place and signature: whether it was compiled, not loaded."""
+_asking: Final[ContextVar[tuple[Any, ...]]] = ContextVar("asking", default=())
+"""The object that asked for what is compiled now, and what it was asked with."""
 
 
-@contextmanager
-def _announcement(
-    function: Callable[..., Any], classes: frozenset[type], is_kept: bool
-) -> Generator[None, None, None]:
-    named = classes - {RandomStream}
-    names = ", ".join(sorted(cls.__name__ for cls in named)) or "numbers and arrays"
-    often = "once" if is_kept else "in every process"
-    line = f"hexenv: compiling {function.__name__} for {names} ({often}, seconds to minutes)"
-    with numba_event.install_listener("numba:compile", _Announcer(function, line)):
-        yield
+def announced(method: F) -> F:
+    """Let what a method compiles be announced by the `name` of its object, such as "uct".
+
+    Where such methods call each other, it is the name of the first.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        token = _asking.set(_asking.get() or (self, *arguments))
+        try:
+            return method(self, *arguments, **options)
+        finally:
+            _asking.reset(token)
+
+    return cast("F", call)
+
+
+def _words(title: str, arguments: tuple[Any, ...]) -> str:
+    """What is compiled, as a person would say it: who asks, and the game.
+
+    That is the one among the arguments, else that of the environment that an agent was asked with.
+    """
+    asking = _asking.get()
+    if asking:
+        title = getattr(asking[0], "name", None) or type(asking[0]).__name__
+    games = {cls for cls in _classes_of(arguments) if hasattr(cls, "state_dtype")}
+    for each in () if games else asking[1:]:
+        game = getattr(getattr(each, "unwrapped", None), "game", None)
+        games |= set() if game is None else {type(game)}
+    names = sorted({game.name if isinstance(game.name, str) else game.__name__ for game in games})
+    return title + (f" for {' and '.join(names)}" if names else "")

@@ -42,7 +42,7 @@ def cache_directory(
     if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
         return None
     sources = _sources(modules)
-    root = _cache_root()
+    root = cache_root()
     if sources is None or root is None:
         return None
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
@@ -63,7 +63,7 @@ def _is_in_place(cls: type) -> bool:
     return False
 
 
-def _cache_root() -> Path | None:
+def cache_root() -> Path | None:
     """`NUMBA_CACHE_DIR`, else beside this package, else (read-only install) the user's cache."""
     package = Path(__file__).resolve().parent
     of_this_install = f"hexenv-{digest([str(package)])}"

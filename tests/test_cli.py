@@ -248,6 +248,9 @@ BAD_COMMANDS = [
     (("play", "tictactoe", "random", "--moves", "11"), "move 2 of 2: .* 1 is taken"),
     (("play", "hex", "uct:max_nodes=9"), "max_nodes above the 121 actions"),
     (("list", "more"), "unexpected extra argument"),
+    (("compile", "conect4", "uct"), r"a game or an agent of .*\(did you mean connect4\?\)"),
+    (("compile", "connect4", "uct:simulation=5"), r"\(did you mean simulations\?\)"),
+    (("compile", "hex", "uct", "--option", "size=5"), "an option of board_size, swap, got 'size'"),
 ]
 BAD_INPUT = [(("match", "hex", agent, "random"), why) for agent, why in BAD_AGENTS.items()]
 for text, why in BAD_GAMES.items():
@@ -264,6 +267,101 @@ def test_mistakes_are_explained_in_a_line(arguments, message):
     assert re.search(message, error), error
     assert error.startswith("Error: ")
     assert "Traceback" not in result.stderr
+
+
+# ---- compile -------------------------------------------------------------------------------------
+
+
+def run_hexenv(*arguments):
+    """What a process of its own printed."""
+    command = [sys.executable, "-m", "agents.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+PLAY_WITH_ALL = """
+import gymnasium, hexenv
+from agents import GreedyAgent
+from hexenv import tictactoe_v0
+env = tictactoe_v0.env()
+env.reset()
+env.step(GreedyAgent().act(env))
+env.last()
+for opponent in ("random", "greedy", "uct:simulations=2", None):
+    envs = gymnasium.make_vec("hexenv/TicTacToe-v0", num_envs=3, opponent=opponent)
+    envs.reset(seed=1)
+    envs.step(envs.unwrapped.action_masks().argmax(axis=1))
+    if opponent is not None:
+        env = gymnasium.make("hexenv/TicTacToe-v0", opponent=opponent)
+        env.reset(seed=1)
+        env.step(env.unwrapped.action_masks().argmax())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.compiled(only=True)
+def test_what_was_compiled_beforehand_is_not_compiled_again():
+    first, second = (
+        json.loads(
+            run_hexenv(
+                "compile", "tictactoe", "greedy", "uct", "--workers", workers, "--json"
+            ).stdout
+        )
+        for workers in ("2", "0")
+    )
+    assert list(first) == ["compiled", "in_cache", "cache", "left_out", "failed"]
+    assert first["left_out"] == first["failed"] == {}
+    assert second["compiled"] == 0
+    assert second["in_cache"] == first["compiled"] + first["in_cache"] > 10
+    assert list(Path(second["cache"]).glob("search-*/*/*.nbc"))
+    played = subprocess.run(
+        [sys.executable, "-c", PLAY_WITH_ALL], capture_output=True, text=True, check=True
+    )
+    assert played.stderr == ""
+
+
+def test_nothing_is_compiled_without_a_compiler():
+    assert "NUMBA_DISABLE_JIT" in run("compile", "tictactoe", status=1).stderr
+
+
+class Refusing:
+    """An agent that does not play, or (`broken`) fails."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.broken = broken
+
+    def prepare(self, env):
+        raise RuntimeError("no memory left") if self.broken else ValueError("not this game")
+
+    def act(self, env):
+        return 0
+
+    def reset(self, seed=None):
+        pass
+
+
+REFUSED = [
+    ("test_cli.Refusing", "expected an agent for these games, got test_cli.Refusing"),
+    ("test_cli.Refusing:broken=true", "1 of 4 could not be compiled"),
+]
+
+
+@pytest.mark.parametrize(("agent", "error"), REFUSED)
+def test_an_agent_that_cannot_be_compiled_is_an_error_after_all_others(monkeypatch, agent, error):
+    monkeypatch.setattr("agents.cli.compile_all.uses_machine_code", lambda: True)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    names = "tictactoe", agent, "rhmcts", "greedy"
+    result = run("compile", *names, "--workers", 0, status=1)
+    assert result.stderr.splitlines()[-1] == f"Error: {error}"
+    lines = [line for line in result.stderr.splitlines() if agent in line and ": " in line]
+    assert re.fullmatch(
+        rf"(left out|failed): {agent} for tictactoe: (RuntimeError: no memory left|not this game)",
+        lines[0],
+    )
+    assert "greedy for tictactoe" in result.stderr
+    assert "compiled, " in result.stdout
+
+
+# ---- mistakes of extras --------------------------------------------------------------------------
 
 
 def test_a_window_without_pygame_is_a_mistake(monkeypatch):

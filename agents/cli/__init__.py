@@ -13,9 +13,13 @@ from agents.cli.shared import INTERRUPTED
 __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
-    "accuracy convert gomocup htp list match network play render serve topp tournament train"
+    "accuracy compile convert gomocup htp list match network play "
+    "render serve topp tournament train"
 )
-COMMANDS: Final = {name: name for name in NAMES.split()} | {"list": "list_all"}
+COMMANDS: Final = {name: name for name in NAMES.split()} | {
+    "compile": "compile_all",
+    "list": "list_all",
+}
 """The module of each command, and its function in there, imported when the command is used."""
 
 
