@@ -49,6 +49,15 @@ class Apart(Together):
         return False
 
 
+class Even(First):
+    """A policy whose numbers do not depend on the batch: by the hash of a position."""
+
+    def evaluate(self, game, states):
+        keys = np.array([game.position_hash(state) for state in states])
+        priors = 1.0 + (keys[:, None] >> np.arange(game.num_actions())) % 7
+        return priors, (keys % 19) / 9.0 - 1.0
+
+
 class Slow(First):
     """Thinks long, and leaves a file named after its process in a folder."""
 

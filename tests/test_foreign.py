@@ -1,8 +1,12 @@
 """Planning over any environment: whose rules are obeyed, and what a faithful copy is."""
 
 import copy
+import pickle
 import threading
+from collections import defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,9 +20,11 @@ from pettingzoo.utils.wrappers import (
     TerminateIllegalWrapper,
 )
 
-from agents import UCT, GreedyAgent, RandomAgent
+from agents import UCT, AlphaBeta, FlatMonteCarlo, GreedyAgent, RandomAgent, TranspositionMCTS
+from agents.search import foreign
+from agents.search.clones import SHARED, clone, duplicate, silent_clone
 from agents.search.environment import action_mask, is_over, planner_view
-from agents.search.foreign import ForeignGame, clone
+from agents.search.foreign import ForeignGame, without_guards
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper
@@ -193,8 +199,8 @@ def test_what_may_change_the_rules_is_planned_over_as_it_is(make_env):
     env = played(make_env())
     planned = planner_view(env)
     assert isinstance(planned.game, ForeignGame)
-    assert type(planned.root.env) is type(env)
-    assert planned.root.env is not env
+    assert type(planned.root.env) is type(without_guards(env))
+    assert planned.root.env.unwrapped is not env.unwrapped
     assert not planned.compiles
     for route in ("compiled", "interpreted"):
         with pytest.raises(ValueError, match=f'"{route}" is for plain .*{type(env).__name__}'):
@@ -440,6 +446,401 @@ def test_rewards_on_the_way_add_up():
     assert agent.statistics.values[2] == 1
     assert env.rng.bit_generator.state == before
     assert clone(env).lock is env.lock
+
+
+# ---- what environments may be made of ------------------------------------------------------------
+
+
+class Slotted:
+    __slots__ = ("heap", "owner")
+
+    def __init__(self, owner, count):
+        self.owner, self.heap = owner, [1] * count
+
+
+@dataclass(frozen=True)
+class Frozen:
+    heap: list
+
+
+class Named(NamedTuple):
+    heap: list
+
+
+FORMS = (
+    lambda env, count: [1] * count,
+    lambda env, count: dict.fromkeys(range(count), 1),
+    lambda env, count: (1,) * count,
+    lambda env, count: np.ones(count, np.int8),
+    lambda env, count: deque([1] * count),
+    lambda env, count: np.array([1] * count, object),
+    lambda env, count: Frozen([1] * count),
+    lambda env, count: Named([1] * count),
+    lambda env, count: Slotted(env, count),
+    lambda env, count: defaultdict(int, enumerate([1] * count)),
+    lambda env, count: ([1] * count, env),
+)
+
+
+class HeapOfManyKinds(Heap):
+    """Another kind of thing at every ply, with what is in it used up in place where it can be."""
+
+    @property
+    def left(self):
+        heap = self.heap
+        heap = heap[0] if isinstance(heap, (Named, tuple)) and heap[-1:] != (1,) else heap
+        heap = getattr(heap, "heap", heap)
+        return sum(heap.values() if isinstance(heap, dict) else heap) if len(heap) else 0
+
+    @left.setter
+    def left(self, count):
+        self.heap = FORMS[count % len(FORMS)](self, count)
+
+
+class HeapInTwoAttributes(Heap):
+    def reset(self, seed=None, options=None):
+        self.heap = [0]
+        self.inside = {"heap": self.heap}
+        super().reset(seed, options)
+
+    @property
+    def left(self):
+        return self.heap[0]
+
+    @left.setter
+    def left(self, count):
+        self.inside["heap"][0] = count
+
+
+class HeapInViews(Heap):
+    """Written through one view of an array, and read through another."""
+
+    def reset(self, seed=None, options=None):
+        self.cells = np.zeros(20, np.int16).reshape(4, 5)
+        self.backwards = self.cells.reshape(-1)[::-1]
+        self.fixed = self.cells[0]
+        self.fixed.flags.writeable = False
+        super().reset(seed, options)
+
+    @property
+    def left(self):
+        return int(self.cells.sum())
+
+    @left.setter
+    def left(self, count):
+        self.backwards[:count], self.backwards[count:] = 1, 0
+
+
+class HeapInSlots(Heap):
+    __slots__ = ("left",)
+
+
+class HeapInNewAttributes(Heap):
+    @property
+    def left(self):
+        return min(value for name, value in vars(self).items() if name.startswith("after"))
+
+    @left.setter
+    def left(self, count):
+        setattr(self, f"after {count}", count)
+
+
+class HeapInAHeap(Heap):
+    """The game is in a list of environments, each of which knows the outer one."""
+
+    def reset(self, seed=None, options=None):
+        self.inner = [played(Heap(self.counters))]
+        self.inner[0].outer = self
+        super().reset(seed, options)
+
+    @property
+    def left(self):
+        return self.inner[0].outer.inner[0].counters
+
+    @left.setter
+    def left(self, count):
+        self.inner[0].counters = count
+
+
+class WrapperThatShares(BaseWrapper):
+    """Takes counters out of the list of the environment in it, behind its back."""
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed, options)
+        self.shared = self.env.inside
+
+    def step(self, action):
+        self.shared["heap"][0] -= self.shared["heap"][0] > 5
+        super().step(action)
+
+
+MADE_OF = {
+    "many kinds": HeapOfManyKinds,
+    "two attributes": HeapInTwoAttributes,
+    "views": HeapInViews,
+    "slots": HeapInSlots,
+    "new attributes": HeapInNewAttributes,
+    "a heap": HeapInAHeap,
+    "shared": lambda counters: WrapperThatShares(HeapInTwoAttributes(counters)),
+    "tictactoe": lambda counters: theirs("tictactoe").env(),
+    "connect four": lambda counters: theirs("connect_four").env(),
+    "go": lambda counters: theirs("go").env(board_size=5),
+}
+
+
+@pytest.mark.parametrize("make_env", MADE_OF.values(), ids=MADE_OF)
+def test_clones_go_on_as_what_they_are_of(make_env):
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        env = played(make_env(17))
+        for _ in range(40):
+            if is_over(env):
+                break
+            before, twin, third = shown(env), clone(env), clone(env)
+            assert shown(twin) == before
+            action, other = rng.choice(np.flatnonzero(action_mask(env)), 2).tolist()
+            twin.step(other)
+            assert shown(env) == shown(third) == before
+            third.step(action)
+            env.step(action)
+            assert shown(third) == shown(env)
+            if not is_over(env):  # a clone of a clone goes on as well
+                again = clone(third)
+                reply = int(np.flatnonzero(action_mask(env))[-1])
+                again.step(reply)
+                original = clone(env)
+                original.step(reply)
+                assert shown(again) == shown(original)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "tictactoe"])
+def test_clones_are_as_deep_copies_of_all_attributes(name):
+    env = played(theirs(name).raw_env(), [4, 1])
+    for twin in (clone(env), clone(clone(env))):
+        memo = {id(env): twin}
+        copies = {key: copy.deepcopy(value, memo) for key, value in vars(env).items()}
+        assert list(vars(twin)) == list(copies)
+        for key, value in vars(twin).items():
+            assert type(value) is type(copies[key])
+            mutable = isinstance(value, (list, dict)) and key not in SHARED
+            assert not (mutable and value is vars(env)[key])
+        assert twin.infos["player_1"] is not env.infos["player_1"]
+        assert twin._agent_selector == env._agent_selector
+        assert twin._agent_selector.agent_order is twin.agents
+        assert env._agent_selector.agent_order is env.agents
+
+
+def test_a_value_is_duplicated_as_a_deep_copy_would():
+    lock = threading.Lock()
+    cycle = [1, {"two": (3, [4])}, np.arange(3), {5, 6}, frozenset([7]), lock.__class__, len, None]
+    cycle += [cycle, (cycle, 1), Frozen(cycle), np.float32(0.5), range(3), slice(2)]
+    twin = duplicate(cycle, {})
+    assert twin is not cycle
+    assert twin[8] is twin
+    assert twin[9][0] is twin
+    assert twin[10].heap is twin
+    assert twin[1] == cycle[1]
+    assert twin[1] is not cycle[1]
+    assert twin[1]["two"][1] is not cycle[1]["two"][1]
+    assert twin[2] is not cycle[2]
+    assert not np.shares_memory(twin[2], cycle[2])
+    assert twin[3] == cycle[3]
+    assert twin[3] is not cycle[3]
+    assert twin[5:8] == cycle[5:8]
+    with pytest.raises(TypeError, match="lock"):
+        duplicate([lock], {})
+
+
+# ---- what a search remembers, and what it does not look at ---------------------------------------
+
+
+class CountsSteps(BaseWrapper):
+    """Counts the steps of all its clones."""
+
+    steps = 0
+
+    def step(self, action):
+        CountsSteps.steps += 1
+        super().step(action)
+
+
+@pytest.mark.parametrize("agent", [UCT, FlatMonteCarlo, TranspositionMCTS, AlphaBeta])
+@pytest.mark.parametrize("name", ["connect_four", "tictactoe"])
+def test_what_is_remembered_changes_nothing_but_the_steps(name, agent, monkeypatch):
+    found, steps = [], []
+    for room in (0, 3, 2_000):
+        monkeypatch.setattr(foreign, "MOST_PLACES", room)
+        env = played(CountsSteps(theirs(name).env()), [4, 1, 3])
+        CountsSteps.steps = 0
+        options = {"depth": 3} if agent is AlphaBeta else {"simulations": 60, "seed": 0}
+        one = agent(**options)
+        one.act(env)
+        found.append((one.statistics.visits.tolist(), one.statistics.values.tolist()))
+        steps.append(CountsSteps.steps)
+    assert found[0] == found[1] == found[2]
+    assert steps[2] <= steps[1] <= steps[0]
+    if agent is UCT:
+        assert steps[2] < steps[0]
+
+
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(foreign, "MOST_PLACES", 10)
+    planned = planner_view(played(theirs("tictactoe").env()))
+    state, rng = planned.new_state(), np.random.default_rng(0)
+    for _ in range(100):
+        planned.game.copy(planned.root, state)
+        planned.game.random_playout(state, rng, np.empty(9, np.int32))
+        assert planned.game.is_terminal(state)
+    waiting, places = [planned.root.place], 0
+    while waiting:
+        waiting += waiting.pop().after.values()
+        places += 1
+    assert places == 11
+
+
+class HeapWithAPicture(Heap):
+    """Draws its observations on a surface, one pixel more for each action."""
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed, options)
+        self.screen = pytest.importorskip("pygame").Surface((self.counters, 1))
+
+    def step(self, action):
+        self.screen.set_at((self.left - 1, 0), "white")
+        super().step(action)
+
+    def observe(self, agent):
+        drawn = sum(self.screen.get_at((x, 0))[0] > 0 for x in range(self.counters))
+        return {**super().observe(agent), "observation": np.array([drawn, self.left])}
+
+
+def test_a_surface_is_copied_where_nothing_is_rendered():
+    env = played(HeapWithAPicture())
+    if not hasattr(type(env.screen), "__deepcopy__"):
+        pytest.skip("this pygame cannot copy surfaces")
+    UCT(50, seed=0).act(env)
+    twin = clone(env)
+    twin.step(0)
+    assert env.observe("agent 0")["observation"][0] == 0
+    assert twin.observe("agent 0")["observation"][0] == 1
+    drawing = played(theirs("tictactoe").env(render_mode="rgb_array"))
+    silent = silent_clone(drawing)
+    assert clone(silent).unwrapped.screen is silent.unwrapped.screen is drawing.unwrapped.screen
+    with pytest.raises(ValueError, match=r"changed the original|one action leads"):
+        UCT(50).act(played(HeapWithAPicture("rgb_array")))
+
+
+def test_large_environments_are_remembered_less():
+    env = played(Heap())
+    small = planner_view(env).game._room
+    env.table = np.zeros(foreign.MOST_BYTES // 10, np.int8)
+    assert small == foreign.MOST_PLACES
+    assert planner_view(env).game._room == 9
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_an_agent_that_has_searched_can_be_copied(copied):
+    env = played(Heap(9))
+    agent = UCT(100, seed=0)
+    env.step(agent.act(env))
+    twin = copied(agent)
+    assert twin._root.root.place.after == {}
+    assert twin.act(env) == agent.act(env)
+    assert twin.statistics.visits.tolist() == agent.statistics.visits.tolist()
+    agent.act(played(theirs("connect_four").env()))
+    pickle.dumps(agent)
+
+
+def test_a_failed_step_is_not_remembered():
+    planned = planner_view(played(Heap(2)))
+    game, state = planned.game, planned.new_state()
+    before = shown(planned.root.env)
+    for _ in range(3):
+        game.copy(planned.root, state)
+        with pytest.raises(AssertionError):
+            game.step(state, 2)
+    game.copy(planned.root, state)
+    game.step(state, 1)
+    assert game.outcome(state, 0) == 1
+    assert shown(planned.root.env) == before
+
+
+GUARDED = ["connect_four", "tictactoe", "go"]
+
+
+def options_of(name):
+    return {"board_size": 5} if name == "go" else {}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_playouts_take_the_actions_that_are_observed(name):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        env = played(theirs(name).env(**options_of(name)))
+        game = planner_view(env).game
+        assert game._mask_of is not None
+        for _ in range(150):
+            raw = without_guards(env)
+            assert raw is env.unwrapped
+            legal = np.flatnonzero(action_mask(env)) if not is_over(env) else []
+            assert list(game._playout_actions(raw)) == list(legal)
+            if len(legal) == 0:
+                break
+            env.step(int(rng.choice(legal)))
+
+
+def test_what_disagrees_with_the_mask_is_not_trusted(monkeypatch):
+    raw = theirs("connect_four").raw_env
+    name = f"{raw.__module__}.{raw.__qualname__}"
+    expected = UCT(60, seed=0)
+    expected.act(played(raw()))
+    for wrong in (lambda env: [0, 1], lambda env: env.no_such_thing, lambda env: [4] * 7):
+        monkeypatch.setitem(foreign.MASKS, name, wrong)
+        agent = UCT(60, seed=0)
+        agent.act(played(raw()))
+        assert agent.statistics.visits.tolist() == expected.statistics.visits.tolist()
+    env = played(raw())
+    observe = env.observe  # of an object that a user has changed
+
+    def without_three(agent):
+        observation = observe(agent)
+        observation["action_mask"][3] = 0
+        return observation
+
+    env.observe = without_three
+    assert planner_view(env).game._mask_of is None
+
+
+def test_a_guard_that_a_user_has_changed_stays():
+    env = played(theirs("tictactoe").env())
+    assert without_guards(env) is env.unwrapped
+    env.env.rewards = dict.fromkeys(env.agents, 0)  # which hides those of the environment in it
+    assert without_guards(env) is env.env
+    with_own_last = type("WithOwnLast", (Heap,), {"last": lambda self, observe=True: None})
+    guarded = played(OrderEnforcingWrapper(with_own_last()))  # whose `last` is another one
+    assert without_guards(guarded) is guarded
+
+
+def test_the_rate_of_a_long_search_is_told_once(monkeypatch, capsys):
+    monkeypatch.setattr(foreign, "_told", set())
+    UCT(20, seed=0).act(played(Heap()))
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(foreign, "LONG", 0.0)
+    for env in (Heap(), Heap(9), Silent(theirs("tictactoe").env()), tictactoe_v0.env()):
+        agent = UCT(20, seed=0)
+        agent.act(played(env))
+        assert agent.statistics.simulations_per_second > 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    about = [line.split(" simulations a second")[0] for line in printed.err.splitlines()]
+    assert [line.split()[:3] for line in about] == [
+        ["hexenv:", "heap_v0", "allows"],
+        ["hexenv:", "Silent<tictactoe_v3>", "allows"],
+    ]
 
 
 # ---- environments that are refused ---------------------------------------------------------------

@@ -20,7 +20,7 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_cache compiled_callees cpus extras importing",
+    "compiled compiled_cache compiled_callees compiled_packing compiling cpus extras importing",
     "games",
     "render",
     "envs",
@@ -40,7 +40,9 @@ def layer_of(module):
 NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
     "torch": "agents.learning",  # elsewhere `hexenv.extras.library`, when a model is given
-    "numba": "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees",
+    "numba": (
+        "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees hexenv.compiled_packing"
+    ),
     "pygame": "hexenv.render.window",
     "prompt_toolkit": "agents.play.terminal",
     "starlette uvicorn websockets": "agents.web.server agents.cli.serve",

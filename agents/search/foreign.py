@@ -1,4 +1,4 @@
-"""Environments of others as games: copies of them, what they show, and the game around them.
+"""Environments of others as games: what they show, and the game around them.
 
 An environment needs two agents who act in turn, a `Discrete` action space and an action mask in the
 observation or in the infos. `agents.search.requirements` says whether a search over its clones is
@@ -7,93 +7,63 @@ fair.
 
 import copy
 import hashlib
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.clones import bytes_of, clone
 from agents.search.environment import (
     UnfitEnvironmentError,
     check_agents,
-    layers_of,
+    class_name,
     legal_actions,
 )
-from hexenv.games.base import play_randomly
 
 MAX_PLIES: Final = 100_000
 """How deep a tree over an environment can get: such games have no known longest length."""
-SHARED: Final = {"action_spaces", "observation_spaces", "metadata", "possible_agents"}
-"""Attributes that describe an environment and never change: its clones share them."""
+MOST_PLACES: Final = 2_000
+"""How many positions, the ones that a search comes to first, it keeps environments of."""
+MOST_BYTES: Final = 1 << 26
+"""How much memory these environments take at most, by the size of the first."""
+NO_ACTIONS: Final = np.zeros(0, np.int64)
+
+PASSIVE: Final = {
+    "pettingzoo.utils.wrappers.assert_out_of_bounds.AssertOutOfBoundsWrapper": {"env"},
+    "pettingzoo.utils.wrappers.order_enforcing.OrderEnforcingWrapper": {
+        *("env", "_has_reset", "_has_updated"),
+    },
+    "pettingzoo.utils.wrappers.terminate_illegal.TerminateIllegalWrapper": {
+        *("env", "_illegal_value", "_prev_obs", "_prev_info", "_terminated"),
+    },
+}
+"""Wrappers that only watch over the order of calls and over illegal actions: their attributes."""
+
+MASKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "pettingzoo.classic.connect_four.connect_four.raw_env": lambda env: env._legal_moves(),
+    "pettingzoo.classic.go.go.raw_env": lambda env: env.next_legal_moves,
+    "pettingzoo.classic.tictactoe.tictactoe.raw_env": lambda env: env.board.legal_moves(),
+}
+"""What environments make their masks of; random playouts then need no observations."""
 
 
-def clone(env: Any) -> Any:
-    """An independent copy of an environment in the middle of a game, wrappers and all.
+def without_guards(env: Any) -> Any:
+    """An environment in play without outer wrappers that change nothing where all moves are legal.
 
-    Where its class has no `clone` of its own, the attributes are copied one by one: `copy.deepcopy`
-    of PettingZoo's classic environments builds a new one and loses the game. What cannot be copied,
-    such as a window, is shared; `check_clone` sees whether the copy is faithful all the same.
+    A search plays only legal actions, and asks in order. A wrapper with an attribute of a user's
+    stays, and so does one over an environment that has its own `last`.
     """
-    own_clone = own_clone_of(env)
-    return _attribute_copy(env) if own_clone is None else own_clone(env)
-
-
-def own_clone_of(env: Any) -> Callable[[Any], Any] | None:
-    """The method `clone` of an environment's class, if it has one."""
-    # A wrapper forwards attributes: only a `clone` of its own class copies the wrapper too.
-    return getattr(cast("type[Any]", type(env)), "clone", None)
-
-
-def independent_copy(env: Any) -> Any:
-    """A copy that may be reset; None if there is no safe one.
-
-    A class's own `clone` may share arrays that a step replaces but a reset overwrites.
-    """
-    methods = map(own_clone_of, layers_of(env))
-    if all(method is None or method.__module__.startswith("hexenv.") for method in methods):
-        return silent_clone(env)
-    try:
-        return silenced(_attribute_copy(env, in_full=True))
-    except Exception:  # whatever a foreign object raises: it will not be copied
-        return None
-
-
-def _attribute_copy(env: Any, in_full: bool = False) -> Any:
-    """A copy, attribute by attribute; `in_full` it shares nothing, and uses no method `clone`."""
-    twin: Any = object.__new__(cast("type[Any]", type(env)))
-    memo: dict[int, Any] = {id(env): twin}
+    kind = cast("type[Any]", type(env))
     attributes = cast("dict[str, Any]", vars(env))
-    if "env" in attributes:
-        inner = attributes["env"]
-        copied = _attribute_copy(inner, in_full) if in_full else clone(inner)
-        memo |= zip(map(id, layers_of(inner)), layers_of(copied), strict=True)
-    copy_of = copy.deepcopy if in_full else _copied
-    for name, value in attributes.items():
-        twin.__dict__[name] = value if name in SHARED else copy_of(value, memo)
-    return twin
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    if isinstance(value, (int, float, str, bool, type(None))):
-        return value
-    try:
-        if hasattr(value, "agent_iter") and id(value) not in memo:  # an environment within it
-            memo[id(value)] = clone(value)
-        return copy.deepcopy(value, memo)
-    except Exception:  # whatever a foreign object raises: it will not be copied
-        return value
-
-
-def silent_clone(env: Any) -> Any:
-    """A clone that draws nothing: a search must not open windows or wait for them."""
-    return silenced(clone(env))
-
-
-def silenced(env: Any) -> Any:
-    """The environment, whose rendering is off from now on."""
-    if hasattr(env.unwrapped, "render_mode"):
-        env.unwrapped.render_mode = None
-    return env
+    if not attributes.keys() <= PASSIVE.get(class_name(kind), set()):
+        return env
+    has_own_last = cast("type[Any]", type(env.env)).last is not kind.last
+    return env if has_own_last else without_guards(env.env)
 
 
 def snapshot(env: Any) -> list[Any]:
@@ -143,13 +113,52 @@ def same(one: Any, other: Any) -> bool:
 # ---- the game ------------------------------------------------------------------------------------
 
 
+class Place:
+    """A position that a search remembers: an environment that stays as it is, and what it shows."""
+
+    __slots__ = ("_action", "_env", "after", "legal", "mover", "rewards")
+
+    def __init__(self, env: Any, action: int | None, rewards: tuple[float, float]) -> None:
+        self._env = env
+        self._action = action  # that is still to be played in the environment, once it is needed
+        self.rewards = rewards
+        self.legal: NDArray[Any] | None = None  # until they are asked for
+        self.mover: int | None = None  # likewise
+        self.after: dict[int, Place] = {}
+
+    @property
+    def env(self) -> Any:
+        if self._action is not None:
+            env = clone(self._env)
+            env.step(self._action)
+            self.keep(env)
+        return self._env
+
+    def keep(self, env: Any) -> None:
+        """Take over an environment that has come here."""
+        self._env, self._action = env, None
+
+    def __reduce__(self) -> tuple[Any, ...]:  # alone: what is below it can be played again
+        return Place, (self.env, None, self.rewards)
+
+
 class ForeignState:
-    """A position of a foreign environment: the environment itself."""
+    """A position of a foreign environment: an environment of its own, a place, or both.
+
+    Args:
+        env: An environment, which steps of the state are played in.
+    """
 
     def __init__(self, env: Any) -> None:
-        self.env = env
+        self.own = env
+        self.place: Place | None = None
         self.rewards = (0.0, 0.0)  # what each of the two agents has got since the root
-        self.legal: NDArray[Any] | None = None  # until they are asked for
+        self.legal: NDArray[Any] | None = None  # until they are asked for; those of a place first
+
+    @property
+    def env(self) -> Any:
+        """The environment, to be looked at."""
+        return self.own if self.place is None or self.own is not None else self.place.env
 
 
 class ForeignGame:
@@ -159,12 +168,14 @@ class ForeignGame:
     `rewards`: a wrapper that only changes what `last` returns is not seen. The environment, after
     `reset`, is only looked at and cloned.
 
+    Below a root (`root_state`) it remembers positions: the first action of a simulation that
+    leaves them leads to a new one. A simulation then clones one environment, at the last position
+    known, and plays from there.
+
     Raises:
         UnfitEnvironmentError: If it has not two agents who act in turn, or no `Discrete` actions
             from 0.
     """
-
-    random_playout = play_randomly
 
     def __init__(self, env: Any) -> None:
         check_agents(env)
@@ -178,6 +189,9 @@ class ForeignGame:
             raise UnfitEnvironmentError(f"expected a Discrete action space from 0, got {space}")
         self._num_actions = int(space.n)
         self._name = str(env)
+        self.steps = 0  # of environments, so far
+        self._room = 0
+        self._mask_of: str | None = None  # one of `MASKS`, as long as it is right
 
     def __repr__(self) -> str:
         return f"the environment {self._name}"
@@ -188,19 +202,48 @@ class ForeignGame:
     def max_plies(self) -> int:
         return MAX_PLIES
 
+    def root_state(self, env: Any) -> ForeignState:
+        """The position of an environment that nobody will step, below which others are kept."""
+        root = ForeignState(None)
+        root.place = Place(env, None, root.rewards)
+        self._room = min(MOST_PLACES, MOST_BYTES // bytes_of(env))
+        name = class_name(cast("type[Any]", type(env)))
+        self._mask_of = name if name in MASKS and "observe" not in vars(env) else None
+        self.legal(root)
+        return root
+
     def new_state(self, root: ForeignState) -> ForeignState:
         return copy.copy(root)
 
     def copy(self, source: ForeignState, into: ForeignState) -> None:
-        into.env = clone(source.env)
+        for state in (source, into):
+            if state.place is not None and state.own is not None:  # it need not be made again
+                state.place.keep(state.own)
+                state.own = None
+        into.place = source.place
+        into.own = clone(source.own) if source.place is None else None
         into.rewards = source.rewards
         into.legal = source.legal
 
     def step(self, state: ForeignState, action: int) -> None:
-        state.env.step(action)
-        state.legal = None
-        gained = [float(state.env.rewards.get(agent, 0)) for agent in self.agents]
-        state.rewards = (state.rewards[0] + gained[0], state.rewards[1] + gained[1])
+        place = state.place
+        if place is not None and state.own is None:
+            known = place.after.get(action)
+            if known is not None:
+                state.place, state.rewards = known, known.rewards
+                return
+            state.own = clone(place.env)
+        else:
+            place = None
+        state.place, state.legal = None, None
+        state.own.step(action)
+        self.steps += 1
+        rewards, (first, second) = state.own.rewards, self.agents
+        one, other = float(rewards.get(first, 0)), float(rewards.get(second, 0))
+        state.rewards = (state.rewards[0] + one, state.rewards[1] + other)
+        if place is not None and self._room:
+            self._room -= 1
+            state.place = place.after[action] = Place(place.env, action, state.rewards)
 
     def legal_actions(self, state: ForeignState, out: NDArray[np.int32]) -> int:
         actions = self.legal(state)
@@ -222,15 +265,91 @@ class ForeignGame:
         return len(self.legal(state)) == 0
 
     def legal(self, state: ForeignState) -> NDArray[Any]:
-        if state.legal is None:
-            state.legal = legal_actions(state.env)
-        return state.legal
+        """The legal actions, ascending."""
+        place = state.place
+        if place is None:
+            if state.legal is None:
+                state.legal = self._playout_actions(state.own)
+            return state.legal
+        if place.legal is None:
+            place.legal = legal_actions(state.env)
+            if len(place.legal) > 0 and not self._agrees(state.env, place.legal):
+                self._mask_of = None
+        return place.legal
+
+    def _playout_actions(self, env: Any) -> NDArray[Any]:
+        """The legal actions where nothing else is looked at, without an observation if possible."""
+        if self._mask_of is None:
+            return legal_actions(env)
+        agent = env.agent_selection
+        if not env.agents or env.terminations[agent] or env.truncations[agent]:
+            return NO_ACTIONS
+        return MASKS[self._mask_of](env)
+
+    def _agrees(self, env: Any, legal: NDArray[Any]) -> bool:
+        """Whether one of `MASKS` gives what is observed, as every position of the tree tells."""
+        with suppress(Exception):  # of another version of the environment
+            return self._mask_of is None or legal.tolist() == list(MASKS[self._mask_of](env))
+        return False
 
     def to_play(self, state: ForeignState) -> int:
-        return self.agents.index(state.env.agent_selection)
+        place = state.place
+        if place is None:
+            return self.agents.index(state.own.agent_selection)
+        if place.mover is None:
+            place.mover = self.agents.index(state.env.agent_selection)
+        return place.mover
 
     def position_hash(self, state: ForeignState) -> int:
         return int.from_bytes(digest_of(snapshot(state.env)), "little", signed=True)
 
     def outcome(self, state: ForeignState, player: int) -> int:
         return int(np.sign(state.rewards[player] - state.rewards[1 - player]))
+
+    def random_playout(
+        self, state: ForeignState, rng: np.random.Generator, buffer: NDArray[np.int32]
+    ) -> None:
+        """One draw a ply over the ascending actions, as `hexenv.games.base.play_randomly`."""
+        while len(legal := self.legal(state)):
+            self.step(state, int(legal[int(rng.random() * len(legal))]))
+
+
+# ---- how fast it is ------------------------------------------------------------------------------
+
+LONG: Final = 1.0
+"""Seconds of a search after which its user is told what the environment allows."""
+_told: Final[set[str]] = set()
+
+
+def tell_rate(game: ForeignGame, env: Any, simulations: int, seconds: float) -> None:
+    """Say on stderr, once for a class of environments, how fast a search was, if it took long.
+
+    Args:
+        game: The game that was searched.
+        env: The environment at its root, to be looked at.
+        simulations: How many the search ran.
+        seconds: What it took.
+    """
+    name = class_name(cast("type[Any]", type(env.unwrapped)))
+    if seconds < LONG or name in _told or simulations == 0:
+        return
+    _told.add(name)
+    costs: list[list[float]] = []
+    for _ in range(3):
+        times = [time.perf_counter()]
+        twin = clone(env)
+        times.append(time.perf_counter())
+        action = int(legal_actions(twin)[0])
+        times.append(time.perf_counter())
+        twin.step(action)
+        times.append(time.perf_counter())
+        costs.append([1000 * (end - start) for start, end in pairwise(times)])
+    copying, looking, stepping = map(min, zip(*costs, strict=True))
+    rate = simulations / seconds
+    line = (
+        f"hexenv: {env} allows {rate:,.{0 if rate >= 10 else 1}f} simulations a second: each has "
+        f"{game.steps / simulations:.0f} steps of {stepping:.2g} ms; to observe takes "
+        f"{looking:.2g} ms, to copy {copying:.2g} ms"
+    )
+    with suppress(OSError, ValueError):  # it may be closed
+        print(line, file=sys.stderr, flush=True)
