@@ -541,9 +541,12 @@ def test_what_an_engine_is_told(tmp_path):
     replies = [f"TURN {action % 6},{action // 6}" for action in first.actions[1::2]]
     turns = [line for line in said[: said.index("RESTART")] if line.startswith("TURN")]
     assert turns == replies[: first.moves[0] - 1]
-    rest = said[said.index("RESTART") :]
-    assert rest[1].startswith("INFO")
-    opening = next(line for line in rest if line.startswith("TURN"))
+    restart = said.index("RESTART")
+    number, opening = next(
+        (number, line) for number, line in enumerate(said[restart:], restart) if line[:4] == "TURN"
+    )
+    clocks = [line for line in said[:number] if line.startswith("INFO time_left")]
+    assert clocks[-1] == "INFO time_left 600000"  # a value is told once: a fast engine has used none
     assert opening == f"TURN {second.actions[0] % 6},{second.actions[0] // 6}"
     assert said[-1] == "END"
 
