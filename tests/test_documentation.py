@@ -46,6 +46,9 @@ SMALLER = {
 }
 """What is written for readers, and what is run: the same with small budgets."""
 
+NOT_CODE = ("dockerfile", "json", "yaml")
+"""Languages of files, which are shown and not run."""
+
 INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit\n"}
 """What the commands that converse are told."""
 
@@ -160,9 +163,9 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
     namespace = {"__name__": "guide"}
     left_out = []
     for block in blocks_of(page):
-        assert block.language in ("sh", "python", "json"), block
+        assert block.language in ("sh", "python", *NOT_CODE), block
         included = re.fullmatch(r'--8<-- "(.+)"\n', block.code)
-        if block.language == "json":
+        if block.language in NOT_CODE:
             continue
         units = commands_of(block) if block.language == "sh" else [block.code]
         for unit in units:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from environments import BOARDS, JIT, SMALL, played, random_action, theirs
-from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tree_of
+from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tree_of, with_options
 
 from agents import UCT
 from agents.mcts.tree_search import (
@@ -16,16 +16,30 @@ from agents.mcts.tree_search import (
     root_statistics,
     wilson_interval,
 )
+from agents.registry import make_agent
 from agents.search.environment import View
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search, simulation_for
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log
-from agents.search.tree import ROOT, add_node, children, expand, new_tree, record_visit
+from agents.search.tree import (
+    FEW_ACTIONS,
+    FIRST_CHILDREN,
+    GROWTH,
+    MORE_TO_COME,
+    ROOT,
+    add_node,
+    children,
+    expand,
+    grow,
+    is_partial,
+    new_tree,
+    record_visit,
+)
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
-from hexenv.games import base, hex
+from hexenv.games import base, gomoku, hex
 
 needs_compiler = pytest.mark.compiled(only=True)
 
@@ -244,6 +258,76 @@ def test_the_order_of_first_visits_is_uniform():
         firsts[tree.action[1]] += 1
     assert firsts.sum() == 2_000
     assert abs(firsts - 500).max() < 80
+
+
+@pytest.mark.parametrize("spec", ["uct", "ucb1-tuned", "history", "uct:solver=hard"])
+@pytest.mark.parametrize("board", ["hex-5", "gomoku-9"])
+def test_children_get_nodes_as_they_are_visited(board, spec):
+    env = make(board)
+    agent = make_agent(with_options(spec, f"simulations={int(3_000 * share())}"), seed=0)
+    agent.act(played(env, []))
+    game, tree = env.game, tree_of(agent)
+    kinds = set()
+    for node, state in positions_of(game, base.clone(game, env.state), tree):
+        count = int(tree.child_count[node])
+        if count == 0:
+            continue
+        below, legal = children(tree, node), base.legal_actions(game, state)
+        actions = tree.action[below]
+        assert len(set(actions)) == count
+        assert set(actions) <= set(legal)
+        assert tree.visits[node] == 1 + tree.visits[below].sum()
+        marks = tree.first_child[below] == MORE_TO_COME
+        assert marks.sum() == marks[-1] == is_partial(tree, node) == (count < len(legal))
+        if count < len(legal):
+            assert node != ROOT
+            assert len(legal) > FEW_ACTIONS
+            assert count <= max(FIRST_CHILDREN, GROWTH * (tree.visits[node] - 1))
+            assert tree.visits[below][-1] == 0
+        kinds.add((len(legal) > FEW_ACTIONS, count < len(legal)))
+        if spec == "ucb1-tuned":  # rewards are 0 and 1, and their own squares
+            tried = np.arange(below.start, below.stop)[tree.visits[below] > 0]
+            if board.startswith("hex"):
+                assert tree.extras.squares[tried] == pytest.approx(tree.value[tried])
+        elif spec == "history":
+            assert (tree.extras.cells[below] == actions).all()
+            assert (tree.extras.movers[below] == game.to_play(state)).all()
+    assert kinds == {(True, True), (True, False)}
+
+
+def test_a_full_tree_keeps_children_to_come():
+    env, grown = played(make("hex-5"), []), []
+    for route in ("interpreted", "environment"):
+        agent = plain_uct(300, max_nodes=60, route=route, playout="generic", seed=0)
+        agent.act(env)
+        tree = tree_of(agent)
+        grown.append(nodes(tree))
+        assert tree.node_count[0] <= 60
+        assert agent.statistics.visits.sum() == 300
+        partial = [n for n, _ in positions_of(env.game, env.state, tree) if is_partial(tree, n)]
+        assert partial
+        assert not any(tree.visits[children(tree, node)][-1] for node in partial)
+    assert_same_nodes(*grown)
+
+
+def test_children_that_come_late_are_drawn_evenly():
+    # Of 24 actions, each should be the fifth child in a 24th of 2,400 trees: 100, sigma 9.8.
+    game = gomoku.new(5)
+    state, buffer, fifths = base.new_state(game), np.empty(25, np.int32), np.zeros(25, int)
+    game.step(state, 12)
+    rng = np.random.default_rng(0)
+    for _ in range(2_400):
+        tree = new_tree(30)
+        add_node(tree, -1, 1)
+        expand(game, state, tree, ROOT, NoKnowledge(), buffer, rng, True)
+        first = tree.action[children(tree, ROOT)].tolist()
+        assert grow(game, state, tree, ROOT, NoKnowledge(), buffer, rng, GROWTH * len(first))
+        actions = tree.action[children(tree, ROOT)].tolist()
+        assert actions[: len(first)] == first
+        assert len(set(actions)) == len(actions) == GROWTH * FIRST_CHILDREN
+        fifths[actions[4]] += 1
+    assert fifths[12] == 0
+    assert abs(np.delete(fifths, 12) - 100).max() < 40
 
 
 # ---- UCB1 ----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from agents.mcts.tree_search import is_decided
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.tree import (
+    MORE_TO_COME,
     ROOT,
     UNPROVEN,
     child_by_action,
@@ -146,10 +147,10 @@ def by_paths(tree, node, depth=6):
 
 
 @pytest.mark.parametrize("spec", [spec for spec in REUSING if "transpositions" not in spec])
-@pytest.mark.parametrize("board", ["connect4", "hex-3-swap"])
+@pytest.mark.parametrize("board", ["connect4", "hex-3-swap", "hex-5"])
 def test_the_next_move_goes_on_with_the_subtree_that_was_played(spec, board, monkeypatch):
     env = in_play(board)
-    agent = make_agent(f"{spec}:simulations=400", seed=0)
+    agent = make_agent(f"{spec}:simulations={1_500 if board == 'hex-5' else 400}", seed=0)
     action = agent.act(env)
     tree = tree_of(agent)
     node = child_by_action(tree, ROOT, action)
@@ -327,12 +328,37 @@ def test_a_tree_comes_back_from_its_file(spec, tmp_path):
     other.load(path)
     other._search = lambda runs, started, in_threads: 0  # only look
     chosen = other.act(env)
-    assert_same_nodes(nodes(tree_of(other)), nodes(saved))
+    assert by_paths(tree_of(other), ROOT) == by_paths(saved, ROOT)
     del other._search
     other.reset()
     other.act(env)
     assert tree_of(other).visits[ROOT] == saved.visits[ROOT] + 1
     assert chosen == first
+
+
+@pytest.mark.parametrize("spec", ["uct", "ucb1-tuned", "history"])
+def test_a_tree_with_children_to_come_goes_on_from_its_file(spec, tmp_path):
+    env, path = in_play("hex-5"), tmp_path / "tree.npz"
+    agent = make_agent(f"{spec}:simulations=500", seed=0)
+    agent.act(env)
+    tree = tree_of(agent)
+    assert (tree.first_child[: tree.node_count[0]] == MORE_TO_COME).any()
+    agent.save(path)
+    other = make_agent(f"{spec}:simulations=2000", seed=1)
+    other.load(path)
+    other.act(env)
+    assert tree_of(other).visits[ROOT] == 2_501
+    to_come = np.flatnonzero(nodes(other._saved.trees[0])["first_child"] == MORE_TO_COME)
+    with pytest.raises(ValueError, match=r"bad\.npz"):
+        UCT().load(rewritten(path, tmp_path / "bad.npz", **damage(path, "0.visits", to_come[0], 1)))
+
+
+def test_a_file_of_the_first_version_is_read(saved_tree, tmp_path):
+    path = rewritten(saved_tree, tmp_path / "old.npz", about=about(saved_tree, version=1))
+    agent = UCT(simulations=50)
+    agent.load(path)
+    agent.act(in_play("tictactoe"))
+    assert tree_of(agent).visits[ROOT] == 101
 
 
 def test_a_loaded_tree_serves_in_the_positions_it_knows(tmp_path):
@@ -369,7 +395,7 @@ def test_a_tree_of_two_workers_needs_two(tmp_path):
     other._search = lambda runs, started, in_threads: 0
     other.act(env)
     for worker in range(2):
-        assert_same_nodes(nodes(tree_of(other, worker)), nodes(tree_of(agent, worker)))
+        assert by_paths(tree_of(other, worker), ROOT) == by_paths(tree_of(agent, worker), ROOT)
 
 
 def test_there_has_to_be_a_tree_that_can_be_saved(tmp_path):

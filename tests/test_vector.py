@@ -488,8 +488,17 @@ def test_opponents_that_are_not_compiled_play_in_one_thread():
     envs.close()
 
 
-def test_an_agent_is_shared_by_all_boards():
-    agent = UCT(simulations=3)
+def test_an_agent_plays_on_each_board_as_one_of_its_own_would():
+    agent = UCT(simulations=30)
+    envs = vector("tictactoe", 3, agent)
+    alone = [lambda: single("tictactoe", UCT(simulations=30))] * 3
+    compare(envs, SyncVectorEnv(alone, autoreset_mode=AutoresetMode.NEXT_STEP), 40)
+    assert envs.opponents == ("uct",) * 3
+    assert agent.statistics is None
+
+
+def test_an_agent_that_cannot_play_on_many_boards_is_shared_by_them():
+    agent = UCT(simulations=3, workers=2)
     envs = vector("tictactoe", 3, agent, threads=2)
     envs.reset(seed=1)
     rng = np.random.default_rng(1)

@@ -15,7 +15,7 @@ from agents.search.environment import (
     legal_actions,
     planner_view,
 )
-from hexenv.compiled import CompiledFunction
+from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
 
 
@@ -46,6 +46,14 @@ class Statistics:
     proven: int | None = None
     priors: NDArray[np.float64] | None = None
     assumed: str | None = None
+
+    @property
+    def simulations_per_second(self) -> float:
+        """The rate of the search; 0 where no time was measured.
+
+        Over an environment of others it is the environment that sets it, by its own step.
+        """
+        return self.simulations / self.seconds if self.seconds > 0 else 0.0
 
 
 def with_assumption(statistics: Statistics, assumed: str | None) -> Statistics:
@@ -152,10 +160,12 @@ class GreedyAgent(SeededAgent):
         self.route = route
         self.assume = assume
 
+    @announced
     def prepare(self, env: Any) -> None:
         """Compile now, so that the first `act` in such an environment does not have to."""
         self._chooser(planner_view(env, self.route, self.assume))
 
+    @announced
     def act(self, env: Any) -> int:
         view = planner_view(env, self.route, self.assume)
         check_in_play(env)

@@ -128,7 +128,7 @@ def first_illegal(game: Any, state: Any, games: Any) -> int:
     return -1
 
 
-compiled_first_illegal: Final = CompiledFunction(first_illegal)
+compiled_first_illegal: Final = CompiledFunction(first_illegal, "the check of games")
 
 
 def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -189,7 +189,7 @@ def play_to(
         game.step(state, int(actions[number % capacity]))
 
 
-compiled_replay: Final = CompiledFunction(replay)
+compiled_replay: Final = CompiledFunction(replay, "the replay of games")
 
 
 class ReplayBuffer:

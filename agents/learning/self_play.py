@@ -31,7 +31,7 @@ from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, child_by_action, keep_subtree
-from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel, scratch_array
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -134,9 +134,9 @@ def play_actions(
 
 GOES_ON: Final = 2
 
-compiled_begin_game: Final = CompiledFunction(begin_game)
-compiled_resume_game: Final = CompiledFunction(resume_game)
-compiled_play_actions: Final = CompiledFunction(play_actions)
+compiled_begin_game: Final = CompiledFunction(begin_game, "self-play")
+compiled_resume_game: Final = CompiledFunction(resume_game, "self-play")
+compiled_play_actions: Final = CompiledFunction(play_actions, "self-play")
 
 
 def rule_of(configuration: Configuration) -> Any:
@@ -156,6 +156,8 @@ def rule_of(configuration: Configuration) -> Any:
 
 class SelfPlay(Worker):
     """Plays the tasks of a run, one after the other; the weights are what they share."""
+
+    name = "self-play"
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -177,6 +179,7 @@ class SelfPlay(Worker):
         load_weights(self.network, value)
         self.evaluator.update(self.network)
 
+    @announced
     def do(self, task: Task, start_clock: Callable[[], None] = lambda: None) -> TaskResult:
         """Play a task: with the same weights the same task gives the same result."""
         rng = np.random.default_rng()

@@ -105,7 +105,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
         epsilon = self.epsilon * self.epsilon_decay**self._moves
-        return RolloutEvaluator(self._evaluator, epsilon, worker.rng, self.mix)
+        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix)
 
-    def _cache_size(self) -> int:
+    def cache_size(self) -> int:
         return 0  # every rollout is another

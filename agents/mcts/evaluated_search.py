@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT, Tree, children
+from hexenv.compiled import announced
+
+if TYPE_CHECKING:
+    from agents.mcts.many_games import ManyGames
 
 CACHE_SIZE: Final = 1 << 14
 """Positions whose evaluations are kept during a search."""
@@ -50,31 +54,49 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
         if not hasattr(evaluator, "evaluate"):
             raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
+    @announced
     def act(self, env: Any) -> int:
-        if hasattr(self._evaluator, "see_as"):
-            self._evaluator.see_as(env)
+        if hasattr(self.evaluator, "see_as"):
+            self.evaluator.see_as(env)
         return super().act(env)
 
-    def _statistics(
+    def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
+        from agents.mcts.many_evaluated import ManyEvaluatedSearches
+
+        own = type(self)._evaluator_of is not EvaluatedSearchAgent._evaluator_of
+        if own or not self._is_plain_search(env):
+            return None
+        return ManyEvaluatedSearches(self, env, count, threads)
+
+    @announced
+    def prepare(self, env: Any) -> None:
+        """Compile now what `act` needs in such an environment."""
+        if hasattr(self.evaluator, "see_as"):
+            self.evaluator.see_as(env)
+        super().prepare(env)
+        if hasattr(self.evaluator, "prepare"):
+            self.evaluator.prepare(env)
+
+    def statistics_of(
         self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
     ) -> Statistics:
-        found = super()._statistics(trees, line, view, simulations, seconds)
+        found = super().statistics_of(trees, line, view, simulations, seconds)
         return replace(found, priors=root_priors(trees, view.game.num_actions()))
 
-    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+    def draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         """The noise of the root's children, ``(num_actions,)``; None without noise."""
         return None
 
     def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
-        return self._evaluator
+        return self.evaluator
 
-    def _cache_size(self) -> int:
+    def cache_size(self) -> int:
         """How many evaluations are kept: none, if equal positions may look different."""
-        sees_moves = getattr(self._evaluator, "sees_moves", None)
+        sees_moves = getattr(self.evaluator, "sees_moves", None)
         return 0 if sees_moves is not None and sees_moves() else CACHE_SIZE
 
     def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
@@ -88,7 +110,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         if self._uses_knowledge:
             evaluator = self._knowledge_of(game).plain_evaluator(evaluator)
         variant, states = cast("Variant", worker.variant), view.new_states(self.batch)
-        cache = new_cache(game, 0 if view.actions is None else self._cache_size())
+        cache = new_cache(game, 0 if view.actions is None else self.cache_size())
         of_search = evaluator, worker.rng, self.batch, cache, view.compiles
         search = EvaluatedSearch(game, side_by_side(tree), states, variant, *of_search)
         if view.compiles:
@@ -99,7 +121,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
             nonlocal has_root
             if not has_root:
                 search.run(roots, 0)
-                noise = self._draw_noise(worker.rng, game.num_actions())
+                noise = self.draw_noise(worker.rng, game.num_actions())
                 if noise is not None:
                     rule: Any = variant.selection
                     rule.add_root_noise(tree, noise)

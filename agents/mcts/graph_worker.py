@@ -35,6 +35,9 @@ class GraphWorker(TreeWorker):
         if self.tree is not None and self.graph is not None:
             graph.clear(self.tree, self.graph)
 
+    def grows(self) -> bool:
+        return False
+
     def make_room(self, nodes: int, most: int) -> None:
         """See that a number of nodes fit in; else start with an empty graph.
 

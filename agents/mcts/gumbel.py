@@ -8,7 +8,7 @@ appendix D). The improved policy is better in expectation, however few simulatio
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypedDict, Unpack, cast
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from agents.search.evaluated import (
     proven_sign,
     take_evaluation,
 )
-from agents.search.mcts import Variant
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -241,12 +240,16 @@ class GumbelAgent(EvaluatedSearchAgent):
         """Raise a `ValueError`: every search starts a new tree."""
         raise ValueError(f"expected no tree (Gumbel's search starts anew every move), got {path}")
 
-    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+    def draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         return self.noise * rng.gumbel(size=num_actions) if self.noise else None
 
-    def _choose(
-        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    def choose_action(
+        self,
+        view: View,
+        trees: Sequence[Tree],
+        rng: np.random.Generator,
+        find_statistics: Callable[[], Statistics],
     ) -> int:
-        rule: Any = cast("Variant", self._workers[0].variant).selection
+        rule: Any = self.variant.selection
         policy = np.zeros(view.game.num_actions(), np.float32)
         return int(trees[0].action[rule.read_policy(trees[0], policy)])

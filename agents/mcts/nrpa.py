@@ -38,7 +38,14 @@ from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
-from hexenv.compiled import CompiledFunction, compiled, copy_array, inlined_kernel, kernel
+from hexenv.compiled import (
+    CompiledFunction,
+    announced,
+    compiled,
+    copy_array,
+    inlined_kernel,
+    kernel,
+)
 from hexenv.games.base import Actions, Game, State
 
 T = TypeVar("T")
@@ -546,6 +553,7 @@ class NRPA(SeededAgent):
         super().reset(seed)
         self._nest = None
 
+    @announced
     def act(self, env: Any) -> int:
         started = time.perf_counter()
         view = planner_view(env, self.route, self.assume)
@@ -572,6 +580,7 @@ class NRPA(SeededAgent):
             return self.statistics.principal_variation[0]
         return choose(tree, self.final_move)
 
+    @announced
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         view = planner_view(env, self.route, self.assume)

@@ -152,20 +152,24 @@ class PUCTAgent(EvaluatedSearchAgent):
         )
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
-    def _draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+    def draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
         if self.noise == 0.0:
             return None
         return rng.gamma(self.noise_total / num_actions, size=num_actions)
 
-    def _choose(
-        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    def choose_action(
+        self,
+        view: View,
+        trees: Sequence[Tree],
+        rng: np.random.Generator,
+        find_statistics: Callable[[], Statistics],
     ) -> int:
         is_early = view.actions is None or view.root.ply < self.temperature_plies
         if self.temperature > 0.0 and is_early:
             found = find_statistics()
             if found.visits.any() and not found.proven:
-                return draw_action(found.visits, self.temperature, self._workers[0].rng)
-        return super()._choose(view, trees, find_statistics)
+                return draw_action(found.visits, self.temperature, rng)
+        return super().choose_action(view, trees, rng, find_statistics)
 
 
 def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:

@@ -11,16 +11,27 @@ from numpy.typing import NDArray
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
 from agents.search.mcts import Variant
-from agents.search.tree import ROOT, UNPROVEN, Tree, new_tree, node_arrays
+from agents.search.tree import (
+    MORE_TO_COME,
+    ROOT,
+    UNPROVEN,
+    Tree,
+    arrays_of,
+    is_partial,
+    new_tree,
+    node_arrays,
+    nodes_below,
+)
 from hexenv.compiled import CompiledFunction, is_compiled, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
-VERSION: Final = 1
+VERSION: Final = 2
+"""In version 1, a node with children has one for every action; all else is the same."""
 MOST_VISITS: Final = 2**30
 """The most visits of a node in a file: it can get as many again."""
 NAMES_IN_FILES: Final = {"extras.raw_value": "extras.worth", "extras.root_noise": "extras.noise"}
-"""The names that version 1 of the format gives to some arrays of a tree."""
+"""The names that the format gives to some arrays of a tree."""
 
 
 class SavedTrees(NamedTuple):
@@ -82,7 +93,7 @@ def describe(part: Any) -> Any:
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
         known = {name: value for name, value in fields.items() if value is not None}
-        if hasattr(part, "evaluation"):  # version 1 of the format has a field more for such rules
+        if hasattr(part, "evaluation"):  # the format has a field more for such rules
             is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
             extra = part.c if is_ucb1 else {"part": "Indifferent", "value": 0.0}
             known = {"assessor": extra, **known}
@@ -113,9 +124,8 @@ def save_trees(
         "position": np.frombuffer(notation.to_bytes(game, root), np.uint8),
     }
     for number, tree in enumerate(trees):
-        count = int(tree.node_count[0])
-        for name, array in node_arrays(tree).items():
-            arrays[f"{number}.{NAMES_IN_FILES.get(name, name)}"] = array[:count]
+        for name, array in arrays_of(tree, nodes_below(tree, ROOT)):
+            arrays[f"{number}.{NAMES_IN_FILES.get(name, name)}"] = array
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -127,6 +137,8 @@ def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> 
     try:
         about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
         found = {key: about[key] for key in expected}
+        if found["version"] == 1:
+            found["version"] = VERSION
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
     for key, value in expected.items():
@@ -174,12 +186,16 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
     tree.node_count[0] = count
-    if not (count > 0 and is_tree(tree.first_child[:count], tree.child_count[:count])):
+    firsts, counts = tree.first_child[:count], tree.child_count[:count]
+    if not (count > 0 and is_tree(firsts, counts)):
         raise ValueError("the nodes do not form a tree")
     visits, value = tree.visits[:count], tree.value[:count]
+    lasts = (firsts + counts - 1)[counts > 0]
+    partial = lasts[firsts[lasts] == MORE_TO_COME]
     seen = visits > 0
     sound = (
-        bool((visits >= (tree.child_count[:count] > 0)).all())
+        bool((visits >= (counts > 0)).all())
+        and not visits[partial].any()
         and int(visits.max()) <= MOST_VISITS
         and bool(np.isfinite(value).all())
         and bool(((value[seen] > -1e-9) & (value[seen] < 1 + 1e-9)).all())
@@ -188,7 +204,8 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     )
     if not sound:
         raise ValueError("the nodes' statistics are out of range")
-    tree.first_child[:count] *= tree.child_count[:count] > 0
+    firsts *= counts > 0
+    firsts[partial] = MORE_TO_COME
     return tree
 
 
@@ -207,7 +224,7 @@ def is_tree(firsts: NDArray[np.int32], counts: NDArray[np.int32]) -> bool:
 
 @kernel
 def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -> int:
-    """The first node whose children are not the legal actions of its position; -1 if there is none.
+    """The first node whose children are not legal actions of its position, or not all; -1: none.
 
     Values and extras of all nodes but the first are overwritten; `state` is one to work in.
     """
@@ -215,6 +232,7 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -
     parents = np.zeros(nodes, np.int32)
     path = np.empty(nodes, np.int32)
     legal = np.empty(game.num_actions(), np.int32)
+    seen = np.zeros(game.num_actions(), np.bool_)
     for node in range(nodes):
         first, count = tree.first_child[node], tree.child_count[node]
         if count == 0:
@@ -228,13 +246,18 @@ def first_breach(game: Any, root: Any, state: Any, tree: Tree, selection: Any) -
         game.copy(root, state)
         for i in range(depth - 1, -1, -1):
             game.step(state, int(path[i]))
-        found = np.sort(tree.action[first : first + count])
         known = game.legal_actions(state, legal)
-        if known != count or (found != np.sort(legal[:known])).any():
+        if known < count or (known > count) != is_partial(tree, node):
             return node
+        seen[:] = False
+        for child in range(first, first + count):
+            action = tree.action[child]
+            if not (legal[:known] == action).any() or seen[action]:
+                return node
+            seen[action] = True
         parents[first : first + count] = node
         selection.initialise(game, state, tree, node)
     return -1
 
 
-compiled_first_breach: Final = CompiledFunction(first_breach)
+compiled_first_breach: Final = CompiledFunction(first_breach, "the check of trees")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,16 @@ from agents.core.agent import OnSlice, Statistics, with_assumption
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.environment import (
+    View,
+    check_in_play,
+    check_route,
+    is_transparent,
+    planner_view,
+)
 from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
 from agents.search.proofs import SOLVERS
-from agents.search.simulation import Simulation
+from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import (
     ROOT,
     UNPROVEN,
@@ -33,10 +39,14 @@ from agents.search.tree import (
     children,
     copy_nodes,
     keep_subtree,
+    most_new_nodes,
     new_tree,
 )
-from hexenv.compiled import CompiledFunction, is_compiled, uses_machine_code
+from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
 from hexenv.games import base
+
+if TYPE_CHECKING:
+    from agents.mcts.many_games import ManyGames
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 
@@ -92,7 +102,9 @@ class TreeSearchAgent:
             share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
             and van den Herik 2008). The result depends on the seed and the number of workers.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
-            takes 33 bytes, and more in variants that keep more.
+            takes 33 bytes, and more in variants that keep more. Rules that visit all children
+            before they score any, as UCB1, need two or three nodes for a simulation, others one for
+            each action of every position that is expanded.
         threats: In games whose threats are known (Gomoku, TicTacToe): whether to look for wins by
             threats, before the search (fours, then threes as well, for up to a fifth of `seconds`)
             and at every new leaf (fours); see `agents.knowledge.gomoku.threats`.
@@ -179,6 +191,23 @@ class TreeSearchAgent:
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
 
+    def _is_plain_search(self, env: Any) -> bool:
+        """Whether it runs a number of simulations in one tree, and nothing else."""
+        kinds = type(self).__mro__
+        ours = next(kind for kind in kinds if kind.__module__.startswith("agents."))
+        changed = {name for kind in kinds[: kinds.index(ours)] for name in vars(kind)}
+        return (
+            not any(callable(getattr(ours, name, None)) for name in changed if name[:2] != "__")
+            and is_transparent(env)
+            and self.simulations is not None
+            and self.seconds is None
+            and self.workers == 1
+            and not (self.early_stop or self.transpositions or self._uses_knowledge)
+            and self.on_slice is None
+            and self._saved is None
+            and self.route != "environment"
+        )
+
     @property
     def statistics(self) -> Statistics | None:
         """Of the last search; read from its trees when they are first asked for."""
@@ -220,6 +249,24 @@ class TreeSearchAgent:
                 return chosen
         return self._think(plain)
 
+    def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
+        """The agent in many games at once, in environments like one of hexenv.
+
+        None if it can play them only one by one: with several workers, a budget of time, knowledge,
+        a graph or anything else besides one tree with a number of simulations, or where a class of
+        yours has methods of its own.
+        """
+        from agents.mcts.many_games import ManySearches  # few programs play many
+
+        kind = type(self)
+        has_own_memory = type(self.variant.reward).with_memory is not no_memory
+        if kind._new_run is not TreeSearchAgent._new_run or has_own_memory:
+            return None
+        if kind._kernel is not TreeSearchAgent._kernel or not self._is_plain_search(env):
+            return None
+        return ManySearches(self, env, count, threads)
+
+    @announced
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
@@ -261,24 +308,32 @@ class TreeSearchAgent:
             run.worker.kept = run.kept
         trees = [cast("Tree", worker.tree) for worker in self._workers]
         seconds = time.perf_counter() - started
+        if view.actions is None:
+            from agents.search.foreign import tell_rate  # most programs never meet one
+
+            tell_rate(view.game, view.root.env, simulations, seconds)
 
         @cache
         def find_statistics() -> Statistics:
             line = max((worker.line() for worker in self._workers), key=len)
-            return self._statistics(trees, line, view, simulations, seconds)
+            return self.statistics_of(trees, line, view, simulations, seconds)
 
-        chosen = self._choose(view, trees, find_statistics)
+        chosen = self.choose_action(view, trees, self._workers[0].rng, find_statistics)
         self._find_statistics = find_statistics
         self._remember(plain, chosen)
         return chosen
 
-    def _statistics(
+    def statistics_of(
         self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
     ) -> Statistics:
         return root_statistics(trees, line, view, simulations, seconds)
 
-    def _choose(
-        self, view: View, trees: Sequence[Tree], find_statistics: Callable[[], Statistics]
+    def choose_action(
+        self,
+        view: View,
+        trees: Sequence[Tree],
+        rng: np.random.Generator,
+        find_statistics: Callable[[], Statistics],
     ) -> int:
         return choose(trees, self.final_move)
 
@@ -292,6 +347,7 @@ class TreeSearchAgent:
         """The position as the search sees it."""
         return self._knowledge_of(view.game).search_view(view) if self._uses_knowledge else view
 
+    @announced
     def _win_finder(self, view: View, game: Any) -> WinFinder:
         """What looks for wins; it remembers from move to move."""
         if self._finder is None or self._finder.game is not view.game:
@@ -311,13 +367,7 @@ class TreeSearchAgent:
     def _prepare_trees(self, plain: View, view: View) -> None:
         """Give every worker a tree with the position as its root, and room to grow."""
         num_actions = plain.game.num_actions()
-        if self.max_nodes <= num_actions:
-            raise ValueError(
-                f"expected max_nodes above the {num_actions} actions here, got {self.max_nodes}"
-            )
-        nodes = self.max_nodes
-        if self.simulations is not None:
-            nodes = 1 + (self.simulations + 1) * (num_actions + self.transpositions)
+        nodes = self.nodes_for(num_actions)
         root, self._root = self._root, None  # until this search has ended
         played = played_since(plain, root, None if self.transpositions else self._workers[0].tree)
         key = plain.game.position_hash(plain.root) if self.transpositions else 0
@@ -331,7 +381,21 @@ class TreeSearchAgent:
                 reward = self.variant.reward.with_memory(plain.game)
                 if reward is not self.variant.reward:
                     worker.variant = cast("Variant", worker.variant)._replace(reward=reward)
-            worker.make_room(nodes, self.max_nodes)
+            needed = nodes
+            if self.simulations is not None and worker.grows():
+                kept = 0 if worker.tree is None else int(worker.tree.node_count[0])
+                needed = most_new_nodes(self.simulations, num_actions, kept)
+            worker.make_room(needed, self.max_nodes)
+
+    def nodes_for(self, num_actions: int) -> int:
+        """By how many nodes a search may grow a tree; ValueError if `max_nodes` is too low."""
+        if self.max_nodes <= num_actions:
+            raise ValueError(
+                f"expected max_nodes above the {num_actions} actions here, got {self.max_nodes}"
+            )
+        if self.simulations is None:
+            return self.max_nodes
+        return 1 + (self.simulations + 1) * (num_actions + self.transpositions)
 
     def _variant_for(self, plain: View, view: View) -> Variant:
         """The composition, with memory for the game that the search sees."""
@@ -426,6 +490,7 @@ class TreeSearchAgent:
 
         return WorkerRun(search, worker, view, kept)
 
+    @announced
     def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
         game, variant = view.game, cast("Variant", worker.variant)
         state, simulation = view.new_state(), simulation_for(variant, game)
@@ -475,7 +540,7 @@ class TreeSearchAgent:
 
         def found() -> Statistics:
             trees = [cast("Tree", worker.tree)]
-            return self._statistics(trees, worker.line(), run.view, simulations, seconds)
+            return self.statistics_of(trees, worker.line(), run.view, simulations, seconds)
 
         self.on_slice(found)
 
@@ -512,6 +577,10 @@ class TreeWorker:
         """Forget all that was searched; the arrays stay, to be used again."""
         if self.tree is not None:
             self.tree.node_count[0] = 0
+
+    def grows(self) -> bool:
+        """Whether nodes get their children bit by bit; see `agents.search.tree`."""
+        return cast("Variant", self.variant).selection.tries_all_first()
 
     def make_room(self, nodes: int, most: int) -> None:
         """Let the tree grow by a number of nodes, but not beyond `most`."""

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from agents.policies.models import PolicyError
 from agents.policies.policy import PolicyAgent
+from hexenv.compiled import announced
 from hexenv.extras import library
+from hexenv.games.base import new_states
 
 
 class NetworkAgent(PolicyAgent):
@@ -53,6 +55,14 @@ class NetworkAgent(PolicyAgent):
         self._evaluators: dict[tuple[Any, ...], Any] = {}
         planes = tuple(saved.options.planes)
         super().__init__(network_policy(saved.network), temperature, seed, planes, title)
+
+    @announced
+    def prepare(self, env: Any) -> None:
+        """Compile now what `act` and `evaluate` need in such an environment."""
+        self._seen(env)
+        game = getattr(env.unwrapped, "game", None)
+        if game is not None:
+            self.evaluate(game, new_states(game, 1))
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """See `PolicyAgent.evaluate`; compiled code makes the planes of our own games."""

@@ -28,6 +28,7 @@ from agents.policies.models import (
     torch_policy,
 )
 from agents.search.environment import action_mask, check_in_play
+from hexenv.compiled import announced
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import plane_names, planes_of
 from hexenv.games.base import Game, State
@@ -161,6 +162,7 @@ class PolicyAgent(SeededAgent):
         shown = self._shown.planes if self._shown is not None else ()
         return shown if self._planes is None else self._planes
 
+    @announced
     def act(self, env: Any) -> int:
         """The policy's action for the agent to move.
 

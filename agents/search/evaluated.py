@@ -10,7 +10,7 @@ A rule for this search (`agents.mcts.puct.PUCT`) is a selection rule with these 
 search has found and returns the best child.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
+from hexenv.compiled_packing import stream_rows, unpacked
 
 PER_NODE: Final = ("first_child", "child_count", "action", "visits", "value", "spread", "proof")
 """The arrays of a tree with an entry for each node."""
@@ -144,7 +145,7 @@ class PendingSimulations(NamedTuple):
     actions: NDArray[np.int32]  # (num_actions(),): scratch space of all
     depth: NDArray[np.int32]  # (W,)
     result: NDArray[np.float64]  # (W,)
-    remaining: NDArray[np.int32]  # (T,): simulations that each tree has still to begin
+    remaining: NDArray[np.int32]  # (T,): simulations that each tree has still to begin; -1: rests
 
 
 @compiled
@@ -301,7 +302,7 @@ def descend_trees(
     pending: PendingSimulations,
     cache: EvaluationCache,
     width: int,
-    rng: np.random.Generator,
+    streams: Any,
 ) -> int:
     """Begin simulations of every tree until `width` of them are pending, or all have begun.
 
@@ -314,7 +315,10 @@ def descend_trees(
     evaluation = variant.selection.evaluation
     count = 0
     for number in range(pending.remaining.size):
+        if pending.remaining[number] < 0:
+            continue
         tree = tree_of(trees, number)
+        rng = unpacked(streams, number)[0]
         prepare_root(tree, variant)
         begun = 0
         while begun < width and (pending.remaining[number] > 0 or tree.child_count[ROOT] == 0):
@@ -352,7 +356,7 @@ def back_up_trees(
     cache: EvaluationCache,
     priors: NDArray[np.float32],
     values: NDArray[np.float32],
-    rng: np.random.Generator,
+    streams: Any,
 ) -> None:
     """Finish the pending simulations, with the evaluations of their positions in `states`."""
     evaluation = variant.selection.evaluation
@@ -367,6 +371,7 @@ def back_up_trees(
         store(game, state, cache, evaluation)
         count_pending(tree, simulation, -1)
         leaf = pending.leaf[i]
+        rng = unpacked(streams, pending.tree[i])[0]
         expand_evaluated(game, state, tree, leaf, variant, simulation, rng)
 
 
@@ -421,13 +426,14 @@ class EvaluatedSearch:
         states: ``(T * width,)`` to work in: an array of records, or a list.
         variant: The composition, with memory for the game (`agents.search.mcts.with_memory`).
         evaluator: Evaluates the leaves.
-        rng: The stream of the search.
+        streams: The stream of the search, or one for each tree.
         width: How many leaves of one tree are evaluated together.
         cache: See `new_cache`.
         compiles: Whether to run as machine code.
 
     Attributes:
         evaluations: Positions that were evaluated so far.
+        streams: The stream of each tree.
     """
 
     def __init__(
@@ -437,7 +443,7 @@ class EvaluatedSearch:
         states: Any,
         variant: Variant,
         evaluator: Evaluator,
-        rng: np.random.Generator,
+        streams: np.random.Generator | Sequence[np.random.Generator],
         width: int = 1,
         cache: EvaluationCache | None = None,
         compiles: bool = True,
@@ -450,13 +456,21 @@ class EvaluatedSearch:
         self.states = states
         self.variant = variant
         self.evaluator = evaluator
-        self.rng = rng
         self.width = width
         self.cache = new_cache(game, 0) if cache is None else cache
         self.evaluations = 0
         self._pending = new_pending(game, len(trees.node_count), width)
         self._compiles = compiles
+        if isinstance(streams, np.random.Generator):
+            streams = [streams] * len(trees.node_count)
+        self.streams = list(streams)
+        self._streams = stream_rows(streams, compiles)
         self._code: dict[CompiledFunction, Callable[..., Any]] = {}
+
+    def set_stream(self, number: int, stream: np.random.Generator) -> None:
+        """Let one of the trees draw from another stream from now on."""
+        self.streams[number] = stream  # rows do not keep it alive
+        self._streams[number] = stream_rows([stream], self._compiles)[0]
 
     def _prepared(self, kernel: CompiledFunction, *arguments: Any) -> Callable[..., Any]:
         """A kernel, of which the machine code is looked up once."""
@@ -470,11 +484,11 @@ class EvaluatedSearch:
 
     def _to_descend(self, roots: Any) -> tuple[Any, ...]:
         places = self.game, roots, self.states, self.trees
-        return *places, self.variant, self._pending, self.cache, self.width, self.rng
+        return *places, self.variant, self._pending, self.cache, self.width, self._streams
 
     def _to_back_up(self, *evaluations: NDArray[np.float32]) -> tuple[Any, ...]:
         places = self.game, self.states, self.trees
-        return *places, self.variant, self._pending, self.cache, *evaluations, self.rng
+        return *places, self.variant, self._pending, self.cache, *evaluations, self._streams
 
     def compile(self, roots: Any) -> None:
         """Compile now, so that the first `run` does not have to."""
@@ -485,12 +499,14 @@ class EvaluatedSearch:
     def run(self, roots: Any, simulations: int | NDArray[np.int32]) -> int:
         """Search from ``(T,)`` positions, or a list of them; returns the simulations run.
 
-        `simulations` are for each tree; 0 evaluates the roots that are not yet.
+        `simulations` are for each tree; 0 evaluates the roots that are not yet, and a tree with -1
+        is left as it is.
         """
-        if any(self.game.is_terminal(root) for root in roots):
-            raise ValueError("expected positions to search from, got one where the game is over")
         remaining = self._pending.remaining
         remaining[:] = simulations
+        searched = np.flatnonzero(remaining >= 0).tolist()
+        if any(self.game.is_terminal(roots[number]) for number in searched):
+            raise ValueError("expected positions to search from, got one where the game is over")
         wanted = int(remaining.sum())
         while True:
             count = self._call(compiled_descend_trees, *self._to_descend(roots))

@@ -24,9 +24,27 @@ from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_ch
 from agents.search.reward import Reward
 from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
-from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
+from agents.search.tree import (
+    GROWTH,
+    MORE_TO_COME,
+    ROOT,
+    UNPROVEN,
+    Tree,
+    add_node,
+    expand,
+    grow,
+    is_partial,
+    record_visit,
+)
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.games.base import Game, State
+
+NO_CHILD: Final = -1
+"""No number of a node."""
+NOT_NEGATIVE: Final = 2**31 - 1
+"""Bits of a number that is not negative: a compiler then looks for no negative index."""
+BLOCK: Final = 8
+"""So many children are first compared with the best before them, all at once."""
 
 
 @compiled
@@ -45,29 +63,85 @@ class Variant(NamedTuple):
 
 
 @inlined_kernel
-def select_child(tree: Tree, node: int, variant: Variant) -> int:
-    """The child that a simulation goes down to."""
-    first = tree.first_child[node]
+def next_child(tree: Tree, node: int) -> int:
+    """The child to visit next, where all are visited before any is scored, or `NO_CHILD`.
+
+    They are visited in order, one at each visit of the node after its first. A node has more visits
+    if the tree was full when it should have been expanded.
+    """
+    first = tree.first_child[node] & NOT_NEGATIVE
     count = tree.child_count[node]
-    selection = variant.selection
-    if selection.tries_all_first() and tree.spread[first + count - 1] == 0.0:
-        # The children are visited in order, one at each visit of the node after its first. A node
-        # has more visits if the tree was full when it should have been expanded.
-        child = first + min(tree.visits[node] - 1, count - 1)
-        while child > first and tree.visits[child - 1] == 0:
-            child -= 1
+    if tree.spread[first + count - 1] > 0.0:
+        return NO_CHILD
+    child = first + min(tree.visits[node] - 1, count - 1)
+    while child > first and tree.visits[child - 1] == 0:
+        child -= 1
+    return child
+
+
+@inlined_kernel
+def select_child(tree: Tree, node: int, variant: Variant) -> int:
+    """The child that a simulation goes down to, of a node that has got all its children."""
+    child = next_child(tree, node) if variant.selection.tries_all_first() else NO_CHILD
+    if child != NO_CHILD:
         return child
-    prepared = selection.prepare(tree, node)
-    best = first
-    best_score = -np.inf
-    for child in range(first, first + count):
-        if variant.solver.skips(tree, child):
-            continue
-        score = selection.score(tree, child, prepared)
-        if score > best_score:
+    return best_child(tree, node, int(tree.child_count[node]), variant)
+
+
+@inlined_kernel
+def best_child(tree: Tree, node: int, count: int, variant: Variant) -> int:
+    """The one with the highest score among the first children of a node."""
+    is_quick = variant.selection.tries_all_first()  # with scores of little but the statistics
+    prepared = variant.selection.prepare(tree, node)
+    first = tree.first_child[node] & NOT_NEGATIVE
+    last = first + count
+    best, best_score = first, -np.inf
+    middle = first + count % BLOCK if is_quick else last
+    for child in range(first, middle):
+        score = variant.selection.score(tree, child, prepared)
+        if score > best_score and not variant.solver.skips(tree, child):
             best_score = score
             best = child
+    if is_quick:
+        for start in range(middle, last, BLOCK):
+            has_better = False
+            for child in range(start, start + BLOCK):
+                score = variant.selection.score(tree, child, prepared)
+                has_better |= score > best_score and not variant.solver.skips(tree, child)
+            if has_better:
+                for child in range(start, start + BLOCK):
+                    score = variant.selection.score(tree, child, prepared)
+                    if score > best_score and not variant.solver.skips(tree, child):
+                        best_score = score
+                        best = child
     return best
+
+
+@kernel
+def add_children(
+    game: Game,
+    state: State,
+    tree: Tree,
+    node: int,
+    variant: Variant,
+    simulation: Simulation,
+    rng: np.random.Generator,
+) -> int:
+    """Give a node that has some of its children more of them, and the root all.
+
+    Returns:
+        Its last child before: it can be visited now. `NO_CHILD` if the tree is full.
+    """
+    old = tree.child_count[node]
+    size = game.num_actions() if node == ROOT else GROWTH * old
+    if not grow(game, state, tree, node, variant.knowledge, simulation.actions, rng, size):
+        return NO_CHILD
+    # For the rule, the new children are all there are.
+    first, count = tree.first_child[node], tree.child_count[node]
+    tree.first_child[node], tree.child_count[node] = first + old, count - old
+    variant.selection.initialise(game, state, tree, node)
+    tree.first_child[node], tree.child_count[node] = first, count
+    return first + old - 1
 
 
 @inlined_kernel
@@ -98,14 +172,24 @@ def descend(
     node = ROOT
     depth = 0
     while depth < min(simulation.path.size, variant.max_depth):
+        all_first = variant.selection.tries_all_first()
         if tree.child_count[node] == 0:
             is_new = tree.visits[node] == 0
             if not expands or is_new:
                 break
-            if not expand(game, state, tree, node, variant.knowledge, simulation.actions, rng):
+            grows = all_first and node != ROOT
+            buffer = simulation.actions
+            if not expand(game, state, tree, node, variant.knowledge, buffer, rng, grows):
                 break
             variant.selection.initialise(game, state, tree, node)
-        node = select_child(tree, node, variant)
+        count = int(tree.child_count[node])
+        child = next_child(tree, node) if all_first else NO_CHILD
+        if child != NO_CHILD and tree.first_child[child] == MORE_TO_COME:
+            child = add_children(game, state, tree, node, variant, simulation, rng)
+            count -= 1  # the last one waits for the others, if the tree is full
+        if child == NO_CHILD:
+            child = best_child(tree, node, count, variant)
+        node = child & NOT_NEGATIVE
         action = int(tree.action[node])
         simulation.path[depth] = node
         simulation.players[depth] = game.to_play(state)
@@ -150,7 +234,7 @@ def back_up(tree: Tree, variant: Variant, simulation: Simulation) -> None:
         own_outcome = outcome if player == 0 else -outcome
         reward = variant.reward.shape(own_outcome, player, length - i - 1, length)
         simulation.rewards[i] = reward
-        record_visit(tree, simulation.path[i], reward)
+        record_visit(tree, simulation.path[i] & NOT_NEGATIVE, reward)
 
 
 @inlined_kernel
@@ -214,6 +298,10 @@ def search(
     Returns:
         How many were run; a proven root ends the search.
     """
+    if tree.node_count[0] > 0 and is_partial(tree, ROOT):
+        game.copy(root, state)
+        if add_children(game, state, tree, ROOT, variant, simulation, rng) == NO_CHILD:
+            tree.node_count[0] = 0  # all is forgotten: the root's children do not fit in
     if tree.node_count[0] == 0:
         add_node(tree, -1, 1)  # visited, so that the first simulation expands it
     prove_root(tree, variant)

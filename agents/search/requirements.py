@@ -27,6 +27,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.clones import independent_copy, silent_clone
 from agents.search.environment import (
     PERFECT_INFORMATION,
     TRANSPARENT,
@@ -42,10 +43,9 @@ from agents.search.foreign import (
     ForeignGame,
     ForeignState,
     digest_of,
-    independent_copy,
     same,
-    silent_clone,
     snapshot,
+    without_guards,
 )
 
 
@@ -139,8 +139,12 @@ def foreign_view(env: Any, assume: str | None) -> View:
     """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`."""
     game = ForeignGame(env)
     assumed = check_planning(env, assume)
-    root = env if is_over(env) else silent_clone(env)
-    return View(game, ForeignState(root), compiles=False, actions=None, assumed=assumed)
+    root = ForeignState(env)
+    if not is_over(env):
+        twin = silent_clone(without_guards(env))
+        # Where something is left to chance, one action leads to several positions.
+        root = game.root_state(twin) if assumed is None else ForeignState(twin)
+    return View(game, root, compiles=False, actions=None, assumed=assumed)
 
 
 _tried: Final[dict[int, tuple[str, ...]]] = {}

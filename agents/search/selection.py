@@ -33,11 +33,19 @@ class Selection(Part, Protocol):
         ...
 
     def tries_all_first(self) -> bool:
-        """Whether a node's children are all visited, in random order, before any is scored."""
+        """Whether a node's children are all visited, in random order, before any is scored.
+
+        Then most children get nodes only shortly before their first visit, and nodes move: such a
+        rule keeps no numbers of nodes. Its scores are compared eight at once, so some are computed
+        twice. A rule that needs all children may score those without a visit infinite instead.
+        """
         ...
 
     def initialise(self, game: Game, state: State, tree: Tree, node: int) -> None:
-        """Prepare the new children of `node`, whose position is `state`."""
+        """Prepare the new children of `node`, whose position is `state`.
+
+        In the tree they are all its children then, though it may have others.
+        """
         ...
 
     def new_extras(self, max_nodes: int) -> Any:

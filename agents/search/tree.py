@@ -2,16 +2,21 @@
 
 A node stands for the edge that leads to it, and its statistics are kept from the view of the player
 who chooses that edge. The children of a node are neighbours in the arrays, in random order.
+
+Where all children are visited before any is scored, those without a visit need no nodes: a node
+with many actions gets a few children, and when all of them have been visited, more. Then the
+children move to a larger block of nodes behind all others.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.knowledge import Knowledge
-from hexenv.compiled import compiled, inlined_kernel
+from hexenv.compiled import compiled, copy_entry, inlined_kernel, kernel
 from hexenv.games.base import Game, State
 
 ROOT: Final = 0
@@ -19,6 +24,14 @@ NODE_NUMBERS: Final = ("first_child", "parents")
 """The arrays that hold numbers of nodes."""
 UNPROVEN: Final = 2
 """The proof of a node whose outcome is not known."""
+MORE_TO_COME: Final = -1
+"""See `Tree.first_child`."""
+FEW_ACTIONS: Final = 16
+"""A node with so many actions, or fewer, gets all its children at once."""
+FIRST_CHILDREN: Final = 4
+"""How many children another gets first."""
+GROWTH: Final = 4
+"""How many times as many it has after it has got more."""
 
 
 @compiled
@@ -26,7 +39,8 @@ class Tree(NamedTuple):
     """A tree of at most ``len(action)`` nodes (N); node 0 is the root."""
 
     first_child: NDArray[np.int32]
-    """``(N,)``: the first of the node's children."""
+    """``(N,)``: the first of the node's children; or `MORE_TO_COME` in the last child of a node
+    that has more actions than children. It is not visited before its parent has got the others."""
     child_count: NDArray[np.int32]
     """``(N,)``: how many children it has; 0 until it is expanded, and where the game is over."""
     action: NDArray[np.int32]
@@ -85,23 +99,100 @@ def expand(
     knowledge: Knowledge,
     buffer: NDArray[np.int32],
     rng: np.random.Generator,
+    grows: bool = False,
 ) -> bool:
     """Give a node its children, one for each action that `knowledge` lists, in random order.
+
+    Where it `grows`, a node with many actions gets some of them, and others later, see `grow`.
 
     Returns:
         Whether the node has children now: not where the game is over or the tree is full.
     """
     count = knowledge.list_actions(game, state, rng, buffer)
-    if count == 0 or tree.node_count[0] + count > tree.action.size:
+    size = FIRST_CHILDREN if grows and count > FEW_ACTIONS else count
+    if count == 0 or tree.node_count[0] + size > tree.action.size:
         return False
     tree.first_child[node] = tree.node_count[0]
-    tree.child_count[node] = count
-    for i in range(count):
+    tree.child_count[node] = size
+    draw_children(tree, buffer, 0, size, count, rng)
+    return True
+
+
+@inlined_kernel
+def draw_children(
+    tree: Tree,
+    buffer: NDArray[np.int32],
+    start: int,
+    stop: int,
+    count: int,
+    rng: np.random.Generator,
+) -> None:
+    """Add nodes for random ones of the actions in the buffer: from `start` up to `stop`."""
+    for i in range(start, stop):
         pick = i + int(rng.random() * (count - i))
         action = buffer[pick]
         buffer[pick] = buffer[i]
         add_node(tree, action, 0)
+    if stop < count:
+        tree.first_child[tree.node_count[0] - 1] = MORE_TO_COME
+
+
+@inlined_kernel
+def is_partial(tree: Tree, node: int) -> bool:
+    """Whether a node that has children has more actions than children."""
+    count = tree.child_count[node]
+    return count > 0 and tree.first_child[tree.first_child[node] + count - 1] == MORE_TO_COME
+
+
+@kernel
+def grow(
+    game: Game,
+    state: State,
+    tree: Tree,
+    node: int,
+    knowledge: Knowledge,
+    buffer: NDArray[np.int32],
+    rng: np.random.Generator,
+    size: int,
+) -> bool:
+    """Move a node's children to where there is room for `size`, and add others, up to so many.
+
+    Returns:
+        Whether there was room.
+    """
+    count = knowledge.list_actions(game, state, rng, buffer)
+    first, old = tree.first_child[node], tree.child_count[node]
+    known = 0  # so many actions have children; they come to the front
+    for child in range(first, first + old):
+        for i in range(known, count):
+            if buffer[i] == tree.action[child]:
+                buffer[i] = buffer[known]
+                buffer[known] = tree.action[child]
+                known += 1
+                break
+    more = min(size - old, count - known)
+    place = tree.node_count[0]
+    if place + old + more > tree.action.size:
+        return False
+    for child in range(first, first + old):
+        move_node(tree, child)
+    draw_children(tree, buffer, known, known + more, count, rng)
+    tree.first_child[node] = place
+    tree.child_count[node] = old + more
     return True
+
+
+@inlined_kernel
+def move_node(tree: Tree, node: int) -> None:
+    """Add a copy of a node after the last one, in its place."""
+    into = tree.node_count[0]
+    add_node(tree, tree.action[node], tree.visits[node])
+    tree.first_child[into] = max(tree.first_child[node], 0)
+    tree.child_count[into] = tree.child_count[node]
+    tree.value[into] = tree.value[node]
+    tree.spread[into] = tree.spread[node]
+    tree.proof[into] = tree.proof[node]
+    copy_entry(tree.extras, node, into)
 
 
 @inlined_kernel
@@ -114,6 +205,16 @@ def record_visit(tree: Tree, node: int, reward: float) -> None:
 
 
 # ---- plain Python --------------------------------------------------------------------------------
+
+
+def most_new_nodes(simulations: int, num_actions: int, kept: int) -> int:
+    """A bound on the nodes that simulations add to a tree which grows and has `kept` nodes.
+
+    One simulation expands a node or makes its children `GROWTH` times as many, after as many visits
+    as it had children, which may have been before.
+    """
+    amortised = num_actions + FEW_ACTIONS * simulations + GROWTH * kept
+    return 1 + min((simulations + 1) * num_actions, amortised + num_actions)
 
 
 def children(tree: Tree, node: int) -> slice:
@@ -145,8 +246,8 @@ def extra_arrays(prefix: str, extras: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def keep_subtree(tree: Tree, node: int) -> None:
-    """Make a node the root, and remove all nodes that are not below it."""
+def nodes_below(tree: Tree, node: int) -> NDArray[np.int64]:
+    """A node and all below it, from the top to the bottom."""
     parents = np.array([node], np.int64)
     kept = [parents]
     while len(parents):
@@ -155,12 +256,28 @@ def keep_subtree(tree: Tree, node: int) -> None:
         shifts = cast("NDArray[np.int64]", np.repeat(firsts - ends + counts, counts))
         parents = shifts + np.arange(int(ends[-1]), dtype=np.int64)
         kept.append(parents)
-    nodes = np.sort(np.concatenate(kept))  # a node lies after its parent: each moves to the front
+    return np.concatenate(kept)
+
+
+def arrays_of(tree: Tree, nodes: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays over some nodes of a tree, a root and all below it, by name; copies."""
     place = np.zeros(int(tree.node_count[0]), np.int32)
     place[nodes] = np.arange(len(nodes))
     for name, array in node_arrays(tree).items():
-        has_numbers = name.rpartition(".")[2] in NODE_NUMBERS
-        array[: len(nodes)] = place[array[nodes]] if has_numbers else array[nodes]
+        found = array[nodes]
+        if name.rpartition(".")[2] in NODE_NUMBERS:
+            places = place.take(found, mode="clip")  # the root's own parent is any number
+            found = np.where(found == MORE_TO_COME, found, places)
+        yield name, found
+
+
+def keep_subtree(tree: Tree, node: int) -> None:
+    """Make a node the root, and remove all nodes that are not below it."""
+    nodes = nodes_below(tree, node)
+    nodes[1:].sort()  # siblings stay neighbours
+    arrays = node_arrays(tree)
+    for name, kept in arrays_of(tree, nodes):
+        arrays[name][: len(nodes)] = kept
     tree.node_count[0] = len(nodes)
 
 

@@ -15,7 +15,7 @@ from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
-from hexenv.compiled import compiled, is_compiled
+from hexenv.compiled import announced, compiled, is_compiled
 from hexenv.learners.policies import Stream
 
 WIN: Final = 2.0
@@ -221,6 +221,7 @@ class AlphaBeta(SeededAgent):
         self.route = route
         self.assume = assume
 
+    @announced
     def prepare(self, env: Any) -> None:
         plain = planner_view(env, self.route, self.assume)
         if self.patterns:
@@ -254,6 +255,7 @@ class AlphaBeta(SeededAgent):
             )
         return search
 
+    @announced
     def act(self, env: Any) -> int:
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)

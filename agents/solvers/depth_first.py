@@ -62,4 +62,4 @@ def search(nodes: Any, budget: int) -> Any:
     return UNKNOWN
 
 
-compiled_search: Final = CompiledFunction(search)
+compiled_search: Final = CompiledFunction(search, "solver")

@@ -34,7 +34,7 @@ from agents.registry import BOOKS
 from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
-from hexenv.compiled import uses_machine_code
+from hexenv.compiled import announced, uses_machine_code
 from hexenv.importing import attribute_at, import_on_demand
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
@@ -271,6 +271,7 @@ class Solver(SeededAgent):
         super().reset(seed)
         self._guesser.reset(seed)
 
+    @announced
     def prepare(self, env: Any) -> None:
         self._question(env)
         if self.seconds is not None:
@@ -280,6 +281,7 @@ class Solver(SeededAgent):
         seconds = None if self.seconds is None else SOLVING_SHARE * self.seconds
         return Question(env, seconds, self.book, self.route, self.table_entries, self.assume)
 
+    @announced
     def act(self, env: Any) -> int:
         """A perfect action, or a guess where the time does not suffice; see `Agent.act`.
 

@@ -112,5 +112,5 @@ def show_to_play(game: Any, states: Any, extra: NDArray[np.int8], out: NDArray[n
         write_planes(game, states[i], game.to_play(states[i]), owners, extra, out[i])
 
 
-compiled_show: Final = CompiledFunction(show)
-compiled_show_to_play: Final = CompiledFunction(show_to_play)
+compiled_show: Final = CompiledFunction(show, "the environment")
+compiled_show_to_play: Final = CompiledFunction(show_to_play, "the observations")

@@ -109,8 +109,8 @@ def advance(game: Any, states: Any, action: int, mask: NDArray[np.int8]) -> tupl
     return state.winner, game.to_play(state)
 
 
-compiled_advance: Final = CompiledFunction(advance)
-compiled_write_mask: Final = CompiledFunction(write_mask)
+compiled_advance: Final = CompiledFunction(advance, "the environment")
+compiled_write_mask: Final = CompiledFunction(write_mask, "the environment")
 
 
 class Rules:

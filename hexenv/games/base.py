@@ -247,7 +247,7 @@ def new_state(game: Game) -> State:
 
 def clone(game: Game, state: State) -> State:
     """An independent copy of a state."""
-    result = np.zeros(1, game.state_dtype).view(np.recarray)[0]
+    result = np.zeros(1, np.dtype((np.record, game.state_dtype)))[0]
     game.copy(state, result)
     return result
 

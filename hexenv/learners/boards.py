@@ -235,7 +235,7 @@ def show_boards(
 
 
 COMPILED: Final = {
-    function: CompiledFunction(function)
+    function: CompiledFunction(function, "the boards")
     for function in (
         start_boards,
         play_boards,
@@ -299,7 +299,10 @@ class Boards:
         seeds: ``(count,) uint64``: the states of the random streams.
         idle: ``(count,) bool``: boards whose episode is over.
         masks: ``(count, num_actions) int8``: the learner's legal actions, as last shown.
-        moves: The actions of each episode; None unless an opponent needs them.
+        moves: ``(count, max_plies()) int32``: the actions of each episode; None unless an opponent
+            needs them.
+        lengths: ``(count,) int32``: how many they are.
+        threads: The most that an opponent may use; None: as many as there are processors.
         illegal_actions: The number of illegal actions that the learner has chosen.
     """
 
@@ -324,7 +327,9 @@ class Boards:
         self.count = count
         self._first = first
         self.illegal_actions = 0
-        self.moves: list[list[int]] | None = None
+        self.threads: int | None = None
+        self.moves: NDArray[np.int32] | None = None
+        self.lengths = np.zeros(count, np.int32)
         if not np.isfinite(penalty) or penalty > 0.0:
             raise ValueError(f"expected a penalty of at most 0, got {penalty}")
         if env.dtype not in DTYPES:
@@ -377,7 +382,8 @@ class Boards:
         self._pool = list(pool)
         self._opponents = [self._opponents[number] for number in in_play] + self._pool
         if self.moves is None and any(opponent.needs_moves for opponent in self._opponents):
-            self.moves = [list[int]() for _ in range(self.count)]
+            self.moves = np.zeros((self.count, self.game.max_plies()), np.int32)
+            self.lengths[:] = 0
 
     @property
     def _former(self) -> int:
@@ -436,7 +442,9 @@ class Boards:
                 return
             if self.moves is not None:
                 for board in which.tolist():
-                    self.moves[board] = self._first_moves[self._begun[board]].copy()
+                    first = self._first_moves[self._begun[board]]
+                    self.moves[board, : len(first)] = first
+                    self.lengths[board] = len(first)
             for number, opponent in enumerate(self._opponents):
                 opponent.begin(self, which[self._chosen[which] == number])
             self._answer(which)
@@ -451,9 +459,8 @@ class Boards:
             play_boards, self.states, self.players, self.side, actions, self.masks, self.idle,
             self._found_illegal,
         )  # fmt: skip
-        if self.moves is not None:
-            for board in np.flatnonzero(~(self.idle | self._found_illegal)).tolist():
-                self.moves[board].append(int(actions[board]))
+        played = np.flatnonzero(~(self.idle | self._found_illegal))
+        self._note_moves(played, actions[played])
         if self._opponents:
             try:
                 self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
@@ -518,9 +525,12 @@ class Boards:
     def answer_with(self, which: Which, actions: Actions) -> None:
         """Play an opponent's legal actions."""
         self._run(play_given, self.states, which, actions)
+        self._note_moves(which, actions)
+
+    def _note_moves(self, which: Which, actions: Actions) -> None:
         if self.moves is not None:
-            for board, action in zip(which, actions, strict=True):
-                self.moves[int(board)].append(int(action))
+            self.moves[which, self.lengths[which]] = actions
+            self.lengths[which] += 1
 
     def draw(self, board: int) -> int:
         return int(Stream(self.seeds, board).random() * 2**32)

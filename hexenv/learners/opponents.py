@@ -117,10 +117,12 @@ class FunctionOpponent:
 
 
 class AgentOpponent:
-    """An agent of `agents`, or another object with ``act(env)``, which all boards share.
+    """An agent of `agents`, or another object with ``act(env)``.
 
     It gets a PettingZoo environment in the position of the board, with the options of the learner's
-    environment, and a seed for every episode.
+    environment, and a seed for every episode. An agent with ``play_many(env, count, threads)``, as
+    `agents.mcts.tree_search.TreeSearchAgent`, plays on several boards at once, on each as one of
+    its own would, and is left alone itself; another agent is shared by the boards.
     """
 
     needs_moves: bool = True
@@ -128,32 +130,59 @@ class AgentOpponent:
 
     def __init__(self, agent: Any, name: str | None = None) -> None:
         self.name = name or name_of(agent)
+        self._is_given = name is None
         self._agent = agent
         self._env: BoardEnv | None = None
+        self._games: dict[Boards, Any] = {}
+
+    def _games_on(self, boards: Boards) -> Any:
+        """The agent on all boards at once; None if it plays on one after the other."""
+        if boards not in self._games:
+            play_many = getattr(self._agent, "play_many", None)
+            if self._is_given and boards.count == 1:  # its owner may look at its thoughts
+                play_many = None
+            given = boards.env, boards.count, boards.threads
+            many = None if play_many is None else play_many(*given)
+            self._games[boards] = many
+        return self._games[boards]
 
     def begin(self, boards: Boards, which: Which) -> None:
-        for board in which:
-            agent = self.agent_of(boards, int(board))
+        games = self._games_on(boards)
+        for board in which.tolist():
+            if games is not None:
+                games.reset(board, boards.draw(board))
+                continue
+            agent = self.agent_of(boards, board)
             if hasattr(agent, "reset"):
-                agent.reset(boards.draw(int(board)))
+                agent.reset(boards.draw(board))
 
     def agent_of(self, boards: Boards, board: int) -> Any:
         return self._agent
 
     def answer(self, boards: Boards, which: Which) -> None:
         assert boards.moves is not None
+        games = self._games_on(boards)
+        while (which := boards.waiting(which)).size:
+            if games is not None:
+                actions = games.act(boards.states, boards.moves, boards.lengths, which)
+                boards.answer_with(which, actions)
+            else:
+                self._answer_one_by_one(boards, which)
+
+    def _answer_one_by_one(self, boards: Boards, which: Which) -> None:
+        assert boards.moves is not None
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
-        while (which := boards.waiting(which)).size:
-            answers = np.zeros(which.size, np.int64)
-            for row, board in enumerate(map(int, which)):
-                self._env.begin_at(boards.states[board], boards.moves[board])
-                action = np.asarray([self.agent_of(boards, board).act(self._env)])
-                expect_actions(self.name, action, (1,))
-                answers[row] = action[0]
-            legal = boards.show(which, to_play=True)[1]
-            play_checked(self.name, boards, which, answers, legal)
+        answers = np.zeros(which.size, np.int64)
+        for row, board in enumerate(which.tolist()):
+            moves = boards.moves[board, : boards.lengths[board]].tolist()
+            self._env.begin_at(boards.states[board], moves)
+            action = np.asarray([self.agent_of(boards, board).act(self._env)])
+            expect_actions(self.name, action, (1,))
+            answers[row] = action[0]
+        legal = boards.show(which, to_play=True)[1]
+        play_checked(self.name, boards, which, answers, legal)
 
 
 class NamedOpponent(AgentOpponent):

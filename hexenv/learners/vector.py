@@ -82,6 +82,7 @@ class ThreadedBoards:
         options: LearnerOptions,
     ) -> None:
         self.masks = np.ones((count, env.game.num_actions()), np.int8)
+        of_opponents = threads
         if threads is None:
             useful = count * env.game.rows * env.game.columns // CELLS_PER_THREAD
             threads = max(1, min(usable_cpus(), useful))
@@ -93,6 +94,7 @@ class ThreadedBoards:
         self._parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
             boards = Boards(env, stop - start, start if count > 1 else None, **options)
+            boards.threads = of_opponents
             boards.set_opponents(opponents)
             self._parts.append(Part(boards, slice(start, stop)))
         self._share_masks()
@@ -181,9 +183,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             whose action is ignored (default); in the same step, with the last observation in
             ``infos["final_obs"]``; or (``AutoresetMode.DISABLED``) with
             ``reset(options={"reset_mask": mask})``.
-        threads: The number of threads; by default chosen by the size of all boards. With opponents
-            that are not compiled it is one. (If such are set later, a function is called for the
-            boards of each thread in turn. Do not fork once threads have run.)
+        threads: The number of threads; by default chosen by the size of all boards, and by the
+            time that searching opponents take. Other opponents that are not compiled play in one.
+            (If such are set later, a function is called for the boards of each thread in turn. Do
+            not fork once threads have run.)
         max_episode_steps: Only None is allowed: games end.
         **options: As of a `SingleEnv`.
 

@@ -106,7 +106,7 @@ def used_state(game: Game) -> State:
     return ones.view(game.state_dtype).view(np.recarray)[0]
 
 
-_compiled_replay = CompiledFunction(replay)
+_compiled_replay = CompiledFunction(replay, "the tests")
 
 
 def fail(game: Game, claim: str, expected: object, got: object) -> NoReturn:

@@ -68,4 +68,4 @@ def count_paths(game: Any, states: Any, legal: Any, waiting: Any) -> int:
     return paths
 
 
-_compiled_count = CompiledFunction(count_paths)
+_compiled_count = CompiledFunction(count_paths, "perft")

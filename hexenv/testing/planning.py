@@ -60,7 +60,7 @@ def _possible_winners(game: Game, state: State, plies: int) -> set[int]:
     return found
 
 
-compiled_playouts = CompiledFunction(random_playouts)
+compiled_playouts = CompiledFunction(random_playouts, "the tests")
 
 
 def check_moves(played: Played) -> None:
@@ -152,5 +152,5 @@ def find_wins(game: Any, states: Any, legal: Any, counts: Any, wins: Any) -> Non
                 wins[ply, player] = game.winning_action(states[ply], player, -1, legal[ply], count)
 
 
-_compiled_follow_moves = CompiledFunction(follow_moves)
-_compiled_find_wins = CompiledFunction(find_wins)
+_compiled_follow_moves = CompiledFunction(follow_moves, "the tests")
+_compiled_find_wins = CompiledFunction(find_wins, "the tests")

@@ -387,7 +387,7 @@ def classify_position(game: Any, position: State, into: State) -> None:
     game.classify_all(into)
 
 
-compiled_classify: Final = CompiledFunction(classify_position)
+compiled_classify: Final = CompiledFunction(classify_position, "the patterns")
 
 
 def state_of(game: PatternGame, position: State, compiles: bool = True) -> State:

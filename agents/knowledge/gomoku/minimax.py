@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.knowledge.gomoku.candidates import SCALE, evaluate_board
+from agents.search.selection import scored_first
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
@@ -67,8 +68,7 @@ class ImplicitMinimax(NamedTuple):
     trial: Any = None
     """``(1,)``: a position to evaluate in."""
 
-    def tries_all_first(self) -> bool:
-        return self.selection.tries_all_first()
+    tries_all_first = scored_first  # minimax values need all children
 
     def needs_moves(self) -> bool:
         return self.selection.needs_moves()
@@ -100,7 +100,7 @@ class ImplicitMinimax(NamedTuple):
     def score(self, tree: Tree, child: int, prepared: Any) -> float:
         found = self.selection.score(inner_tree(tree), child, prepared[0])
         if tree.visits[child] == 0:
-            return found
+            return np.inf if self.selection.tries_all_first() else found
         value = tree.extras.minimax[child]
         value = value if prepared[1] == 0 else 1.0 - value
         return found + self.share * (value - tree.value[child])

@@ -33,8 +33,8 @@ from hexenv.games.gomoku import RENJU
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
-compiled_fours: Final = CompiledFunction(search_fours)
-compiled_threats: Final = CompiledFunction(search_threats)
+compiled_fours: Final = CompiledFunction(search_fours, "threats")
+compiled_threats: Final = CompiledFunction(search_threats, "threats")
 SLICE: Final = 1_000
 """How many positions are searched before the first look at the clock."""
 
@@ -208,4 +208,4 @@ def is_winning_line(
     return False
 
 
-compiled_is_winning_line: Final = CompiledFunction(is_winning_line)
+compiled_is_winning_line: Final = CompiledFunction(is_winning_line, "threats")

@@ -1,0 +1,277 @@
+"""Many searches in one call: of each position the tree so far, the search, and the best action.
+
+The results are those of an agent for each position (`agents.mcts.tree_search`).
+"""
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.mcts import search
+from agents.search.tree import MORE_TO_COME, NODE_NUMBERS, ROOT, UNPROVEN, Tree, node_arrays
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled_packing import unpacked
+from hexenv.games.base import Game
+
+BY_VISITS, BY_VALUE, BY_LCB = range(3)
+"""How the best action is found: an index of `agents.mcts.tree_search.FINAL_MOVES`."""
+NOT_READY: Final = -1
+"""In place of an action: the tree has no room, or the variant needs fresh memory."""
+NO_CHILD: Final = -2
+"""In place of an action: the root has no children."""
+
+
+# ---- one tree ------------------------------------------------------------------------------------
+
+
+class MovableNodes(NamedTuple):
+    """The arrays over nodes of a tree by the size of an entry, to move nodes of any variant."""
+
+    words: tuple[NDArray[np.int32], ...]  # (N, 4-byte words of an entry)
+    bytes: tuple[NDArray[np.int8], ...]  # (N, bytes of an entry)
+    numbers: tuple[NDArray[np.int32], ...]  # (N,), those of `words` that hold numbers of nodes
+
+
+def movable_nodes(tree: Tree) -> MovableNodes:
+    """The arrays of a tree; the same memory."""
+    arrays = node_arrays(tree)
+    words, small = list[NDArray[np.int32]](), list[NDArray[np.int8]]()
+    for array in arrays.values():
+        flat = array.reshape(len(array), -1)
+        if array.dtype.itemsize % 4 == 0:
+            words.append(flat.view(np.int32))
+        else:
+            small.append(flat.view(np.int8))
+    numbers = [arrays[name] for name in arrays if name.rpartition(".")[2] in NODE_NUMBERS]
+    return MovableNodes(tuple(words), tuple(small), tuple(numbers))
+
+
+@kernel
+def move_entries(nodes: MovableNodes, old: int, new: int) -> None:
+    """Copy all that is kept of a node over another one."""
+    for array in nodes.words:
+        for word in range(array.shape[1]):
+            array[new, word] = array[old, word]
+    for array in nodes.bytes:
+        for byte in range(array.shape[1]):
+            array[new, byte] = array[old, byte]
+
+
+@kernel
+def keep_nodes_below(tree: Tree, nodes: MovableNodes, node: int, places: NDArray[np.int32]) -> None:
+    """Make a node the root, as `agents.search.tree.keep_subtree` does.
+
+    `places` is scratch space for all nodes.
+    """
+    count = tree.node_count[0]
+    places[:count] = -1
+    places[node] = last = at = node
+    while at >= 0:  # a queue of what is kept: each leads to the next
+        first = tree.first_child[at]
+        for child in range(first, first + tree.child_count[at]):
+            places[last] = child
+            places[child] = last = child
+        at = places[at] if at != last else -1
+    move_entries(nodes, node, ROOT)
+    kept = 1
+    for old in range(1, count):
+        if places[old] >= 0 and old != node:
+            move_entries(nodes, old, kept)
+            places[old] = kept
+            kept += 1
+    places[node] = ROOT
+    for array in nodes.numbers:
+        for new in range(kept):
+            if array[new] != MORE_TO_COME:
+                is_kept = 0 <= array[new] < count and places[array[new]] >= 0
+                array[new] = places[array[new]] if is_kept else ROOT
+    tree.node_count[0] = kept
+    tree.proof[ROOT] = UNPROVEN  # until the search has looked at its children
+
+
+@kernel
+def visited_node(tree: Tree, actions: NDArray[np.int32], start: int, stop: int) -> int:
+    """The node that ``actions[start:stop]`` lead to; -1 if it is not there, or without a visit."""
+    node = ROOT
+    for i in range(start, stop):
+        first = tree.first_child[node]
+        found = -1
+        for child in range(first, first + tree.child_count[node]):
+            if tree.action[child] == actions[i]:
+                found = child
+        if found == -1 or tree.visits[found] == 0:
+            return -1
+        node = found
+    return node
+
+
+@kernel
+def lower_bound(mean: float, count: int) -> float:
+    """The lower end of `agents.mcts.tree_search.wilson_interval`."""
+    z = 1.96
+    mean = min(max(mean, 0.0), 1.0)
+    centre = mean + z * z / (2 * count)
+    half = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))
+    return max((centre - half) / (1 + z * z / count), 0.0)
+
+
+@kernel
+def best_action(tree: Tree, final_move: int) -> int:
+    """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_CHILD`."""
+    first = tree.first_child[ROOT]
+    last = first + tree.child_count[ROOT]
+    all_proven = True
+    for child in range(first, last):
+        all_proven &= tree.proof[child] != UNPROVEN
+    best, best_sign, best_merit, best_value = -1, 0, 0.0, 0.0
+    for child in range(first, last):
+        sign = int(tree.proof[child])
+        if sign == UNPROVEN or (sign == 0 and not all_proven):
+            sign = 0
+        visits = tree.visits[child]
+        value = tree.value[child] if visits > 0 else 0.0
+        merit = float(visits)
+        if final_move != BY_VISITS:
+            merit = -1.0
+            if visits > 0:
+                merit = value if final_move == BY_VALUE else lower_bound(value, visits)
+        more = float(sign - best_sign)
+        if more == 0.0:
+            more = merit - best_merit
+        if more == 0.0:
+            more = value - best_value
+        if more == 0.0 and best >= 0:
+            more = float(tree.action[best] - tree.action[child])
+        if best < 0 or more > 0.0:
+            best, best_sign, best_merit, best_value = child, sign, merit, value
+    return int(tree.action[best]) if best >= 0 else NO_CHILD
+
+
+# ---- many positions ------------------------------------------------------------------------------
+
+
+class Lines(NamedTuple):
+    """The actions that led to positions, from the start of each game."""
+
+    actions: NDArray[np.int32]  # (N, max_plies())
+    lengths: NDArray[np.int32]  # (N,); -1: unknown
+
+
+@kernel
+def is_continued(game: Game, number: int, lines: Lines, last: Lines, state: Any, root: Any) -> bool:
+    """Whether the position `root` comes after the one searched last, `state`, which is played on.
+
+    `lines` and `last` are the actions that led to the two.
+    """
+    start, stop = last.lengths[number], lines.lengths[number]
+    if start < 0 or stop < start:
+        return False
+    for i in range(start):
+        if lines.actions[number, i] != last.actions[number, i]:
+            return False
+    for i in range(start, stop):
+        game.step(state, int(lines.actions[number, i]))
+    same = game.position_hash(state) == game.position_hash(root)
+    return same and state.ply == root.ply
+
+
+class Positions(NamedTuple):
+    """The positions to search, those searched last, and what was made of each."""
+
+    roots: Any  # (N,): those to search
+    states: Any  # (N,): to work in
+    searched: Any  # (N,): those searched last
+    lines: Lines  # of `roots`
+    last: Lines  # of `searched`
+    which: NDArray[np.int64]  # (n,): the numbers of the positions to search
+    ready: NDArray[np.bool_]  # (N,): whether tree and memory are ready to search `roots`
+
+
+class TreeUse(NamedTuple):
+    """How trees are used again."""
+
+    places: NDArray[np.int32]  # scratch space for the nodes of a tree
+    room: int  # by how many nodes a search may grow its tree
+    reuse: bool  # whether to go on with a tree where it knows the position
+    needs_memory: bool  # whether the variant has memory, which a new tree needs afresh
+
+
+@kernel
+def make_ready(
+    game: Game, positions: Positions, number: int, tree: Tree, movable: MovableNodes, use: TreeUse
+) -> bool:
+    """Go on with a tree if it knows its new position, and note that; whether it can be searched."""
+    if positions.ready[number]:
+        return True
+    root, state = positions.roots[number], positions.states[number]
+    lines, last = positions.lines, positions.last
+    node = -1
+    if use.reuse and tree.node_count[0] > 0:
+        game.copy(positions.searched[number], state)
+        start = last.lengths[number]
+        if is_continued(game, number, lines, last, state, root):
+            node = visited_node(tree, lines.actions[number], start, lines.lengths[number])
+    if node > ROOT:
+        keep_nodes_below(tree, movable, node, use.places)
+    elif node < ROOT:
+        tree.node_count[0] = 0
+    game.copy(root, positions.searched[number])
+    for ply in range(lines.lengths[number]):
+        last.actions[number, ply] = lines.actions[number, ply]
+    last.lengths[number] = lines.lengths[number]
+    is_fresh = node < ROOT and use.needs_memory
+    return not is_fresh and tree.node_count[0] + use.room <= tree.action.size
+
+
+@kernel
+def make_many_ready(game: Game, positions: Positions, trees: Any, use: TreeUse) -> None:
+    """`make_ready` of many positions; `trees` has a tree and its `MovableNodes` for each."""
+    for i in range(positions.which.size):
+        number = positions.which[i]
+        tree, movable = unpacked(trees, number)
+        positions.ready[number] = make_ready(game, positions, number, tree, movable, use)
+
+
+@kernel
+def act_in_many(
+    game: Game,
+    positions: Positions,
+    trees: Any,
+    searches: Any,
+    streams: Any,
+    use: TreeUse,
+    simulations: int,
+    final_move: int,
+    chosen: NDArray[np.int64],
+) -> None:
+    """Search positions of a game, and choose an action in each.
+
+    Args:
+        game: The game.
+        positions: The positions; their trees are not ready after this.
+        trees: A row for each position: its tree and `MovableNodes`.
+        searches: Its variant and simulation.
+        streams: Its stream of random numbers.
+        use: See `TreeUse`.
+        simulations: How many to run for each position.
+        final_move: See `best_action`.
+        chosen: ``(n,)``: receives the actions, or `NOT_READY`.
+    """
+    for i in range(positions.which.size):
+        number = positions.which[i]
+        tree, movable = unpacked(trees, number)
+        if not make_ready(game, positions, number, tree, movable, use):
+            chosen[i] = NOT_READY
+            continue
+        positions.ready[number] = False
+        variant, simulation = unpacked(searches, number)
+        root, state = positions.roots[number], positions.states[number]
+        stream = unpacked(streams, number)[0]
+        search(game, root, state, tree, variant, simulation, simulations, stream)
+        chosen[i] = best_action(tree, final_move)
+
+
+compiled_act_in_many: Final = CompiledFunction(act_in_many)
+compiled_make_many_ready: Final = CompiledFunction(make_many_ready)
