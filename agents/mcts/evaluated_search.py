@@ -60,9 +60,13 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     @announced
     def act(self, env: Any) -> int:
+        self.see_as(env)
+        return super().act(env)
+
+    def see_as(self, env: Any) -> None:
+        """Let the evaluator see positions as in an environment; it may have been elsewhere."""
         if hasattr(self.evaluator, "see_as"):
             self.evaluator.see_as(env)
-        return super().act(env)
 
     def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
         from agents.mcts.many_evaluated import ManyEvaluatedSearches
@@ -75,8 +79,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     @announced
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
-        if hasattr(self.evaluator, "see_as"):
-            self.evaluator.see_as(env)
+        self.see_as(env)
         super().prepare(env)
         if hasattr(self.evaluator, "prepare"):
             self.evaluator.prepare(env)

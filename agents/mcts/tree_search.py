@@ -801,8 +801,6 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     else:
         merit = root.visits
     proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
-    if (root.proof != UNPROVEN).all():
-        proven = root.proof  # a draw is the best there is
     best = np.arange(len(root.actions))
     for key in (proven, merit, root.value):
         of_best = key[best]
