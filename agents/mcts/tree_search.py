@@ -500,7 +500,8 @@ class TreeSearchAgent:
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
-            run = self._kernel().specialise(*before, 0, worker.rng)
+            decided_by = (game, view.root, variant)
+            run = self._kernel().specialise(*before, 0, worker.rng, decided_by=decided_by)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
         is_fast = view.compiles and uses_machine_code()
