@@ -176,9 +176,7 @@ def grow(
 
 
 @inlined_kernel
-def put_known_first(
-    tree: Tree, first: int, old: int, buffer: NDArray[np.int32], count: int
-) -> int:
+def put_known_first(tree: Tree, first: int, old: int, buffer: NDArray[np.int32], count: int) -> int:
     """Bring the actions that have children to the front of the buffer; returns how many."""
     known = 0
     for child in range(first, first + old):
