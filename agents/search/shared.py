@@ -206,8 +206,8 @@ def begin_visit(tree: Tree, shared: SharedNodes, node: int) -> int:
 def end_visit(tree: Tree, shared: SharedNodes, node: int, reward: float) -> None:
     """Add the reward of a simulation in a node on its path."""
     if shared.has_virtual_loss:
-        # Above 1 it could be after a race alone.
-        tree.value[node] = min(tree.value[node] + reward / tree.visits[node], 1.0)
+        if reward > 0.0:  # above 1 the mean could be after a race alone
+            tree.value[node] = min(tree.value[node] + reward / tree.visits[node], 1.0)
     else:
         share = 1.0 / (add_atomically(tree.visits, node, 1) + 1)
         tree.value[node] += (reward - tree.value[node]) * share
@@ -281,8 +281,10 @@ def descend_shared(
     visits = 1  # of the node, before this one
     depth = 0
     while depth < min(simulation.path.size, variant.max_depth):
+        if visits == 0:
+            break
         version = load_in_order(shared.version, node)
-        if version == 0 and visits > 0:
+        if version == 0:
             grows = all_first and node != ROOT
             if expand_shared(game, state, tree, shared, node, variant, simulation, rng, grows):
                 version = 2
@@ -413,7 +415,7 @@ def search_shared(
             simulation.result[0] = variant.playout.simulate(
                 game, state, rng, simulation.actions, simulation
             )
-        if variant.selection.tries_all_first():
+        if variant.selection.tries_all_first() and game.num_actions() > FEW_ACTIONS:
             follow_moves(tree, shared, simulation)
         back_up_shared(tree, shared, variant, simulation)
         variant.selection.update(tree, simulation)
