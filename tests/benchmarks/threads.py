@@ -85,8 +85,8 @@ def main() -> None:
             each = [n / processor for n, _, processor in found]
             show(f"{game}, {kind}: a second of a processor", each, ",.0f")
             show(f"{game}, {kind}: processors had", [p / clock for _, clock, p in found], ".2f")
-            base = [one["one worker"][0] / one["one worker"][1] for one in rounds]
-            show(f"{game}, {kind}: beside one", [a / b for a, b in zip(rate, base)], ".2f")
+            gain = [one[kind][0] / one["one worker"][0] for one in rounds]
+            show(f"{game}, {kind}: simulations beside one worker's", gain, ".2f")
 
 
 if __name__ == "__main__":
