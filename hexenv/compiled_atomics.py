@@ -7,7 +7,7 @@ Each is a plain Python function too, which is atomic only where a single thread 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportAttributeAccessIssue=false, reportUnknownLambdaType=false, reportCallIssue=false
 
 from typing import Any, Final
 

@@ -463,7 +463,7 @@ class TreeSearchAgent:
         from agents.mcts.saved_trees import save_trees  # few programs save trees
 
         self._check_can_be_saved()
-        trees = self._trees()
+        trees = [worker.tree for worker in self._workers if worker.owns_tree]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or any(tree is None for tree in trees):
@@ -480,7 +480,7 @@ class TreeSearchAgent:
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it is damaged, or of another variant or number of workers, or this agent
+            ValueError: If it is damaged, or of another variant or number of trees, or this agent
                 searches graphs, or selects by patterns.
         """
         from agents.mcts.saved_trees import load_trees
