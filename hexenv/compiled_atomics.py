@@ -15,8 +15,6 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
-__all__ = ["add_atomically", "compare_and_swap", "load_in_order", "store_in_order"]
-
 
 def add_atomically(array: Any, index: int, amount: int) -> int:
     """``array[index] += amount``, of which no thread's is lost; returns the number before."""
