@@ -130,8 +130,8 @@ def save_trees(
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> SavedTrees:
-    """Read the trees that so many workers with this variant have saved; see `save_trees`."""
+def load_trees(path: str | os.PathLike[str], variant: Variant, trees: int) -> SavedTrees:
+    """Read so many trees that workers with this variant have saved; see `save_trees`."""
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
@@ -154,7 +154,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> 
         )
     except (KeyError, TypeError, OverflowError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
-    expect(path, "number of workers", workers, len(saved.trees))
+    expect(path, "number of trees", trees, len(saved.trees))
     return saved
 
 

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
+PARALLEL: Final = ("root", "tree")
+"""What several workers search: a tree each, or one together."""
 
 COMPILED_SLICE: Final = 64
 """Simulations before the first look at the clock, where a search runs as machine code."""
@@ -67,6 +69,7 @@ class SearchOptions(TypedDict, total=False):
     reuse: bool
     transpositions: bool
     workers: int
+    parallel: str
     max_nodes: int
     threats: bool
     implicit_minimax: float
@@ -98,9 +101,14 @@ class TreeSearchAgent:
         transpositions: Whether positions reached by several move orders share their statistics
             (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1,
             and rewards that count no plies.
-        workers: Trees that are searched at the same time, each on a thread of its own with its
-            share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
-            and van den Herik 2008). The result depends on the seed and the number of workers.
+        workers: Threads that search at the same time, each with its share of the simulations.
+        parallel: What they search (Chaslot, Winands and van den Herik 2008). ``"root"``: a tree
+            each, and the visits are added up; the result depends on the seed and the number of
+            workers. ``"tree"``: one tree, with virtual loss and without locks
+            (`agents.search.shared`); the result depends on the threads' timing as well. What a
+            policy learns besides the tree (tables of MAST, good replies) each has for itself. With
+            one worker both are the same. Where a search does not run as machine code the workers
+            take turns.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 33 bytes, and more in variants that keep more. Rules that visit all children
             before they score any, as UCB1, need two or three nodes for a simulation, others one for
@@ -141,6 +149,7 @@ class TreeSearchAgent:
         reuse: bool = True,
         transpositions: bool = False,
         workers: int = 1,
+        parallel: str = "root",
         max_nodes: int = 5_000_000,
         threats: bool = False,
         implicit_minimax: float = 0.0,
@@ -170,6 +179,11 @@ class TreeSearchAgent:
         self.reuse = reuse
         self.transpositions = transpositions
         self.workers = whole_number_within("workers", workers, 1, 1024)
+        self.parallel = expect_one_of("parallel", parallel, PARALLEL)
+        if parallel == "tree" and self.workers > 1 and not transpositions:
+            from agents.mcts.shared_tree import LeadingWorker  # few agents need it
+
+            self._worker_class = LeadingWorker
         if self.simulations is not None and self.simulations < self.workers:
             raise ValueError(
                 f"expected a simulation for each of {self.workers} workers, got {self.simulations}"
@@ -185,12 +199,31 @@ class TreeSearchAgent:
         self._finder: WinFinder | None = None
         self.turn = Turn()
         self._new_workers(seed)
+        if parallel == "tree":
+            self._check_tree_can_be_shared()
 
     def _new_workers(self, seed: int | None) -> None:
         several = np.random.SeedSequence(seed).spawn(self.workers) if self.workers > 1 else [seed]
-        self._workers = [self._worker_class(one) for one in several]
+        self._workers = self._worker_class.several(several)
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
+
+    def _check_tree_can_be_shared(self) -> None:
+        has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
+        if self.transpositions or has_own_search or self._kernel() is not self._workers[0].kernel:
+            why = "transpositions" if self.transpositions else "a search of its own"
+            raise ValueError(
+                f'expected parallel "root" for {type(self).__name__} with {why}, got "tree"'
+            )
+
+    @property
+    def shares_tree(self) -> bool:
+        """Whether several workers search one tree."""
+        return not self._workers[-1].owns_tree
+
+    def _trees(self) -> list[Tree]:
+        """The trees of all workers that have one."""
+        return [cast("Tree", worker.tree) for worker in self._workers if worker.owns_tree]
 
     def _is_plain_search(self, env: Any) -> bool:
         """Whether it runs a number of simulations in one tree, and nothing else."""
@@ -309,7 +342,7 @@ class TreeSearchAgent:
         runs = [self._new_run(view, worker) for worker in self._workers]
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
-        trees = [cast("Tree", worker.tree) for worker in self._workers]
+        trees = self._trees()
         seconds = time.perf_counter() - started
         if view.actions is None:
             from agents.search.foreign import tell_rate  # most programs never meet one
@@ -318,7 +351,8 @@ class TreeSearchAgent:
 
         @cache
         def find_statistics() -> Statistics:
-            line = max((worker.line() for worker in self._workers), key=len)
+            lines = (worker.line() for worker in self._workers if worker.owns_tree)
+            line = max(lines, key=len)
             return self.statistics_of(trees, line, view, simulations, seconds)
 
         chosen = self.choose_action(view, trees, self._workers[0].rng, find_statistics)
@@ -378,7 +412,7 @@ class TreeSearchAgent:
             if not worker.go_on(played, key):
                 worker.clear()
                 worker.variant = self._variant_for(plain, view)
-                if self._saved is not None:
+                if self._saved is not None and worker.owns_tree:
                     self._take_saved_tree(plain, number)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(plain.game)
@@ -432,7 +466,7 @@ class TreeSearchAgent:
         from agents.mcts.saved_trees import save_trees  # few programs save trees
 
         self._check_can_be_saved()
-        trees = [worker.tree for worker in self._workers]
+        trees = [worker.tree for worker in self._workers if worker.owns_tree]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or any(tree is None for tree in trees):
@@ -449,13 +483,13 @@ class TreeSearchAgent:
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it is damaged, or of another variant or number of workers, or this agent
+            ValueError: If it is damaged, or of another variant or number of trees, or this agent
                 searches graphs, or selects by patterns.
         """
         from agents.mcts.saved_trees import load_trees
 
         self._check_can_be_saved()
-        self._saved = load_trees(path, self.variant, self.workers)
+        self._saved = load_trees(path, self.variant, len(self._trees()))
         self._saved_root = None
 
     def _check_can_be_saved(self) -> None:
@@ -514,6 +548,11 @@ class TreeSearchAgent:
         """Spend the budget on all trees; returns the simulations run."""
         if (count := len(runs)) == 1:
             return self._spend_budget(runs[0], started, self.simulations, self.seconds)
+        if self.shares_tree:
+            first = runs[0]
+            first.search(0)  # the root gets its children before the others begin
+            first.worker.visits_before = int(self._trees()[0].visits[ROOT])
+            in_threads = in_threads and self._is_fast(first)
         parts = shares(self.simulations, count)
         if in_threads:
             arguments = (runs, [started] * count, parts, [self.seconds] * count)
@@ -525,6 +564,11 @@ class TreeSearchAgent:
             for run, part in zip(runs, parts, strict=True)
         )
 
+    def _is_fast(self, run: "WorkerRun") -> bool:
+        """Whether it runs as machine code."""
+        kept = run.worker.kept
+        return kept is not None and kept.run is not self._kernel().function
+
     def _spend_budget(
         self, run: "WorkerRun", started: float, simulations: int | None, seconds: float | None
     ) -> int:
@@ -533,19 +577,21 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        kept = run.worker.kept
-        is_fast = kept is not None and kept.run is not self._kernel().function
-        first = COMPILED_SLICE if is_fast and show is None and decided is None else 1
+        first = COMPILED_SLICE if self._is_fast(run) and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 
     def _show(self, run: "WorkerRun", simulations: int, seconds: float) -> None:
         """Call `on_slice` with a function that gives the statistics so far."""
         assert self.on_slice is not None
         worker = run.worker
+        trees = [cast("Tree", worker.tree)]
+        if self.shares_tree:
+            simulations = int(trees[0].visits[ROOT]) - worker.visits_before
 
         def found() -> Statistics:
-            trees = [cast("Tree", worker.tree)]
-            return self.statistics_of(trees, worker.line(), run.view, simulations, seconds)
+            # Below the root, nodes of a shared tree may move while they are looked at.
+            line = [choose(trees, "visits")] if self.shares_tree else worker.line()
+            return self.statistics_of(trees, line, run.view, simulations, seconds)
 
         self.on_slice(found)
 
@@ -557,12 +603,19 @@ class TreeWorker:
     """A tree, what searches it, a stream of random numbers and a variant with its memory."""
 
     kernel: CompiledFunction = compiled_search
+    owns_tree = True
+    visits_before = 0  # of the root, where several workers search the tree
 
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         self.rng = np.random.default_rng(seed)
         self.tree: Tree | None = None
         self.variant: Variant | None = None
         self.kept: CodeAndArrays | None = None
+
+    @classmethod
+    def several(cls, seeds: Sequence[Any]) -> "list[TreeWorker]":
+        """A worker for each of some seeds."""
+        return [cls(seed) for seed in seeds]
 
     def arrays(self) -> tuple[Any, ...]:
         """What the kernel searches in."""
