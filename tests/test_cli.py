@@ -455,11 +455,11 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
     came = {}
 
     def recording(base):
-        original, signature = base.__init__, inspect.signature(base)
+        original, signature = base.__init__, inspect.signature(base.__init__)
 
         @functools.wraps(original)
         def record(self, *args, **options):
-            bound = signature.bind(*args, **options)
+            bound = signature.bind(self, *args, **options)
             bound.apply_defaults()
             came.update(bound.arguments)
             original(self, *args, **options)
@@ -470,7 +470,7 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
         if "__init__" in vars(base):
             monkeypatch.setattr(base, "__init__", recording(base))
     agent_class(**NEEDS.get(name, {}))
-    inherited = listed.keys() - inspect.signature(agent_class).parameters.keys()
+    inherited = listed.keys() - inspect.signature(agent_class.__init__).parameters.keys()
     assert bool(inherited) == issubclass(agent_class, TreeSearchAgent)
     assert {key: came[key] for key in inherited} == {key: listed[key].default for key in inherited}
 

@@ -20,7 +20,8 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_cache compiled_callees compiled_packing compiling cpus extras importing",
+    "compiled compiled_cache compiled_callees compiled_packing compiling cpus extras importing "
+    "messages",
     "games",
     "render",
     "envs",

@@ -36,6 +36,7 @@ from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, 
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import announced, uses_machine_code
 from hexenv.importing import attribute_at, import_on_demand
+from hexenv.messages import not_one_of
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -253,7 +254,7 @@ class Solver(SeededAgent):
         assume: str | None = None,
     ) -> None:
         if choice not in CHOICES:
-            raise ValueError(f"expected a choice of {', '.join(CHOICES)}, got {choice!r}")
+            raise ValueError(not_one_of("a choice", CHOICES, choice))
         check_budget(None, seconds)
         if not 1 << 10 <= operator.index(table_entries) <= 1 << 32:
             raise ValueError(f"expected table_entries from 2^10 to 2^32, got {table_entries}")
