@@ -22,7 +22,11 @@ __all__ = ["env", "raw_env"]
 
 @with_full_signature
 def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
-    """TicTacToe, with the options of `hexenv.envs.aec.ViewOptions`."""
+    """TicTacToe.
+
+    Args:
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
+    """
     return BoardEnv(rules.new(), "tictactoe_v0", **view)
 
 

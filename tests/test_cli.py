@@ -234,7 +234,9 @@ BAD_GAMES = {
     "connect4 rows=20": "at most 63",
 }
 BAD_COMMANDS = [
-    (("nosuch",), "No such command 'nosuch'"),
+    (("nosuch",), "expected a command of .*, got 'nosuch'"),
+    (("plya", "hex", "uct"), r"\(did you mean play\?\)"),
+    (("accuracy", "hexx", "uct"), r"\(did you mean hex\?\)"),
     (("match", "tictactoe", "random"), "takes 2 values"),
     ((*MATCH, "--games", "0"), "0 is not in the range"),
     ((*MATCH, "--games", "x"), "'x' is not a valid integer"),

@@ -82,7 +82,12 @@ def make_raw_env(
     """
     if isinstance(game, str):
         module, _, name = game.partition(":")
-        game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
+        try:
+            game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"expected a game as module:function, got {game!r}: {error}") from None
+    if not callable(game):
+        raise TypeError(f"expected a function that makes an environment, got {shortened(game)}")
     title = getattr(game, "__module__", "").rpartition(".")[2] or "environment"
     also = ("opponent", *also, *LearnerOptions.__annotations__)
     expect_parameters(title, game, (), options, also)
