@@ -21,7 +21,7 @@ from sources import (
 
 LAYERS = (
     "compiled compiled_atomics compiled_cache compiled_callees compiled_packing compiling cpus "
-    "extras importing",
+    "extras importing messages",
     "games",
     "render",
     "envs",

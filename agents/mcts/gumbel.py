@@ -224,9 +224,6 @@ class GumbelAgent(EvaluatedSearchAgent):
         batch: int = 1,
         **options: Unpack[GumbelOptions],
     ) -> None:
-        for name in options:
-            if name not in GumbelOptions.__annotations__:
-                raise ValueError(f"expected no {name} (Gumbel's search has none), got {options}")
         self.noise = number_within("noise", noise)
         rule = Gumbel(
             c_visit=number_within("c_visit", c_visit),

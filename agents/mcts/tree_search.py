@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, Statistics, Turn, in_turn, with_assumption
+from agents.core.agent import (
+    AgentBase,
+    OnSlice,
+    Statistics,
+    Turn,
+    in_turn,
+    with_assumption,
+)
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
@@ -44,6 +51,7 @@ from agents.search.tree import (
 )
 from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
 from hexenv.games import base
+from hexenv.messages import check_seed, true_or_false
 
 if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
@@ -78,7 +86,7 @@ class SearchOptions(TypedDict, total=False):
     assume: str | None
 
 
-class TreeSearchAgent:
+class TreeSearchAgent(AgentBase):
     """An agent that runs a variant of Monte-Carlo tree search and plays the best root action.
 
     One seed gives one tree, compiled or interpreted, and through the environment too where the
@@ -167,7 +175,12 @@ class TreeSearchAgent:
                 f'expected early_stop with one worker and final_move "visits", got {workers} and '
                 f'"{final_move}"'
             )
+        if not isinstance(variant, Variant):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected a Variant of the search, got {variant!r}")
         self.variant = variant._replace(solver=SOLVERS[solver])
+        for name, flag in (("early_stop", early_stop), ("reuse", reuse), ("threats", threats)):
+            true_or_false(name, flag)
+        true_or_false("transpositions", transpositions)
         self.threats = threats
         self.implicit_minimax = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
         self._given_knowledge = knowledge
@@ -203,6 +216,7 @@ class TreeSearchAgent:
             self._check_tree_can_be_shared()
 
     def _new_workers(self, seed: int | None) -> None:
+        check_seed(seed)
         several = np.random.SeedSequence(seed).spawn(self.workers) if self.workers > 1 else [seed]
         self._workers = self._worker_class.several(several)
         self._root: TreeRoot | None = None

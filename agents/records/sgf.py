@@ -32,13 +32,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import hexenv
-from agents.core.messages import error_at
 from agents.protocols.exchange import SWAP, SwapView
 from agents.records.record import GameRecord, Search, options_text, rules_of
 from hexenv.games import base, notation
 from hexenv.games.base import Game
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
 from hexenv.games.hex import Hex
+from hexenv.messages import error_at
 
 # ---- syntax --------------------------------------------------------------------------------------
 

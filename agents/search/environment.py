@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import is_compiled
 from hexenv.games.base import clone, new_states
+from hexenv.messages import not_one_of
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
 PERFECT_INFORMATION: Final = "perfect information"
@@ -189,6 +190,6 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
 def check_route(route: str, assume: str | None = None) -> None:
     """Refuse a route that `planner_view` does not know, and what cannot be assumed."""
     if route not in ROUTES:
-        raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
+        raise ValueError(not_one_of("a route", ROUTES, route))
     if assume not in (None, PERFECT_INFORMATION):
         raise ValueError(f'expected assume as None or "{PERFECT_INFORMATION}", got {assume!r}')

@@ -20,6 +20,7 @@ from hexenv.games.base import (
     new_state,
     parameters,
 )
+from hexenv.messages import shortened
 
 SYMBOLS: Final = "XO"
 """The stones of players 0 and 1 on text boards; an empty cell is a dot."""
@@ -38,7 +39,10 @@ def check_action(game: Game, state: State, action: object) -> int:
     try:
         number = operator.index(action)  # type: ignore[arg-type]
     except TypeError:
-        raise IllegalActionError(f"illegal action {action!r}: not an integer {where}") from None
+        raise IllegalActionError(
+            f"illegal action {shortened(action)}: not an integer, expected one from 0 to "
+            f"{game.num_actions() - 1}{action_of_move(game, action)} {where}"
+        ) from None
     if not 0 <= number < game.num_actions():
         raise IllegalActionError(
             f"illegal action {number}: expected 0 to {game.num_actions() - 1} {where}"
@@ -50,6 +54,16 @@ def check_action(game: Game, state: State, action: object) -> int:
             f"illegal action {number}: {game.why_illegal(state, number)} {where}"
         )
     return number
+
+
+def action_of_move(game: Game, move: object) -> str:
+    """`` (the move a1 is action 0)`` where a user gives a move for an action, else nothing."""
+    if not isinstance(move, str):
+        return ""
+    try:
+        return f" (the move {move} is action {game.parse_action(move.strip().lower())})"
+    except ValueError:
+        return ""
 
 
 def parse_move(game: Game, state: State, text: str) -> int:
