@@ -61,6 +61,7 @@ __all__ = [
     "copy_record",
     "inlined_kernel",
     "interpreted",
+    "interpreted_only",
     "is_compiled",
     "kernel",
     "random_stream",
@@ -164,6 +165,21 @@ def _expose(name: str, method: Callable[..., Any]) -> None:
     resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
     options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
     overload_method(types.BaseNamedTuple, name, **options)(resolve)
+
+
+def interpreted_only(function: F) -> F:
+    """Mark a check that interpreted code makes: in machine code, a call of it does nothing."""
+
+    def resolve(*_arguments: Any, **_keywords: Any) -> Any:
+        return _do_nothing
+
+    resolve.__signature__ = _parameters(function)  # type: ignore[attr-defined]
+    overload(function, strict=False, jit_options=_CALLEE)(resolve)
+    return function
+
+
+def _do_nothing(*_arguments: Any) -> None:
+    pass
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:

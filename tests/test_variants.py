@@ -438,7 +438,7 @@ class Last:
 
     def choose(self, game, state, rng, actions, count, simulation):
         self.asked += 1
-        return count - 1
+        return int(actions[count - 1])
 
     def update(self, tree, simulation):
         pass
@@ -450,7 +450,7 @@ def choice(policy, game, state, simulation=None, seed=0):
     count = game.legal_actions(state, actions)
     simulation = simulation or new_simulation(game, True)
     rng = np.random.default_rng(seed)
-    return int(actions[policy.choose(game, state, rng, actions, count, simulation)])
+    return int(policy.choose(game, state, rng, actions, count, simulation))
 
 
 def simulated(game, cells, result, depth=0):

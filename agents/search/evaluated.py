@@ -218,6 +218,7 @@ def simulation_of(pending: PendingSimulations, row: int) -> Simulation:
         pending.path[row],  # moves are not recorded
         pending.rewards[row],
         pending.actions,
+        pending.depth[row : row + 1],  # nothing is played out
         pending.depth[row : row + 1],
         pending.depth[row : row + 1],
         pending.result[row : row + 1],
