@@ -28,7 +28,7 @@ from agents.search.environment import (
     is_transparent,
     planner_view,
 )
-from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
+from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
 from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import (
@@ -40,7 +40,6 @@ from agents.search.tree import (
     copy_nodes,
     keep_subtree,
     most_new_nodes,
-    new_tree,
 )
 from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
 from hexenv.games import base
@@ -588,7 +587,7 @@ class TreeWorker:
         used = 0 if self.tree is None else int(self.tree.node_count[0])
         size = min(most, used + nodes)
         if self.tree is None or len(self.tree.action) < size:
-            larger = new_tree(size, variant.selection.new_extras(size))
+            larger = tree_for(variant, size)
             if self.tree is not None:
                 copy_nodes(self.tree, larger)
             self.tree = larger
@@ -596,7 +595,7 @@ class TreeWorker:
     def take_tree(self, source: Tree, played: Sequence[int]) -> None:
         """Begin with a copy of a tree, after some actions, if it knows the position there."""
         size = int(source.node_count[0])
-        self.tree = new_tree(size, cast("Variant", self.variant).selection.new_extras(size))
+        self.tree = tree_for(cast("Variant", self.variant), size)
         copy_nodes(source, self.tree)
         if not go_down(self.tree, played):
             self.clear()
@@ -609,7 +608,7 @@ class TreeWorker:
         trimmed = None  # after `reset`, the content of the tree is of no use
         if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
             count = max(int(self.tree.node_count[0]), 1)
-            trimmed = new_tree(count, self.variant.selection.new_extras(count))
+            trimmed = tree_for(self.variant, count)
             copy_nodes(self.tree, trimmed)
         return {**self.__dict__, "tree": trimmed, "kept": None}
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update, record_move
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, inlined_kernel, interpreted_only, kernel
-from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly
+from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly, score_of
 
 
 class Playout(Part, Protocol):
@@ -59,7 +59,7 @@ def play_out(
         record_move(game, state, action, simulation)
         game.step(state, action)
         count = game.next_actions(state, actions, count, pick)
-    return float(game.outcome(state, 0))
+    return score_of(game, state, 0)
 
 
 @inlined_kernel
@@ -127,7 +127,7 @@ class Uniform(NamedTuple):
             game.random_playout(state, rng, actions)
         else:
             play_randomly(game, state, rng, actions)
-        return float(game.outcome(state, 0))
+        return score_of(game, state, 0)
 
 
 @compiled

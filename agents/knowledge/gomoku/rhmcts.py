@@ -132,7 +132,7 @@ class EvaluationPrior(NamedTuple):
     def is_complete(self, tree: Tree, node: int) -> bool:
         return tree.extras.complete[node]
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float, int]:
         visits = tree.visits[node]
         weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))
         allowed = int(tree.child_count[node])
