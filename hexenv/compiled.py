@@ -61,8 +61,10 @@ __all__ = [
     "copy_record",
     "inlined_kernel",
     "interpreted",
+    "interpreted_only",
     "is_compiled",
     "kernel",
+    "optional_method",
     "random_stream",
     "scratch_array",
     "uses_machine_code",
@@ -164,6 +166,40 @@ def _expose(name: str, method: Callable[..., Any]) -> None:
     resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
     options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
     overload_method(types.BaseNamedTuple, name, **options)(resolve)
+
+
+def interpreted_only(function: F) -> F:
+    """Mark a check that interpreted code makes: in machine code, a call of it does nothing."""
+
+    def resolve(*_arguments: Any, **_keywords: Any) -> Any:
+        return _do_nothing
+
+    resolve.__signature__ = _parameters(function)  # type: ignore[attr-defined]
+    options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
+    overload(function, **options)(resolve)
+    return function
+
+
+def _do_nothing(*_arguments: Any) -> None:
+    pass
+
+
+def optional_method(name: str, default: F) -> F:
+    """A function that calls a method of its first argument, or `default` where its class has none.
+
+    Compiled code knows which one. Both have the parameters of `default`, a kernel.
+    """
+
+    def call(self: Any, *arguments: Any) -> Any:
+        return getattr(type(self), name, default)(self, *arguments)
+
+    def resolve(self: Any, *_arguments: Any) -> Any:
+        return getattr(self.instance_class, name, default)
+
+    resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
+    options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
+    overload(call, **options)(resolve)
+    return cast("F", call)
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:

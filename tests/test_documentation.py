@@ -141,7 +141,7 @@ def run(command, directory):
 
 def prepare(page, directory):
     """Put what a page's commands read where they run: examples, and the files the page shows."""
-    for example in (ROOT / "examples").glob("*.py"):
+    for example in (*(ROOT / "examples").glob("*.py"), *(ROOT / "examples/parts").glob("*.py")):
         shutil.copy(example, directory)
     text = (ROOT / page).read_text(encoding="utf-8")
     shown = [block.code for block in blocks_of(page) if block.language == "json"]

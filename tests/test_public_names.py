@@ -27,7 +27,8 @@ PUBLIC = {
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
         COMPILE_ERRORS CompiledFunction announced compiled copy_array copy_entry copy_record
-        inlined_kernel interpreted is_compiled kernel random_stream scratch_array uses_machine_code
+        inlined_kernel interpreted interpreted_only is_compiled kernel optional_method random_stream
+        scratch_array uses_machine_code
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
@@ -38,12 +39,15 @@ PUBLIC = {
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
         column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
         whole_number
-        cell_owners clone legal_actions legal_mask_of new_state new_states parameters
+        cell_owners clone legal_actions legal_mask_of new_state new_states parameters score_of
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",
     "hexenv.single": "SingleEnv",
-    "hexenv.testing": "GameLog check_game perft perft_by_move record_game",
+    "hexenv.testing": """
+        GameLog check_backup check_game check_playout check_reward check_selection grow_tree perft
+        perft_by_move record_game
+    """,
     "hexenv.tictactoe_v0": "env raw_env",
     "hexenv.vector": "BoardVectorEnv",
     "hexenv.wrappers": """

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
-from agents.search.mcts import Variant
+from agents.search.mcts import Variant, tree_for
+from agents.search.reward import MeanBackup
 from agents.search.tree import (
     MORE_TO_COME,
     ROOT,
@@ -18,7 +19,6 @@ from agents.search.tree import (
     Tree,
     arrays_of,
     is_partial,
-    new_tree,
     node_arrays,
     nodes_below,
 )
@@ -92,6 +92,8 @@ def describe(part: Any) -> Any:
     if hasattr(part, "_fields"):
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
+        if isinstance(getattr(part, "backup", None), MeanBackup):
+            del fields["backup"]  # the format is older than the others
         known = {name: value for name, value in fields.items() if value is not None}
         if hasattr(part, "evaluation"):  # the format has a field more for such rules
             is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
@@ -178,7 +180,7 @@ def expect(path: Any, what: str, expected: Any, found: Any) -> None:
 def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tree:
     """One of the trees in a file, checked."""
     count = len(arrays[f"{number}.action"])
-    tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
+    tree = tree_for(variant, max(count, 1))
     for name, array in node_arrays(tree).items():
         in_file = f"{number}.{NAMES_IN_FILES.get(name, name)}"
         found = arrays.pop(in_file)  # so that memory holds it once

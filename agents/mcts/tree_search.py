@@ -35,8 +35,9 @@ from agents.search.environment import (
     is_transparent,
     planner_view,
 )
-from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
+from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
+from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import (
     ROOT,
@@ -47,7 +48,6 @@ from agents.search.tree import (
     copy_nodes,
     keep_subtree,
     most_new_nodes,
-    new_tree,
 )
 from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
 from hexenv.games import base
@@ -224,8 +224,14 @@ class TreeSearchAgent(AgentBase):
 
     def _check_tree_can_be_shared(self) -> None:
         has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
-        if self.transpositions or has_own_search or self._kernel() is not self._workers[0].kernel:
-            why = "transpositions" if self.transpositions else "a search of its own"
+        why = ""
+        if self.transpositions:
+            why = "transpositions"
+        elif has_own_search or self._kernel() is not self._workers[0].kernel:
+            why = "a search of its own"
+        elif not isinstance(self.variant.backup, MeanBackup):
+            why = "another backup than that of means"
+        if why:
             raise ValueError(
                 f'expected parallel "root" for {type(self).__name__} with {why}, got "tree"'
             )
@@ -660,7 +666,7 @@ class TreeWorker:
         used = 0 if self.tree is None else int(self.tree.node_count[0])
         size = min(most, used + nodes)
         if self.tree is None or len(self.tree.action) < size:
-            larger = new_tree(size, variant.selection.new_extras(size))
+            larger = tree_for(variant, size)
             if self.tree is not None:
                 copy_nodes(self.tree, larger)
             self.tree = larger
@@ -668,7 +674,7 @@ class TreeWorker:
     def take_tree(self, source: Tree, played: Sequence[int]) -> None:
         """Begin with a copy of a tree, after some actions, if it knows the position there."""
         size = int(source.node_count[0])
-        self.tree = new_tree(size, cast("Variant", self.variant).selection.new_extras(size))
+        self.tree = tree_for(cast("Variant", self.variant), size)
         copy_nodes(source, self.tree)
         if not go_down(self.tree, played):
             self.clear()
@@ -681,7 +687,7 @@ class TreeWorker:
         trimmed = None  # after `reset`, the content of the tree is of no use
         if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
             count = max(int(self.tree.node_count[0]), 1)
-            trimmed = new_tree(count, self.variant.selection.new_extras(count))
+            trimmed = tree_for(self.variant, count)
             copy_nodes(self.tree, trimmed)
         return {**self.__dict__, "tree": trimmed, "kept": None}
 

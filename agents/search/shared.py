@@ -52,7 +52,7 @@ from hexenv.compiled_atomics import (
     load_in_order,
     store_in_order,
 )
-from hexenv.games.base import Game, State
+from hexenv.games.base import Game, State, score_of
 
 MOST_MOVES: Final = 4
 """How often the children of a node move at most, with up to 1,024 actions (`GROWTH`)."""
@@ -254,7 +254,7 @@ def is_settled_shared(
         back_up_shared_proof(tree, shared, variant, simulation)
         return True
     if game.is_terminal(state) or variant.knowledge.decides(game, state):
-        simulation.result[0] = game.outcome(state, 0)
+        simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
             tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             back_up_shared_proof(tree, shared, variant, simulation)
@@ -298,7 +298,7 @@ def descend_shared(
             child = grow_shared(game, state, tree, shared, node, version, variant, simulation, rng)
             count -= 1  # the last one waits for the others
         if child == NO_CHILD:
-            child = best_child(tree, node, first, count, variant)
+            child = best_child(tree, node, first, count, variant, rng)
         node = child
         action = int(tree.action[node])
         visits = begin_visit(tree, shared, node)

@@ -25,7 +25,8 @@ MODULES = {
     ],
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
-        "agents.search.reward", "agents.search.simulation", "agents.search.tree",
+        "agents.search.reward", "agents.search.backups", "agents.search.simulation",
+        "agents.search.tree", "agents.search.checks",
         "agents.search.proofs", "agents.search.evaluated.Evaluator",
         "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
         "agents.mcts.grave.Grave", "agents.mcts.history.ProgressiveHistory",

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import copy_record, inlined_kernel, kernel
+from hexenv.compiled import copy_record, inlined_kernel, kernel, optional_method
 from hexenv.games.contract import (
     DRAW,
     EMPTY,
@@ -29,7 +29,8 @@ __all__ = [
     "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "grid_symmetries",
     "is_terminal", "last_cell", "legal_actions", "legal_mask", "legal_mask_of", "line_cells",
     "new_state", "new_states", "next_actions", "num_cells", "observe", "outcome", "owner_by_bits",
-    "owners", "parameters", "parse_board_size", "parse_cell", "play_randomly", "split_draw",
+    "owners", "parameters", "parse_board_size", "parse_cell", "play_randomly", "score_of",
+    "split_draw",
     "state_dtype", "stone_planes", "to_play", "whole_number", "why_illegal", "winning_action",
     "write_stones", "zobrist_keys",
 ]  # fmt: skip
@@ -60,6 +61,16 @@ def to_play(self: Any, state: State) -> int:
 def outcome(self: Any, state: State, player: int) -> int:
     """`Game.outcome`."""
     return int(state.winner == player) - int(state.winner == 1 - player)
+
+
+@kernel
+def outcome_as_score(self: Any, state: State, player: int) -> float:
+    """`score_of` in a game that knows only wins, draws and losses."""
+    return float(self.outcome(state, player))
+
+
+score_of = optional_method("final_score", outcome_as_score)
+"""The result of a game that is over for a player, -1 to 1: its `final_score`, else `outcome`."""
 
 
 @kernel
