@@ -376,14 +376,17 @@ class CompiledFunction:
         """Run the machine code for these arguments, compiling it first if needed."""
         return self.specialise(*arguments)(*arguments)
 
-    def specialise(self, *arguments: Any) -> Callable[..., Any]:
+    def specialise(
+        self, *arguments: Any, decided_by: tuple[Any, ...] | None = None
+    ) -> Callable[..., Any]:
         """The machine code for the types of `arguments`, without numba's dispatch.
 
-        Call it only with arguments of exactly these types: types are not checked again.
+        Call it only with arguments of exactly these types: types are not checked again. Where a few
+        values decide the types of all arguments, `decided_by` saves looking at the others.
         """
         if not uses_machine_code():
             return self.function
-        kinds = tuple(map(_kind_of, arguments))
+        kinds = tuple(map(_kind_of, arguments if decided_by is None else (decided_by,)))
         if kinds not in self._code:
             with _lock:
                 if kinds not in self._code:

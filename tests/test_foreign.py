@@ -994,6 +994,13 @@ def test_planning_leaves_the_state_of_a_users_wrapper_alone(board):
     assert (env.log, shown(env)) == ([1], before)
 
 
+def test_what_cannot_be_copied_is_shared_whole():
+    env = played(HeapWithRewardsOnTheWay(), [1])
+    env.log = env.same_log = [[1], threading.Lock()]
+    twin = clone(env)
+    assert twin.log is twin.same_log is env.log
+
+
 def test_one_agent_in_several_threads():
     start = connect4_v0.env()
     start.reset(options={"moves": "44"})

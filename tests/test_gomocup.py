@@ -546,7 +546,7 @@ def test_what_an_engine_is_told(tmp_path):
         (number, line) for number, line in enumerate(said[restart:], restart) if line[:4] == "TURN"
     )
     clocks = [line for line in said[:number] if line.startswith("INFO time_left")]
-    assert clocks[-1] == "INFO time_left 600000"  # a value is told once: a fast engine has used none
+    assert clocks[-1] == "INFO time_left 600000"  # told once, if a fast engine has used none
     assert opening == f"TURN {second.actions[0] % 6},{second.actions[0] // 6}"
     assert said[-1] == "END"
 

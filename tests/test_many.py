@@ -10,8 +10,8 @@ from grown_trees import assert_same_nodes, nodes, tree_of
 
 from agents import UCT
 from agents.registry import make_agent
-from agents.search.many import best_action, keep_nodes_below, movable_nodes
-from agents.search.tree import ROOT, UNPROVEN, children, keep_subtree
+from agents.search.many import best_action, keep_nodes_below
+from agents.search.tree import ROOT, UNPROVEN, children, keep_subtree, number_arrays
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled_packing import Packed, unpacked
 from hexenv.games.base import new_states
@@ -172,7 +172,7 @@ def test_trees_are_cut_as_in_plain_python():
         below = children(tree, ROOT)
         node = below.start + int(np.argmax(tree.visits[below]))
         mine, other = copy.deepcopy(tree), copy.deepcopy(tree)
-        keep_nodes_below(mine, movable_nodes(mine), node, np.zeros(len(mine.action), np.int32))
+        keep_nodes_below(mine, number_arrays(mine), node, np.zeros(len(mine.action), np.int32))
         keep_subtree(other, node)
         other.proof[ROOT] = UNPROVEN
         assert_same_nodes(nodes(mine), nodes(other))

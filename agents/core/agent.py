@@ -1,9 +1,11 @@
 """What an agent is, and the two simplest ones: random and greedy."""
 
+import functools
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,38 @@ from agents.search.environment import (
 )
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Turn:
+    """A lock of an agent, for `in_turn`. A copy of the agent gets one of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type["Turn"], tuple[()]]:
+        return Turn, ()
+
+
+def in_turn(method: F) -> F:
+    """Let the threads that share an agent call such methods of it one after another.
+
+    The agent's trees and arrays are then those of one search. It keeps a `Turn` as `turn`.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        with self.turn:
+            return method(self, *arguments, **options)
+
+    return cast("F", call)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import Statistics
+from agents.core.agent import Statistics, in_turn
 from agents.core.options import whole_number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
 from agents.registry import make_agent
@@ -59,10 +59,15 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     @announced
+    @in_turn
     def act(self, env: Any) -> int:
+        self.see_as(env)
+        return super().act(env)
+
+    def see_as(self, env: Any) -> None:
+        """Let the evaluator see positions as in an environment; it may have been elsewhere."""
         if hasattr(self.evaluator, "see_as"):
             self.evaluator.see_as(env)
-        return super().act(env)
 
     def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
         from agents.mcts.many_evaluated import ManyEvaluatedSearches
@@ -73,10 +78,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         return ManyEvaluatedSearches(self, env, count, threads)
 
     @announced
+    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
-        if hasattr(self.evaluator, "see_as"):
-            self.evaluator.see_as(env)
+        self.see_as(env)
         super().prepare(env)
         if hasattr(self.evaluator, "prepare"):
             self.evaluator.prepare(env)

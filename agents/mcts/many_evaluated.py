@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.many_games import ManyGames, Which
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
-from agents.search.many import Lines, compiled_make_many_ready, movable_nodes
+from agents.search.many import Lines, compiled_make_many_ready
 from agents.search.mcts import with_memory
-from agents.search.tree import Tree, copy_nodes
+from agents.search.tree import Tree, copy_nodes, number_arrays
 from hexenv.compiled import announced
 from hexenv.compiled_packing import packed
 from hexenv.games.base import new_states
@@ -40,7 +40,8 @@ class ManyEvaluatedSearches(ManyGames):
         """Give all games trees of a size, with the nodes that they have."""
         agent, game, count = self._led, self.game, len(self.workers)
         variant = with_memory(agent.variant, game)
-        trees = new_trees(count, min(size, agent.max_nodes))
+        self._most_nodes = min(size, agent.max_nodes)
+        trees = new_trees(count, self._most_nodes)
         for number, worker in enumerate(self.workers):
             tree = tree_of(trees, number)
             if worker.tree is not None:
@@ -53,7 +54,7 @@ class ManyEvaluatedSearches(ManyGames):
             game, trees, states, variant, agent.evaluator, rngs, *options
         )
         rows = [cast("Tree", worker.tree) for worker in self.workers]
-        self._trees = packed([(tree, movable_nodes(tree)) for tree in rows], self._compiles)
+        self._trees = packed([(tree, number_arrays(tree)) for tree in rows], self._compiles)
 
     def _new_cache(self) -> Any:
         return new_cache(self.game, self._led.cache_size())
@@ -69,13 +70,12 @@ class ManyEvaluatedSearches(ManyGames):
     def act(
         self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
     ) -> NDArray[np.int64]:
-        if hasattr(self._led.evaluator, "see_as"):  # it may have been elsewhere meanwhile
-            self._led.evaluator.see_as(self._env)
+        self._led.see_as(self._env)
         positions = self._positions(roots, Lines(actions, lengths), which)
         make_ready = partial(self._run, compiled_make_many_ready, self.game, positions)
         make_ready(self._trees, self._use())
         if not self._ready[which].all():
-            self._make_trees(2 * len(self._search.trees.action[0]))
+            self._make_trees(2 * self._most_nodes)
         self._ready[:] = False
         self._search.cache = self._new_cache()  # the policy may have learnt since the last move
         self._search.run(roots, self._only(which, 0))

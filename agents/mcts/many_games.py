@@ -17,10 +17,9 @@ from agents.search.many import (
     Positions,
     TreeUse,
     compiled_act_in_many,
-    movable_nodes,
 )
 from agents.search.mcts import simulation_for, with_memory
-from agents.search.tree import Tree
+from agents.search.tree import Tree, number_arrays
 from hexenv.compiled import CompiledFunction, announced, is_compiled
 from hexenv.compiled_packing import packed, stream_rows
 from hexenv.cpus import usable_cpus
@@ -62,6 +61,7 @@ class ManyGames:
 
     def _prepare(self) -> None:
         """Make what cannot be copied to another process."""
+        self._most_nodes = 0  # that a tree has room for
         self._code: dict[CompiledFunction, Callable[..., Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,8 +137,7 @@ class ManyGames:
         return Positions(roots, self._states, searched, lines, last, which, self._ready)
 
     def _use(self) -> TreeUse:
-        most = max(len(cast("Tree", worker.tree).action) for worker in self.workers)
-        places = np.empty(most, np.int32)
+        places = np.empty(self._most_nodes, np.int32)  # of each thread
         return TreeUse(places, self._room, self.agent.reuse, self._needs_memory)
 
     def _run(self, kernel: CompiledFunction, *arguments: Any) -> Any:
@@ -177,11 +176,12 @@ class ManySearches(ManyGames):
         if worker.tree is None or worker.tree.node_count[0] == 0:
             worker.variant = with_memory(self.agent.variant, self.game)
         worker.make_room(2 * self._room, self.agent.max_nodes)
+        self._most_nodes = max(self._most_nodes, len(cast("Tree", worker.tree).action))
 
     def _row(self, number: int) -> tuple[Any, Any]:
         worker = self.workers[number]
         tree = cast("Tree", worker.tree)
-        return (tree, movable_nodes(tree)), (worker.variant, self._simulation[number])
+        return (tree, number_arrays(tree)), (worker.variant, self._simulation[number])
 
     @announced
     def act(

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, SeededAgent, Statistics
+from agents.core.agent import OnSlice, SeededAgent, Statistics, Turn, in_turn
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
@@ -544,16 +544,18 @@ class NRPA(SeededAgent):
         )
         check_route(route, assume)
         super().__init__(seed)
-        self.route = route
-        self.assume = assume
+        self.route, self.assume = route, assume
         self.on_slice: OnSlice | None = None
         self._nest: Nest | None = None
+        self.turn = Turn()
 
+    @in_turn
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)
         self._nest = None
 
     @announced
+    @in_turn
     def act(self, env: Any) -> int:
         started = time.perf_counter()
         view = planner_view(env, self.route, self.assume)
@@ -581,6 +583,7 @@ class NRPA(SeededAgent):
         return choose(tree, self.final_move)
 
     @announced
+    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         view = planner_view(env, self.route, self.assume)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, Statistics, with_assumption
+from agents.core.agent import OnSlice, Statistics, Turn, in_turn, with_assumption
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
@@ -182,6 +182,7 @@ class TreeSearchAgent:
         self._saved: Any = None
         self._saved_root: TreeRoot | None = None
         self._finder: WinFinder | None = None
+        self.turn = Turn()
         self._new_workers(seed)
 
     def _new_workers(self, seed: int | None) -> None:
@@ -210,9 +211,10 @@ class TreeSearchAgent:
     @property
     def statistics(self) -> Statistics | None:
         """Of the last search; read from its trees when they are first asked for."""
-        find = self._find_statistics  # which another thread may take away
-        if find is not None:
-            self.statistics = find()
+        if self._find_statistics is not None:
+            with self.turn:
+                if self._find_statistics is not None:
+                    self.statistics = self._find_statistics()
         return self._statistics_found
 
     @statistics.setter
@@ -224,6 +226,7 @@ class TreeSearchAgent:
         kept = {"_finder": None, "_find_statistics": None, "_statistics_found": found}
         return {**self.__dict__, **kept}
 
+    @in_turn
     def reset(self, seed: int | None = None) -> None:
         self.statistics = None
         self._root = self._last = None
@@ -237,6 +240,7 @@ class TreeSearchAgent:
 
     # ---- a move ----------------------------------------------------------------------------------
 
+    @in_turn
     def act(self, env: Any) -> int:
         plain = planner_view(env, self.route, self.assume)
         check_in_play(env)
@@ -266,6 +270,7 @@ class TreeSearchAgent:
         return ManySearches(self, env, count, threads)
 
     @announced
+    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
@@ -303,8 +308,6 @@ class TreeSearchAgent:
         runs = [self._new_run(view, worker) for worker in self._workers]
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
-        for run in runs:
-            run.worker.kept = run.kept
         trees = [cast("Tree", worker.tree) for worker in self._workers]
         seconds = time.perf_counter() - started
         if view.actions is None:
@@ -478,16 +481,16 @@ class TreeSearchAgent:
         """The search of one tree, compiled if it can be."""
         game, variant = view.game, cast("Variant", worker.variant)
         of_view = (game, variant, view.compiles and uses_machine_code())
-        kept, worker.kept = worker.kept, None  # another thread gets arrays of its own
+        kept = worker.kept
         if kept is None or not all(map(operator.is_, kept.of_view, of_view)):
-            kept = self._code_and_arrays(view, worker)
+            kept = worker.kept = self._code_and_arrays(view, worker)
         before = (game, view.root, kept.state, *worker.arrays(), variant, kept.simulation)
         run = kept.run
 
         def search(simulations: int) -> int:
             return run(*before, simulations, worker.rng)
 
-        return WorkerRun(search, worker, view, kept)
+        return WorkerRun(search, worker, view)
 
     @announced
     def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
@@ -496,7 +499,8 @@ class TreeSearchAgent:
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
-            run = self._kernel().specialise(*before, 0, worker.rng)
+            decided_by = (game, view.root, variant)
+            run = self._kernel().specialise(*before, 0, worker.rng, decided_by=decided_by)
         elif self.route == "compiled":
             raise ValueError(f'route "compiled" needs @compiled parts, got {self.variant}')
         is_fast = view.compiles and uses_machine_code()
@@ -528,7 +532,8 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        is_fast = run.kept is not None and run.kept.run is not self._kernel().function
+        kept = run.worker.kept
+        is_fast = kept is not None and kept.run is not self._kernel().function
         first = COMPILED_SLICE if is_fast and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 
@@ -640,7 +645,6 @@ class WorkerRun(NamedTuple):
     search: Callable[[int], int]  # runs up to a number of simulations; returns how many it ran
     worker: TreeWorker
     view: View
-    kept: CodeAndArrays | None = None  # for the worker's next search
 
 
 # ---- from one move to the next -------------------------------------------------------------------
@@ -800,8 +804,6 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     else:
         merit = root.visits
     proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
-    if (root.proof != UNPROVEN).all():
-        proven = root.proof  # a draw is the best there is
     best = np.arange(len(root.actions))
     for key in (proven, merit, root.value):
         of_best = key[best]

@@ -135,9 +135,12 @@ def _copied(value: Any, memo: Memo, copy_of: Callable[[Any, Memo], Any]) -> Any:
         return value
     if copy_of is not duplicate:
         return copy_of(value, memo)
+    before = len(memo)
     try:
         return duplicate(value, memo)
     except Exception:  # whatever a foreign object raises: it will not be copied
+        for half_copied in list(memo)[before:]:
+            del memo[half_copied]
         return value
 
 

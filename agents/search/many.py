@@ -10,60 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import search
-from agents.search.tree import MORE_TO_COME, NODE_NUMBERS, ROOT, UNPROVEN, Tree, node_arrays
+from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled_packing import unpacked
-from hexenv.games.base import Game
+from hexenv.games.base import NO_ACTION, Game
 
 BY_VISITS, BY_VALUE, BY_LCB = range(3)
 """How the best action is found: an index of `agents.mcts.tree_search.FINAL_MOVES`."""
-NOT_READY: Final = -1
+NOT_READY: Final = -2
 """In place of an action: the tree has no room, or the variant needs fresh memory."""
-NO_CHILD: Final = -2
-"""In place of an action: the root has no children."""
 
 
 # ---- one tree ------------------------------------------------------------------------------------
 
 
-class MovableNodes(NamedTuple):
-    """The arrays over nodes of a tree by the size of an entry, to move nodes of any variant."""
-
-    words: tuple[NDArray[np.int32], ...]  # (N, 4-byte words of an entry)
-    bytes: tuple[NDArray[np.int8], ...]  # (N, bytes of an entry)
-    numbers: tuple[NDArray[np.int32], ...]  # (N,), those of `words` that hold numbers of nodes
-
-
-def movable_nodes(tree: Tree) -> MovableNodes:
-    """The arrays of a tree; the same memory."""
-    arrays = node_arrays(tree)
-    words, small = list[NDArray[np.int32]](), list[NDArray[np.int8]]()
-    for array in arrays.values():
-        flat = array.reshape(len(array), -1)
-        if array.dtype.itemsize % 4 == 0:
-            words.append(flat.view(np.int32))
-        else:
-            small.append(flat.view(np.int8))
-    numbers = [arrays[name] for name in arrays if name.rpartition(".")[2] in NODE_NUMBERS]
-    return MovableNodes(tuple(words), tuple(small), tuple(numbers))
-
-
 @kernel
-def move_entries(nodes: MovableNodes, old: int, new: int) -> None:
-    """Copy all that is kept of a node over another one."""
-    for array in nodes.words:
-        for word in range(array.shape[1]):
-            array[new, word] = array[old, word]
-    for array in nodes.bytes:
-        for byte in range(array.shape[1]):
-            array[new, byte] = array[old, byte]
-
-
-@kernel
-def keep_nodes_below(tree: Tree, nodes: MovableNodes, node: int, places: NDArray[np.int32]) -> None:
+def keep_nodes_below(
+    tree: Tree, numbers: tuple[NDArray[np.int32], ...], node: int, places: NDArray[np.int32]
+) -> None:
     """Make a node the root, as `agents.search.tree.keep_subtree` does.
 
-    `places` is scratch space for all nodes.
+    `numbers` are the tree's `number_arrays`, and `places` is scratch space for all nodes.
     """
     count = tree.node_count[0]
     places[:count] = -1
@@ -74,15 +41,15 @@ def keep_nodes_below(tree: Tree, nodes: MovableNodes, node: int, places: NDArray
             places[last] = child
             places[child] = last = child
         at = places[at] if at != last else -1
-    move_entries(nodes, node, ROOT)
+    copy_node(tree, node, ROOT)
     kept = 1
     for old in range(1, count):
         if places[old] >= 0 and old != node:
-            move_entries(nodes, old, kept)
+            copy_node(tree, old, kept)
             places[old] = kept
             kept += 1
     places[node] = ROOT
-    for array in nodes.numbers:
+    for array in numbers:
         for new in range(kept):
             if array[new] != MORE_TO_COME:
                 is_kept = 0 <= array[new] < count and places[array[new]] >= 0
@@ -119,16 +86,13 @@ def lower_bound(mean: float, count: int) -> float:
 
 @kernel
 def best_action(tree: Tree, final_move: int) -> int:
-    """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_CHILD`."""
+    """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_ACTION`."""
     first = tree.first_child[ROOT]
     last = first + tree.child_count[ROOT]
-    all_proven = True
-    for child in range(first, last):
-        all_proven &= tree.proof[child] != UNPROVEN
     best, best_sign, best_merit, best_value = -1, 0, 0.0, 0.0
     for child in range(first, last):
         sign = int(tree.proof[child])
-        if sign == UNPROVEN or (sign == 0 and not all_proven):
+        if sign == UNPROVEN:
             sign = 0
         visits = tree.visits[child]
         value = tree.value[child] if visits > 0 else 0.0
@@ -146,7 +110,7 @@ def best_action(tree: Tree, final_move: int) -> int:
             more = float(tree.action[best] - tree.action[child])
         if best < 0 or more > 0.0:
             best, best_sign, best_merit, best_value = child, sign, merit, value
-    return int(tree.action[best]) if best >= 0 else NO_CHILD
+    return int(tree.action[best]) if best >= 0 else NO_ACTION
 
 
 # ---- many positions ------------------------------------------------------------------------------
@@ -200,7 +164,12 @@ class TreeUse(NamedTuple):
 
 @kernel
 def make_ready(
-    game: Game, positions: Positions, number: int, tree: Tree, movable: MovableNodes, use: TreeUse
+    game: Game,
+    positions: Positions,
+    number: int,
+    tree: Tree,
+    numbers: tuple[NDArray[np.int32], ...],
+    use: TreeUse,
 ) -> bool:
     """Go on with a tree if it knows its new position, and note that; whether it can be searched."""
     if positions.ready[number]:
@@ -214,7 +183,7 @@ def make_ready(
         if is_continued(game, number, lines, last, state, root):
             node = visited_node(tree, lines.actions[number], start, lines.lengths[number])
     if node > ROOT:
-        keep_nodes_below(tree, movable, node, use.places)
+        keep_nodes_below(tree, numbers, node, use.places)
     elif node < ROOT:
         tree.node_count[0] = 0
     game.copy(root, positions.searched[number])
@@ -227,11 +196,11 @@ def make_ready(
 
 @kernel
 def make_many_ready(game: Game, positions: Positions, trees: Any, use: TreeUse) -> None:
-    """`make_ready` of many positions; `trees` has a tree and its `MovableNodes` for each."""
+    """`make_ready` of many positions; `trees` has a tree and its `number_arrays` for each."""
     for i in range(positions.which.size):
         number = positions.which[i]
-        tree, movable = unpacked(trees, number)
-        positions.ready[number] = make_ready(game, positions, number, tree, movable, use)
+        tree, numbers = unpacked(trees, number)
+        positions.ready[number] = make_ready(game, positions, number, tree, numbers, use)
 
 
 @kernel
@@ -251,7 +220,7 @@ def act_in_many(
     Args:
         game: The game.
         positions: The positions; their trees are not ready after this.
-        trees: A row for each position: its tree and `MovableNodes`.
+        trees: A row for each position: its tree and `number_arrays`.
         searches: Its variant and simulation.
         streams: Its stream of random numbers.
         use: See `TreeUse`.
@@ -261,8 +230,8 @@ def act_in_many(
     """
     for i in range(positions.which.size):
         number = positions.which[i]
-        tree, movable = unpacked(trees, number)
-        if not make_ready(game, positions, number, tree, movable, use):
+        tree, numbers = unpacked(trees, number)
+        if not make_ready(game, positions, number, tree, numbers, use):
             chosen[i] = NOT_READY
             continue
         positions.ready[number] = False

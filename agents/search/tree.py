@@ -190,9 +190,18 @@ def grow(
 def move_node(tree: Tree, node: int) -> None:
     """Add a copy of a node after the last one, in its place."""
     into = tree.node_count[0]
-    add_node(tree, tree.action[node], tree.visits[node])
+    copy_node(tree, node, into)
     tree.first_child[into] = max(tree.first_child[node], 0)
+    tree.node_count[0] = into + 1
+
+
+@inlined_kernel
+def copy_node(tree: Tree, node: int, into: int) -> None:
+    """Copy all that is kept of a node over another one."""
+    tree.first_child[into] = tree.first_child[node]
     tree.child_count[into] = tree.child_count[node]
+    tree.action[into] = tree.action[node]
+    tree.visits[into] = tree.visits[node]
     tree.value[into] = tree.value[node]
     tree.spread[into] = tree.spread[node]
     tree.proof[into] = tree.proof[node]
@@ -215,8 +224,8 @@ def record_visit(tree: Tree, node: int, reward: float) -> None:
 def most_new_nodes(simulations: int, num_actions: int, kept: int) -> int:
     """A bound on the nodes that simulations add to a tree which grows and has `kept` nodes.
 
-    One simulation expands a node or makes its children `GROWTH` times as many, after as many visits
-    as it had children, which may have been before.
+    A node with n children has had n visits before it gets up to `GROWTH` * n of them, so each visit
+    accounts for a few new nodes; a node that was kept may have had its visits earlier.
     """
     amortised = num_actions + FEW_ACTIONS * simulations + GROWTH * kept
     return 1 + min((simulations + 1) * num_actions, amortised + num_actions)
@@ -241,6 +250,12 @@ def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
     del arrays["node_count"], arrays["extras"], arrays["backed_up"]
     kept = extra_arrays("extras", tree.extras) | extra_arrays("backed_up", tree.backed_up)
     return arrays | kept
+
+
+def number_arrays(tree: Tree) -> tuple[NDArray[np.int32], ...]:
+    """Those of `node_arrays` that hold numbers of nodes."""
+    arrays = node_arrays(tree)
+    return tuple(arrays[name] for name in arrays if name.rpartition(".")[2] in NODE_NUMBERS)
 
 
 def extra_arrays(prefix: str, extras: Any) -> dict[str, NDArray[Any]]:

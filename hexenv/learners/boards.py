@@ -459,8 +459,9 @@ class Boards:
             play_boards, self.states, self.players, self.side, actions, self.masks, self.idle,
             self._found_illegal,
         )  # fmt: skip
-        played = np.flatnonzero(~(self.idle | self._found_illegal))
-        self._note_moves(played, actions[played])
+        if self.moves is not None:
+            played = np.flatnonzero(~(self.idle | self._found_illegal))
+            self._note_moves(played, actions[played])
         if self._opponents:
             try:
                 self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
