@@ -1,6 +1,6 @@
 """A Gymnasium environment of one agent as an AEC environment, to plan in."""
 
-# pyright: reportUnknownMemberType=false
+# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
 
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ from pettingzoo import AECEnv
 
 from agents.search.clones import clone
 from agents.search.environment import UnfitEnvironmentError, names_of
+from agents.search.foreign import same
 
 AGENT = "agent"
 
@@ -72,8 +73,7 @@ class OneAgentEnv(AECEnv[str, Any, Any]):
         return {"observation": self._shown, "action_mask": self._mask}
 
     def step(self, action: Any) -> None:
-        space: Any = self.env.action_space
-        self._shown, reward, terminated, truncated, _ = self.env.step(space.start + action)
+        self._shown, reward, terminated, truncated, _ = self.env.step(action)
         self.rewards = {AGENT: float(reward)}
         self.terminations, self.truncations = {AGENT: terminated}, {AGENT: truncated}
         if not (terminated or truncated):
@@ -110,8 +110,3 @@ class OneAgentEnv(AECEnv[str, Any, Any]):
             f"expected an environment that can be copied, got {names_of(self.env)} (give its class "
             f"a method clone() that returns an independent copy): {reason}"
         )
-
-
-def turn_based(env: Any) -> Any:
-    """The environment itself if it names its agents, else as one of one agent."""
-    return env if hasattr(env, "possible_agents") else OneAgentEnv(env)

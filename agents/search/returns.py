@@ -18,9 +18,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.clones import clone
-from agents.search.foreign import NO_ACTIONS, ForeignGame, ForeignState
-from agents.search.reward import no_pruning
+from agents.search.clones import clone, silent_clone
+from agents.search.environment import View, is_over
+from agents.search.foreign import NO_ACTIONS, ForeignGame, ForeignState, without_guards
+from agents.search.mcts import Variant
+from agents.search.one_agent import OneAgentEnv
+from agents.search.proofs import NoSolver
+from agents.search.requirements import check_planning
+from agents.search.reward import MeanBackup, no_pruning
 from agents.search.selection import no_initialise
 from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import Tree
@@ -46,12 +51,30 @@ class ReturnsGame(ForeignGame):
     """
 
     number_of_agents = None
+    knows_positions = False
 
     def __init__(self, env: Any, discount: float) -> None:
         super().__init__(env)
         gains = np.zeros((LONGEST, len(self.agents)))
         bounds = np.array([np.inf, -np.inf])
-        self.own_backup = ReturnBackup(discount, gains, np.zeros(1, np.int64), bounds)
+        self.backup = ReturnBackup(discount, gains, np.zeros(1, np.int64), bounds)
+
+    def fitted(self, variant: Variant) -> Variant:
+        """The variant with this game's backup, and without proofs.
+
+        Raises:
+            ValueError: If a part of it is for two players.
+        """
+        parts = variant.selection, variant.playout, variant.reward
+        own = [part for part in parts if type(part).with_memory is not no_memory]
+        if not isinstance(variant.backup, MeanBackup):
+            raise ValueError(f"expected the backup of means in {self}, got {variant.backup}")
+        if len(self.agents) > 2 and own:
+            raise ValueError(
+                f"expected uct, ucb1_tuned or flat for {len(self.agents)} players, "
+                f"got {type(own[0]).__name__}, which keeps something for each of two"
+            )
+        return variant._replace(backup=self.backup, solver=NoSolver())
 
     def max_plies(self) -> int:
         return LONGEST
@@ -78,9 +101,25 @@ class ReturnsGame(ForeignGame):
 
     def final_score(self, state: Any, player: int) -> float:
         """Hand the rewards of a simulation to the backup; there is no other score."""
-        length = self.own_backup.length[0] = len(state.gains)
-        self.own_backup.gains[:length] = np.reshape(state.gains, (length, len(self.agents)))
+        length = self.backup.length[0] = len(state.gains)
+        self.backup.gains[:length] = np.reshape(state.gains, (length, len(self.agents)))
         return 0.0
+
+
+def foreign_view(env: Any, assume: str | None, discount: float) -> View:
+    """An environment of one agent, or of three and more, as a game to plan in.
+
+    One agent may meet chance, but the environment must hide nothing: a search knows what a copy
+    knows.
+    """
+    game = ReturnsGame(env, discount)
+    assumed = None
+    if isinstance(env, OneAgentEnv):
+        env.check_clones()
+    else:
+        assumed = check_planning(env, assume)
+    root = env if is_over(env) else silent_clone(without_guards(env))
+    return View(game, game.root_state(root), compiles=False, actions=None, assumed=assumed)
 
 
 class KeptReturns(NamedTuple):
