@@ -244,9 +244,8 @@ class Payoffs(AECEnv):
         return found[best], best, min(margin, own[best] - sorted(own)[-2])
 
 
-@pytest.mark.parametrize("players", [3, 4])
-def test_everybody_seeks_the_best_for_themselves(players):
-    games = [Payoffs(players, seed) for seed in range(100)]
+def test_everybody_seeks_the_best_for_themselves():
+    games = [Payoffs(3, seed) for seed in range(100)]
     for env in sorted(games, key=lambda game: game.exact()[2])[-5:]:  # the clearest ones
         env.reset()
         while not env.terminations[env.agent_selection]:
