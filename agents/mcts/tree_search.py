@@ -34,6 +34,7 @@ from agents.search.environment import (
     check_route,
     is_transparent,
     planner_view,
+    turn_based,
 )
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
@@ -84,6 +85,7 @@ class SearchOptions(TypedDict, total=False):
     route: str
     seed: int | None
     assume: str | None
+    discount: float
 
 
 class TreeSearchAgent(AgentBase):
@@ -131,6 +133,9 @@ class TreeSearchAgent(AgentBase):
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`. Then nothing
             is proven.
+        discount: Of rewards, a ply, above 0 to 1, where an environment has one agent, as one of
+            Gymnasium, or three and more (`agents.search.returns`). The values of `statistics` then
+            go from the worst return that the search has seen, -1, to the best, 1.
         knowledge: What is known of the game, for a variant that needs it; None: what is registered
             for the game, where `threats` or `implicit_minimax` ask for it.
 
@@ -144,6 +149,7 @@ class TreeSearchAgent(AgentBase):
     """
 
     batch: int = 1  # simulations that are begun together
+    is_for_two: bool = False  # whether it can plan for two players only
 
     def __init__(
         self,
@@ -164,6 +170,7 @@ class TreeSearchAgent(AgentBase):
         route: str = "auto",
         seed: int | None = None,
         assume: str | None = None,
+        discount: float = 1.0,
         knowledge: GameKnowledge | None = None,
     ) -> None:
         self.simulations, self.seconds = check_budget(simulations, seconds)
@@ -204,6 +211,7 @@ class TreeSearchAgent(AgentBase):
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.assume = assume
+        self.discount = number_within("discount", discount, 1e-9, 1.0)
         self._statistics_found: Statistics | None = None
         self._find_statistics: Callable[[], Statistics] | None = None
         self.on_slice: OnSlice | None = None
@@ -296,7 +304,7 @@ class TreeSearchAgent(AgentBase):
 
     @in_turn
     def act(self, env: Any) -> int:
-        plain = planner_view(env, self.route, self.assume)
+        env, plain = self._planned(env)
         check_in_play(env)
         if self._uses_knowledge:
             known = self._knowledge_of(plain.game)
@@ -328,7 +336,7 @@ class TreeSearchAgent(AgentBase):
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
-        plain = planner_view(env, self.route, self.assume)
+        plain = self._planned(env)[1]
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
         view = self._search_view(plain)
@@ -338,6 +346,13 @@ class TreeSearchAgent(AgentBase):
         self._prepare_trees(plain, view)
         self._new_run(view, self._workers[0])
         self.statistics = found
+
+    def _planned(self, env: Any) -> tuple[Any, View]:
+        """An environment as one whose agents act in turn, and how the search sees it."""
+        is_for_two = self.is_for_two or self.transpositions
+        env = env if is_for_two else turn_based(env)
+        discount = None if is_for_two else self.discount
+        return env, planner_view(env, self.route, self.assume, discount)
 
     def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play in a position outside of the game played, and its value."""
@@ -755,7 +770,9 @@ def played_since(view: View, last: TreeRoot | None, tree: Tree | None) -> tuple[
     if last is None or type(last.game) is not type(view.game):
         return None
     if view.actions is None:
-        return None if tree is None else _guess_played(view, last, tree)
+        if tree is None or not view.game.knows_positions:
+            return None
+        return _guess_played(view, last, tree)
     if last.game != view.game or view.actions[: len(last.actions)] != last.actions:
         return None
     played = view.actions[len(last.actions) :]

@@ -15,7 +15,7 @@ numba compiles it. A variant of the search is a set of small values (`Variant`).
 """
 
 import operator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -364,6 +364,8 @@ def with_memory(variant: Variant, game: Game) -> Variant:
 
     Where the game has scores, nothing is proven: a proof is of a win, a draw or a loss.
     """
+    if hasattr(game, "fitted"):  # it is not for two players
+        variant = cast("Any", game).fitted(variant)
     given = [getattr(variant, name) for name in PARTS_WITH_MEMORY]
     parts = [part.with_memory(game) for part in given]
     if hasattr(game, "final_score") and variant.solver.proves():
