@@ -17,7 +17,6 @@ and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 import functools
-import inspect
 import operator
 import os
 import shutil
@@ -30,9 +29,6 @@ from types import NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numba
-
-# The first registration wins: fields of NamedTuples must be registered before our methods.
-import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -42,14 +38,12 @@ from numba.extending import (
     intrinsic,
     lower_builtin,
     overload,
-    overload_method,
-    register_jitable,
     type_callable,
 )
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import cache_directory, digest
-from hexenv.compiled_callees import CalleeCompiler
+from hexenv.compiled_callees import CALLEE, is_registered, register_class, register_kernel
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -71,21 +65,13 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
-_methods: Final[dict[str, inspect.Signature]] = {}
-_fields: Final[dict[str, str]] = {}
-_classes: Final[set[type]] = set()
-
-
-_CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
-
 
 def kernel(function: F) -> F:
     """Mark a function as callable from compiled code. It stays an ordinary Python function.
 
     A kernel must not call itself.
     """
-    register_jitable(**_CALLEE)(function)
-    return function
+    return register_kernel(function)
 
 
 def inlined_kernel(function: F) -> F:
@@ -94,12 +80,16 @@ def inlined_kernel(function: F) -> F:
     For the inner steps of a search: passing their many arguments takes a tenth of a simulation's
     time.
     """
-    register_jitable(**_CALLEE, forceinline=True)(function)
-    return function
+    return register_kernel(function, forceinline=True)
 
 
 def compiled(cls: C) -> C:
-    """Class decorator: make every public method of a NamedTuple callable from compiled code.
+    """Class decorator: let compiled code use the methods of a NamedTuple class.
+
+    Names belong to the class, as in Python: another class may use the same for a field, or for a
+    method with other parameters. Compiled code also finds methods whose names begin with an
+    underscore, properties, and class attributes that are numbers, tuples of numbers, or arrays,
+    which it takes as constants.
 
     Args:
         cls: A `typing.NamedTuple` class with at least one field.
@@ -108,62 +98,17 @@ def compiled(cls: C) -> C:
         The same class.
 
     Raises:
-        TypeError: If `cls` is not a NamedTuple, has no field, has a method with other parameters
-            than the same method of another compiled class, or a method with the name of another
-            class's field (numba would use the one that was registered first).
+        TypeError: If `cls` is not a NamedTuple or has no field.
     """
-    fields: tuple[str, ...] | None = getattr(cls, "_fields", None)
-    if not fields:
+    if not getattr(cls, "_fields", None):
         raise TypeError(f"expected a NamedTuple class with at least one field, got {cls.__name__}")
-    methods = {
-        name: method
-        for name, method in vars(cls).items()
-        if inspect.isfunction(method) and not name.startswith("_")
-    }
-    for name, method in methods.items():
-        signature = _parameters(method)
-        if name in _fields:
-            raise TypeError(f"{cls.__name__}.{name} is a method, but a field of {_fields[name]}")
-        if _methods.get(name, signature) != signature:
-            raise TypeError(
-                f"{cls.__name__}.{name}{signature} has other parameters than the compiled classes "
-                f"before it: expected {name}{_methods[name]}"
-            )
-    for name in fields:
-        if name in _methods:
-            raise TypeError(f"{cls.__name__}.{name} is a field, but a method of another class")
-
-    for name, method in methods.items():
-        if name not in _methods:
-            _methods[name] = _parameters(method)
-            _expose(name, method)
-    _fields.update(dict.fromkeys(fields, cls.__name__))
-    _classes.add(cls)
+    register_class(cls)
     return cls
 
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in _classes and _classes.issuperset(_classes_of([value]))
-
-
-def _parameters(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature without annotations: names, order and defaults."""
-    signature = inspect.signature(method)
-    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    return inspect.Signature(parameters)
-
-
-def _expose(name: str, method: Callable[..., Any]) -> None:
-    """Register a method name with numba, which looks the method up in the class of its object."""
-
-    def resolve(self: Any, *_args: Any, **_keywords: Any) -> Any:
-        return getattr(self.instance_class, name, None)
-
-    # Numba checks the parameters of an overload by this attribute.
-    resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
-    options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
-    overload_method(types.BaseNamedTuple, name, **options)(resolve)
+    return is_registered(type(value)) and all(map(is_registered, _classes_of([value])))
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -241,7 +186,7 @@ def copy_entry(arrays: Any, source: int, into: int) -> None:
             array[into] = array[source]
 
 
-_INLINED: Final[Any] = {**_CALLEE, "forceinline": True}
+_INLINED: Final[Any] = {**CALLEE, "forceinline": True}
 
 
 @overload(copy_entry, strict=False, jit_options=_INLINED)
