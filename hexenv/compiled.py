@@ -43,7 +43,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import cache_directory, digest
-from hexenv.compiled_callees import CALLEE, is_registered, register_class, register_kernel
+from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -108,7 +108,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return is_registered(type(value)) and all(map(is_registered, _classes_of([value])))
+    return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:

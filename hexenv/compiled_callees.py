@@ -111,7 +111,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
 """Numba's options for what compiled code calls."""
 _kernels: Final[set[Any]] = set()
-_attributes: Final[dict[type, dict[str, Any]]] = {}
+CLASSES: Final[dict[type, dict[str, Any]]] = {}
 """What compiled code finds in each class, beside the fields."""
 _OF_EVERY_CLASS: Final = frozenset(vars(NamedTuple("One", [("x", int)]))) - {"x"}
 
@@ -131,12 +131,7 @@ def register_class(cls: type) -> None:
         function = value.fget if isinstance(value, property) else value
         if isinstance(function, FunctionType):
             register_kernel(function)
-    _attributes[cls] = found
-
-
-def is_registered(cls: type) -> bool:
-    """Whether compiled code may use what the class has beside its fields."""
-    return cls in _attributes
+    CLASSES[cls] = found
 
 
 class _Method(types.BoundFunction):
@@ -167,7 +162,7 @@ class _AttributesOfClass(typing_templates.AttributeTemplate):
     key = types.BaseNamedTuple
 
     def generic_resolve(self, instance: Any, name: str) -> Any:
-        found = _attributes.get(instance.instance_class, {}).get(name)
+        found = CLASSES.get(instance.instance_class, {}).get(name)
         if found is None or name in instance.fields:
             return None
         if isinstance(found, property):

@@ -39,7 +39,7 @@ from hexenv.compiled import (
     is_compiled,
     kernel,
 )
-from hexenv.compiled_callees import is_registered
+from hexenv.compiled_callees import CLASSES
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
 pytestmark = pytest.mark.compiled
@@ -696,7 +696,7 @@ def test_classes_without_fields_are_refused(cls):
         TypeError, match=f"NamedTuple class with at least one field, got {cls.__name__}"
     ):
         compiled(cls)
-    assert not is_registered(cls)
+    assert cls not in CLASSES
 
 
 @compiled
