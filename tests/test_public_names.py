@@ -27,6 +27,7 @@ PUBLIC = {
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
         COMPILE_ERRORS CompiledFunction announced compiled copy_array copy_entry copy_record
+        hash_record
         inlined_kernel interpreted is_compiled kernel random_stream scratch_array uses_machine_code
     """,
     "hexenv.connect4_v0": "env raw_env",
