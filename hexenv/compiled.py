@@ -112,6 +112,16 @@ def is_compiled(value: object) -> bool:
     return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
 
 
+def can_be_compiled(value: Any) -> bool:
+    """Whether compiled code may use a global value: a kernel, a number, an array, ..."""
+    target = numba.core.registry.cpu_target
+    target.typing_context.refresh()
+    try:
+        return target.typing_context.resolve_value_type(value) is not None
+    except (ValueError, *COMPILE_ERRORS):
+        return False
+
+
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """An array that lives until the function that asks for it returns; never ask in a loop.
 

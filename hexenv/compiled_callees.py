@@ -170,7 +170,7 @@ class _AttributesOfClass(typing_templates.AttributeTemplate):
             return getter.get_call_type(self.context, (instance,), {}).return_type
         try:
             kind = self.context.resolve_value_type(found)
-        except TypingError:
+        except (ValueError, TypingError):
             return None  # of no use in compiled code, such as a dtype or a text
         if not isinstance(found, FunctionType):
             return types.unliteral(kind)

@@ -104,6 +104,16 @@ def has_stones(game: Game) -> TypeGuard[StoneGame]:
     return hasattr(game, "place")
 
 
+def _with_stones(game: Game) -> StoneGame:
+    """The game, or a ValueError if its positions cannot be built from stones."""
+    if has_stones(game):
+        return game
+    raise ValueError(
+        f"expected a game whose stones stay where they are placed, got {game.name}: "
+        "give the moves that lead to a position, or the bytes of its state"
+    )
+
+
 def board_text(game: Game, state: State) -> str:
     """The board as rows of ``X``, ``O`` and ``.``, separated by spaces, without margins."""
     symbols = {EMPTY: ".", 0: SYMBOLS[0], 1: SYMBOLS[1]}
@@ -118,6 +128,7 @@ def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
     Line ends or slashes separate rows; blanks do not count. Who is to play is told by the numbers
     of stones unless given. ValueError if the rows do not fit, or no game leads there.
     """
+    game = _with_stones(game)
     values = {"x": 0, "o": 1, ".": EMPTY, "-": EMPTY, "_": EMPTY}
     rows = ["".join(row.split()).lower() for row in text.replace("/", "\n").splitlines()]
     rows = [row for row in rows if row]
@@ -149,11 +160,7 @@ def from_cells(
     `details` is what else `details_of` has said of it. ValueError if no game leads there, or the
     game's positions cannot be built from stones.
     """
-    if not has_stones(game):
-        raise ValueError(
-            f"expected a game whose stones stay where they are placed, got {game.name}: "
-            "give the moves to a position, or the bytes of its state"
-        )
+    game = _with_stones(game)
     if to_play not in (0, 1):
         raise ValueError(f"expected player 0 or 1 to play, got {to_play!r}")
     state = new_state(game)

@@ -1,10 +1,13 @@
 """`check_game`: all that the contract claims, on random games."""
 
+import re
+
 import numpy as np
 
-from hexenv.compiled import is_compiled
+from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import STATE_FIELDS, Game, State
+from hexenv.testing.compilable import check_source
 from hexenv.testing.definition import check_names, check_symmetry_group
 from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record
 from hexenv.testing.planning import (
@@ -40,6 +43,8 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     """
     check_names(game)
     check_symmetry_group(game)
+    if is_compiled(game):
+        check_source(game)
     rng = np.random.default_rng(seed)
     seen = _SeenPositions(game)
     for number in range(games):
@@ -101,7 +106,10 @@ def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
 def _check_machine_code(played: Played, seed: int) -> None:
     """Compiled, the game says what it says interpreted, at every ply and bit for bit."""
     game, actions, log = played
-    fast = record_game(game, actions)
+    try:
+        fast = record_game(game, actions)
+    except COMPILE_ERRORS as error:
+        fail(game, "machine code", "what also runs as Python to compile", in_short(error))
     for name in GameLog._fields[1:]:
         played.expect(
             f"{name} of machine code against Python", getattr(log, name), getattr(fast, name)
@@ -114,6 +122,14 @@ def _check_machine_code(played: Played, seed: int) -> None:
         winners_of_playouts(game, log.states, seed, random_playouts),
         winners_of_playouts(game, log.states, seed, compiled_playouts),
     )
+
+
+def in_short(error: Exception) -> str:
+    """What numba says of source that does not compile, without its report of all it has tried."""
+    lines = [re.sub(r"\x1b\[\d*m", "", line).strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Failed in", ">>>", "There"))]
+    places = [line for line in lines if line.startswith("File ") and "numba" not in line]
+    return "; ".join([*told[:2], *places[-1:]])
 
 
 class _SeenPositions:
