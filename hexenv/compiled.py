@@ -49,6 +49,7 @@ __all__ = [
     "COMPILE_ERRORS",
     "CompiledFunction",
     "announced",
+    "can_be_compiled",
     "compiled",
     "copy_array",
     "copy_entry",

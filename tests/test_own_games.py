@@ -225,8 +225,7 @@ def test_rewards_are_for_the_learner(rules):
             _, reward, over, _, info = env.step(
                 int(rng.choice(np.flatnonzero(info["action_mask"])))
             )
-        board = env.unwrapped
-        assert reward == rules.outcome(board.state, board.learner)
+        assert reward == rules.outcome(env.unwrapped.state, env.unwrapped.side)
 
 
 @extra_turns
@@ -349,7 +348,7 @@ def by_a_dictionary(self, state, action):
 
 
 def by_what_no_compiler_takes(self, state, action):
-    return action < state.value and len(repr(self)) > 0
+    return action < state.value and action not in frozenset((7, 8))
 
 
 @pytest.mark.compiled(only=True)

@@ -27,7 +27,7 @@ What a class has beside these five and `state_dtype`, it has because it differs:
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final, ParamSpec
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,6 @@ from numpy.typing import NDArray
 from hexenv.compiled import compiled, hash_record, kernel, scratch_array
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
-
-P = ParamSpec("P")
 
 REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
 """The methods that every game has to write itself."""
@@ -158,7 +156,7 @@ OF_STONES: Final[dict[str, Any]] = {
 """What it adds instead to a game of stones that are placed."""
 
 
-def game(cls: Callable[P, Any]) -> Callable[P, Game]:
+def game(cls: type[Any]) -> Callable[..., Game]:
     """Class decorator: make a NamedTuple class a game that compiles, with defaults.
 
     Args:
@@ -188,7 +186,7 @@ def game(cls: Callable[P, Any]) -> Callable[P, Game]:
     for each, value in defaults.items():
         if each not in found:
             setattr(cls, each, value)
-    return compiled(cls)  # type: ignore[type-var]
+    return compiled(cls)
 
 
 def _written(name: str) -> str:

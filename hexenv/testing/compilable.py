@@ -11,8 +11,8 @@ from hexenv.testing.log import fail
 
 COMPILED: Final = """
     num_actions max_plies initial copy step legal_actions next_actions legal_mask is_terminal
-    to_play outcome position_hash owner owners observe last_cell random_playout cell_of num_cells place
-    completes wins_at winning_action loses_by
+    to_play outcome position_hash owner owners observe last_cell random_playout cell_of num_cells
+    place completes wins_at winning_action loses_by
 """
 """The methods of a game that compiled code may call."""
 
