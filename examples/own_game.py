@@ -87,6 +87,9 @@ class Tube(NamedTuple):
                     count += 1
         return count
 
+    def action_text(self, action: int) -> str:
+        return str(action + 1)
+
     def symmetries(self) -> NDArray[np.int32]:
         return base.grid_symmetries(self.rows, self.columns, images)
 

@@ -53,6 +53,9 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
             log = _check_played_game(game, actions, seed + number)
         except AssertionError:
             raise
+        except COMPILE_ERRORS as error:
+            claim = "machine code, where Python has passed"
+            raise AssertionError(f"{game}: {claim}: expected none of {in_short(error)}") from error
         except Exception as error:
             moves = notation.moves_text(game, actions)
             claim = f"{game}: expected no error, got {error!r}; in the game {moves} ({actions})"
@@ -106,10 +109,7 @@ def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
 def _check_machine_code(played: Played, seed: int) -> None:
     """Compiled, the game says what it says interpreted, at every ply and bit for bit."""
     game, actions, log = played
-    try:
-        fast = record_game(game, actions)
-    except COMPILE_ERRORS as error:
-        fail(game, "machine code", "what also runs as Python to compile", in_short(error))
+    fast = record_game(game, actions)
     for name in GameLog._fields[1:]:
         played.expect(
             f"{name} of machine code against Python", getattr(log, name), getattr(fast, name)
@@ -127,9 +127,11 @@ def _check_machine_code(played: Played, seed: int) -> None:
 def in_short(error: Exception) -> str:
     """What numba says of source that does not compile, without its report of all it has tried."""
     lines = [re.sub(r"\x1b\[\d*m", "", line).strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(("Failed in", ">>>", "There"))]
-    places = [line for line in lines if line.startswith("File ") and "numba" not in line]
-    return "; ".join([*told[:2], *places[-1:]])
+    words = ("Untyped", "Unknown attribute", "nsupported", "Cannot", "No implementation")
+    said = [(word, n) for word in words for n, line in enumerate(lines) if word in line]
+    last = said[0][1] if said else 0
+    place = next((line for line in lines[last:] if line.startswith("File ")), "")
+    return f"{lines[last]} {place}".strip().rstrip(":")
 
 
 class _SeenPositions:
