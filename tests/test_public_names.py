@@ -26,14 +26,15 @@ PUBLIC = {
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
-        COMPILE_ERRORS CompiledFunction announced compiled copy_array copy_entry copy_record
-        inlined_kernel interpreted interpreted_only is_compiled kernel optional_method random_stream
+        COMPILE_ERRORS CompiledFunction announced compiled copy_array can_be_compiled copy_entry
+        copy_record hash_record inlined_kernel interpreted interpreted_only is_compiled kernel
+        optional_method random_stream
         scratch_array uses_machine_code
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
         DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE STATE_FIELDS
-        Actions Cells Game State Style state_dtype
+        Actions Cells Game State StoneGame Style state_dtype
         cell_of copy count_plies drop_played is_terminal last_cell legal_mask next_actions num_cells
         observe outcome owners play_randomly stone_planes to_play why_illegal winning_action
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
@@ -65,6 +66,7 @@ AMONG_OTHERS = {
     "hexenv.games.connect4": "Connect4 new",
     "hexenv.games.gomoku": "Gomoku new",
     "hexenv.games.hex": "Hex new",
+    "hexenv.games.own": "game",
     "hexenv.games.tictactoe": "TicTacToe new",
     "hexenv.learners.single": "SingleEnv",
     "hexenv.learners.vector": "BoardVectorEnv",

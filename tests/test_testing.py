@@ -310,7 +310,7 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
     columns: int = 3
     bits: int = 64
 
-    for _name in sorted(set(dir(base.Game)) - {"rows", "columns", "position_hash"}):
+    for _name in sorted(set(dir(base.StoneGame)) - {"rows", "columns", "position_hash"}):
         if not _name.startswith("_"):
             vars()[_name] = getattr(TicTacToe, _name)
 

@@ -332,9 +332,13 @@ def write_sgf(records: Sequence[GameRecord]) -> str:
 
 
 def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
+    name = record.game
+    if record.is_foreign or name not in NUMBERS:
+        raise ValueError(
+            f"expected a game of {', '.join(NUMBERS)} for SGF, got {name}: the format has no "
+            "number for it, so keep the record as it is, or its moves as text"
+        )
     rules: Any = record.rules()
-    if rules.name not in NUMBERS:
-        raise ValueError(f"expected a game of {', '.join(NUMBERS)} for SGF, got {rules.name}")
     if rules.name == "gomoku":
         check_plain(rules)
     yield _root(record, rules)

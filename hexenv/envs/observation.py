@@ -90,7 +90,7 @@ def write_planes(
     for i in range(extra.size):
         if extra[i] == SIDE:
             out[:, first + i] = 1 - game.to_play(state)
-        elif extra[i] == LAST_MOVE and state.last_action != NO_ACTION:
+        elif extra[i] == LAST_MOVE and game.last_cell(state) != NO_ACTION:
             out[game.last_cell(state), first + i] = 1
 
 
