@@ -1,22 +1,20 @@
 """A Gymnasium environment of one agent as an AEC environment, to plan in."""
 
-# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
+from typing import Any, Final
 
-from typing import Any, cast
-
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
-from pettingzoo import AECEnv
 
 from agents.search.clones import clone
 from agents.search.environment import UnfitEnvironmentError, names_of
 from agents.search.foreign import same
 
-AGENT = "agent"
+AGENT: Final = "agent"
+OF_GYMNASIUM: Final = ("action_space", "step", "reset", "get_wrapper_attr")
+"""What an environment of Gymnasium has."""
 
 
-class OneAgentEnv(AECEnv[str, Any, Any]):
+class OneAgentEnv:
     """A Gymnasium environment in the middle of an episode.
 
     Its clones have a future of their own: where chance is drawn from Gymnasium's `np_random`, each
@@ -30,25 +28,19 @@ class OneAgentEnv(AECEnv[str, Any, Any]):
         UnfitEnvironmentError: If it is no such environment, or a copy of it is not faithful.
     """
 
-    metadata: dict[str, Any] = {"name": "one_agent_v0"}  # noqa: RUF012  # as PettingZoo's own
-
     def __init__(self, env: Any) -> None:
-        super().__init__()
-        if not isinstance(env, gymnasium.Env):
+        if not all(hasattr(env, name) for name in OF_GYMNASIUM) or hasattr(env, "num_envs"):
             raise UnfitEnvironmentError(
                 "expected an environment of PettingZoo whose agents act in turn, or one of "
                 f"Gymnasium, got {names_of(env)}"
             )
-        self.env = cast("gymnasium.Env[Any, Any]", env)
+        self.env = env
         self.possible_agents = [AGENT]
         self.agents = [AGENT]
         self.agent_selection = AGENT
         self.rewards = {AGENT: 0.0}
-        self._cumulative_rewards = {AGENT: 0.0}
         self.terminations = {AGENT: False}
         self.truncations = {AGENT: False}
-        self.infos = {AGENT: {}}
-        self.render_mode = None
         self._futures = np.random.default_rng(0)
         self._shown: Any = None  # until the first step: Gymnasium does not show it again
         self._mask = self._legal()
@@ -56,8 +48,9 @@ class OneAgentEnv(AECEnv[str, Any, Any]):
     def __str__(self) -> str:
         return str(self.env)
 
-    def observation_space(self, agent: str) -> Any:
-        return self.env.observation_space
+    @property
+    def unwrapped(self) -> "OneAgentEnv":
+        return self
 
     def action_space(self, agent: str) -> Any:
         return self.env.action_space
@@ -71,6 +64,11 @@ class OneAgentEnv(AECEnv[str, Any, Any]):
 
     def observe(self, agent: str) -> dict[str, Any]:
         return {"observation": self._shown, "action_mask": self._mask}
+
+    def last(self) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """As that of PettingZoo's environments."""
+        over = self.terminations[AGENT], self.truncations[AGENT]
+        return self.observe(AGENT), self.rewards[AGENT], *over, {}
 
     def step(self, action: Any) -> None:
         self._shown, reward, terminated, truncated, _ = self.env.step(action)
