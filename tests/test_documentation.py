@@ -22,6 +22,8 @@ from hexenv import extras
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "pages"
+PICTURES = GUIDES / "assets"
+BENCHMARKS = ROOT / "tests" / "benchmarks"
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in GUIDES.rglob("*.md"))]
 
 SMALLER = {
@@ -164,7 +166,7 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
     left_out = []
     for block in blocks_of(page):
         assert block.language in ("sh", "python", *NOT_CODE), block
-        included = re.fullmatch(r'--8<-- "(.+)"\n', block.code)
+        included = re.fullmatch(r'--8<-- "(.+?)(?::\d+)?"\n', block.code)  # from a line on
         if block.language in NOT_CODE:
             continue
         units = commands_of(block) if block.language == "sh" else [block.code]
@@ -177,6 +179,9 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
                 run(made_small(unit), tmp_path)
             else:
                 exec(compile(made_small(unit), page, "exec"), namespace)
+    for picture in PICTURES.iterdir():  # those that the page shows are those that its code makes
+        made = tmp_path / picture.name
+        assert not made.exists() or made.read_bytes() == picture.read_bytes(), picture.name
     for reason in left_out:
         if reason.startswith("the extra"):
             pytest.skip(reason)
@@ -194,8 +199,32 @@ def rows_of(path):
     return re.findall(rf"^\| (?:{titles}) \|.+\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
+def test_the_home_page_quotes_the_benchmarks():
+    text = (GUIDES / "index.md").read_text(encoding="utf-8")
+    measured = text.partition('<div class="measured" markdown>')[2].partition("</div>")[0]
+    cards = re.split(r"^- ", measured, flags=re.MULTILINE)[1:]
+    assert len(cards) == 3
+    for card in cards:
+        link = re.search(r"\]\(benchmarks/(\w+)\.md[)#]", card)
+        source = (BENCHMARKS / f"{link[1].upper()}.md").read_text(encoding="utf-8")
+        figures = re.findall(r"\d+x|\d\.\d{3}|\d+-\d+|\b\d{3}\b", card[: link.start()])
+        assert len(figures) >= 4
+        assert [figure for figure in figures if figure not in source] == []
+
+
+def test_it_is_cited_as_what_it_is():
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    about = dict(re.findall(r"^([\w-]+): (.+)$", cited, re.MULTILINE))
+    assert {"cff-version", "message", "title", "type"} <= about.keys()
+    assert (about["version"], about["license"]) == (known["version"], known["license"])
+    assert re.findall(r"^  - name: (.+)$", cited, re.MULTILINE) == [
+        author["name"] for author in known["authors"]
+    ]
+
+
 def test_the_readme_quotes_the_benchmarks():
-    measured = rows_of(ROOT / "tests" / "benchmarks" / "SPEED.md")[: len(speed.BOARDS)]
+    measured = rows_of(BENCHMARKS / "SPEED.md")[: len(speed.BOARDS)]
     assert rows_of(ROOT / "README.md") == [speed.readme_row(row) for row in measured]
 
 

@@ -1,9 +1,12 @@
 """The documentation's site: built with warnings as errors, complete, and without a network."""
 
+import json
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -57,6 +60,51 @@ def test_figures_are_those_of_the_benchmarks(site):
     assert len(rows) > 10
     assert all(row in page for row in rows)
     assert "No figure of this agent" in (site / "agents" / "htp.html").read_text(encoding="utf-8")
+
+
+class Links(HTMLParser):
+    """What a page leads to, and the places in it that can be led to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.targets, self.places = [], {"", "__skip"}
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        for key, value in attrs:
+            if key in ("href", "src") and value is not None and tag != "base":
+                self.targets.append(value if key == "href" else value.partition("#")[0])
+            elif key in ("id", "name") and value:
+                self.places.add(value)
+
+
+def test_no_link_inside_the_site_is_dead(site):
+    pages = {path.resolve(): Links(path) for path in site.rglob("*.html")}
+    assert len(pages) > 50
+    dead = []
+    for path, links in pages.items():
+        if path.name == "404.html":  # its links begin at the root of a server
+            continue
+        for link in links.targets:
+            target = urlsplit(link)
+            if target.scheme or target.netloc:
+                continue
+            found = (path.parent / unquote(target.path)).resolve() if target.path else path
+            places = pages[found].places if found in pages else {""}
+            if not found.is_file() or unquote(target.fragment) not in places:
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert dead == []
+
+
+SOUGHT = {"cite": "project/cite.html"}
+"""Words that a newcomer looks for, and the page that has to be among the first to be found."""
+
+
+def test_what_newcomers_look_for_is_found(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    titles = {each["location"]: each["title"].lower() for each in index}
+    for words, page in SOUGHT.items():
+        assert all(word in titles[page] for word in words.split()), (words, titles[page])
 
 
 def test_nothing_is_loaded_from_the_network(site):

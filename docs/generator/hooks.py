@@ -11,9 +11,14 @@ from gallery_page import gallery_page
 from game_pages import game_pages
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
+from project_pages import project_pages
 from reference_pages import reference_pages
 
 ROOT = Path(__file__).parents[2]
+
+MAKERS = (
+    game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, project_pages,
+)  # fmt: skip
 
 PAGES: dict[str, str | bytes] = {}
 """The pages and pictures that are made from the code, by path; in the order of the navigation."""
@@ -23,7 +28,7 @@ def on_config(config: Any) -> Any:
     """Make the pages, and fill the entries ``folder/*`` of the navigation with them."""
     config.mdx_configs["pymdownx.snippets"]["base_path"] = [str(ROOT)]
     PAGES.clear()
-    for make in (game_pages, agent_pages, benchmark_pages, gallery_page, reference_pages):
+    for make in MAKERS:
         PAGES.update(make())
     config.nav = [
         {title: made_in(entry[:-1]) if str(entry).endswith("/*") else entry}
