@@ -12,4 +12,4 @@ for player in env.agent_iter():
     observation, reward, termination, truncation, info = env.last()
     agent = rave if player == "player_0" else uct
     env.step(None if termination or truncation else agent.act(env))
-Path("first_game.svg").write_text(env.render())
+Path("first_game.svg").write_text(str(env.render()))

@@ -1,5 +1,6 @@
 """The documentation's site: built with warnings as errors, complete, and without a network."""
 
+import html
 import json
 import re
 import subprocess
@@ -10,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from agents.registry import agent_classes, environment_makers
+from agents.registry import agent_classes, environment_makers, parameters
+from hexenv.envs.aec import ViewOptions
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,6 +62,40 @@ def test_figures_are_those_of_the_benchmarks(site):
     assert len(rows) > 10
     assert all(row in page for row in rows)
     assert "No figure of this agent" in (site / "agents" / "htp.html").read_text(encoding="utf-8")
+
+
+def code_under(page, heading):
+    """The first block of code under a heading of a page, as a reader copies it."""
+    below = page.read_text(encoding="utf-8").partition(f'id="{heading}"')[2]
+    code = re.search(r"<pre>.*?<code>(.*?)</code></pre>", below.partition("<h2")[0], re.DOTALL)
+    return None if code is None else html.unescape(re.sub(r"<[^>]+>", "", code[1]))
+
+
+def test_the_reference_has_every_option_by_name(site):
+    for page in (site / "reference").glob("*.html"):
+        for block in re.findall(r"<pre>.*?</pre>", page.read_text(encoding="utf-8"), re.DOTALL):
+            assert "Unpack[" not in re.sub(r"<[^>]+>", "", block), page
+    page = site / "reference" / "environments.html"
+    text = page.read_text(encoding="utf-8")
+    for name in environment_makers():
+        for function in ("env", "raw_env"):
+            below = text.partition(f'id="hexenv.{name}_v0.{function}"')[2]
+            signature = re.sub(r"<[^>]+>", "", re.search(r"<pre>.*?</pre>", below, re.DOTALL)[0])
+            for option in ViewOptions.__annotations__:
+                assert f" {option}: " in html.unescape(signature), (name, function, option)
+
+
+@pytest.mark.parametrize("name", agent_classes())
+def test_the_example_of_an_agent_runs(name, site, capsys):
+    code = code_under(site / "agents" / f"{name}.html", "example")
+    if code is None:
+        required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
+        assert required  # it needs what a reader has to provide
+        return
+    if "net" in code:
+        pytest.importorskip("torch", reason="the extra train is not installed")
+    exec(compile(code.replace("simulations=1000", "simulations=20"), name, "exec"), {})
+    assert capsys.readouterr().out.strip()
 
 
 class Links(HTMLParser):

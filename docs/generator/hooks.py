@@ -52,9 +52,21 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_content(page_html: str, **_: Any) -> str:
-    r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML."""
+    r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML; link names."""
     marked = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
-    return re.sub(marked, formula, page_html, flags=re.DOTALL)
+    page_html = re.sub(marked, formula, page_html, flags=re.DOTALL)
+    return re.sub(NAME, link, page_html)
+
+
+NAME = re.compile(r"<a\b.*?</a>|<code>((?:hexenv|agents)(?:\.\w+)+)(?:\(\))?</code>", re.DOTALL)
+"""A name of the packages in a text, or a link, in which none is made."""
+
+
+def link(match: re.Match[str]) -> str:
+    """A name as a link to where the reference has it, if it does."""
+    if match[1] is None:
+        return match[0]
+    return f'<autoref identifier="{match[1]}" optional>{match[0]}</autoref>'
 
 
 def formula(match: re.Match[str]) -> str:
