@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from benchmarks import speed
 
+from agents.registry import AGENTS
 from hexenv import extras
 
 ROOT = Path(__file__).parents[1]
@@ -210,6 +211,35 @@ def test_the_home_page_quotes_the_benchmarks():
         figures = re.findall(r"\d+x|\d\.\d{3}|\d+-\d+|\b\d{3}\b", card[: link.start()])
         assert len(figures) >= 4
         assert [figure for figure in figures if figure not in source] == []
+
+
+WHICH = tomllib.loads((ROOT / "docs" / "which_agent.toml").read_text(encoding="utf-8"))
+
+
+def test_recommended_agents_are_those_that_were_measured():
+    for board in WHICH["board"]:
+        told = " ".join(text for key, text in board.items() if key not in ("title", "game", "take"))
+        links = re.findall(r"\[([^\]]+)\]\(\.\./benchmarks/(\w+)\.md#[\w-]+\)", told)
+        assert links
+        for figures, page in links:
+            source = (BENCHMARKS / f"{page.upper()}.md").read_text(encoding="utf-8")
+            for figure in re.findall(r"\d[\d.]*(?: \([\d.-]+\)| % \([\d-]+\)| of \d+)?", figures):
+                assert figure in source, (board["title"], figure)
+
+
+def test_every_agent_is_in_one_group():
+    grouped = [name for group in WHICH["group"] for name in group["agents"]]
+    assert sorted(grouped) == sorted(AGENTS)
+
+
+def test_readme_and_guides_recommend_the_same():
+    takes = {board["game"]: board["take"] for board in WHICH["board"]}
+    takes.pop("TicTacToe")  # where everything will do
+    for page in ("README.md", "docs/pages/guides/search.md"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        for game, take in takes.items():
+            assert f"in {game} " in text.replace("In ", "in ")
+            assert re.search(rf"in {game} (?:take )?`{re.escape(take)}`", text, re.IGNORECASE), page
 
 
 def test_it_is_cited_as_what_it_is():

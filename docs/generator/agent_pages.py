@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmark_pages import strength
 from tables import described, parameter_table, sections, table, text_of
+from which_agent import groups, which_agent_page
 
 import agents
 from agents.core.options import DEFAULT_SIMULATIONS
@@ -19,19 +20,36 @@ SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
 def agent_pages() -> dict[str, str | bytes]:
     """The pages of all agents, by path."""
     classes = agent_classes()
-    rows = [
-        [f"[`{name}`]({name}.md)", f"`{agent.__name__}`", text_of(agent).partition("\n\n")[0]]
-        for name, agent in classes.items()
+    parts = [
+        "# Agents",
+        "[Which agent should I use?](which.md) has what plays best, by game and budget.",
+        "Every class with a name is an agent by that name: `uct:simulations=1000,c=0.7` on the "
+        "command line, as an opponent, in a tournament. Each page is made from the class and from "
+        "the benchmark files when the site is built.",
     ]
-    index = (
-        "# Agents\n\nEvery class with a name is an agent by that name: "
-        "`uct:simulations=1000,c=0.7` on the command line, as an opponent, in a tournament. Each "
-        "page is made from the class and from the benchmark files when the site is built.\n\n"
-    )
+    for group in groups():
+        rows = [
+            [f"[`{name}`]({name}.md)", f"`{classes[name].__name__}`", in_short(classes[name])]
+            for name in group.agents
+        ]
+        parts += [f"## {group.title}", group.about, table(["Name", "Class", "What it is"], rows)]
     pages: dict[str, str | bytes] = {
-        "agents/index.md": index + table(["Name", "Class", "What it is"], rows) + "\n"
+        "agents/index.md": "\n\n".join(parts) + "\n",
+        "agents/which.md": which_agent_page(),
     }
     return pages | {f"agents/{name}.md": agent_page(name, classes[name]) for name in classes}
+
+
+def in_short(agent: type[Any]) -> str:
+    """The first paragraph of what a class says of itself."""
+    return text_of(agent).partition("\n\n")[0]
+
+
+def agent_navigation() -> list[Any]:
+    """The pages of the agents in the order of the navigation, by group."""
+    return ["agents/index.md", "agents/which.md"] + [
+        {group.title: [f"agents/{name}.md" for name in group.agents]} for group in groups()
+    ]
 
 
 def agent_page(name: str, agent: type[Any]) -> str:

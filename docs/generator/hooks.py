@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent_pages import agent_pages
+from agent_pages import agent_navigation, agent_pages
 from benchmark_pages import benchmark_pages
 from gallery_page import gallery_page
 from game_pages import game_pages
@@ -38,8 +38,10 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def made_in(folder: str) -> list[str]:
-    """The pages made in a folder, its index first."""
+def made_in(folder: str) -> list[Any]:
+    """The pages made in a folder, its index first; those of agents by group."""
+    if folder == "agents/":
+        return agent_navigation()
     pages = [path for path in PAGES if path.startswith(folder) and path.endswith(".md")]
     return sorted(pages, key=lambda path: not path.endswith("index.md"))
 
