@@ -45,7 +45,7 @@ SMALLER = {
         " --set search.simulations=4 --set self_play.games=4 --set self_play.plies=8"
         " --set replay.fill=16 --set learner.batch=8"
     ),
-    r"/000160\.": "/000002.",
+    r"/000(160|060)\.": "/000002.",
 }
 """What is written for readers, and what is run: the same with small budgets."""
 
@@ -56,8 +56,9 @@ INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit
 """What the commands that converse are told."""
 
 NOT_RUN = {
+    "examples/rl/": "trains for minutes; tests/test_rl.py trains with each in small",
+    'pip install -e ".[': "CI installs every extra",
     "python3 -m venv .venv": "CI runs both command lines themselves, in a fresh environment",
-    'pip install -e ".[docs]"': "CI installs it",
     "mkdocs build": "CI builds it, and tests/test_site.py",
     "gomocup:command=./pbrain-rapfi": "needs an outside engine; tests/test_gomocup.py has its own",
     "htp:command=./mohex": "needs an outside engine; tests/test_htp.py has its own",
@@ -81,8 +82,17 @@ NEEDS = {
 }
 """What needs an extra: the library to look for, and the extra's name."""
 
-QUICK = ("index", "environments", "learners", "evaluate")
+QUICK = (
+    "index", "guides/index", "guides/environments", "guides/learners", "guides/evaluate",
+    "tutorials/index", "tutorials/sb3", "tutorials/rllib", "tutorials/torchrl", "tutorials/cleanrl",
+    "tutorials/tianshou", "tutorials/skrl",
+)  # fmt: skip
 """Pages that are run with the other tests; the others compile, play or learn for minutes."""
+
+
+def name_of(page):
+    """A page as the site knows it."""
+    return page.removeprefix("docs/pages/").removesuffix(".md")
 
 
 class Block(NamedTuple):
@@ -155,7 +165,7 @@ def prepare(page, directory):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[] if Path(page).stem in QUICK else [pytest.mark.slow])
+        pytest.param(page, marks=[] if name_of(page) in QUICK else [pytest.mark.slow])
         for page in PAGES
     ],
 )
@@ -211,6 +221,17 @@ def test_the_home_page_quotes_the_benchmarks():
         figures = re.findall(r"\d+x|\d\.\d{3}|\d+-\d+|\b\d{3}\b", card[: link.start()])
         assert len(figures) >= 4
         assert [figure for figure in figures if figure not in source] == []
+
+
+def test_pages_quote_the_benchmarks():
+    quoted = 0
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for figures, name in re.findall(r"\[([\d][^\]]*)\]\(\.\./benchmarks/(\w+)\.md", text):
+            source = (BENCHMARKS / f"{name.upper()}.md").read_text(encoding="utf-8")
+            assert figures in source, page
+            quoted += 1
+    assert quoted > 20
 
 
 WHICH = tomllib.loads((ROOT / "docs" / "which_agent.toml").read_text(encoding="utf-8"))
