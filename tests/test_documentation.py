@@ -4,6 +4,7 @@ Python blocks of a page share one namespace, and a page has one directory to wor
 made small (`SMALLER`); what cannot run here is listed with the reason (`NOT_RUN`).
 """
 
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,8 @@ SMALLER = {
     r"simulations=\d[\d_]*": "simulations=20",
     r"seconds=[\d.]+": "seconds=0.02",
     r"num_envs=\d+": "num_envs=8",
+    r"range\(500\)": "range(20)",
+    r"pairs=\d+": "pairs=2",
     r"--sprt 0,50": "--sprt 0,400",
     r"^(hexenv match (?!.*--games).*)$": r"\1 --games 1",
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
@@ -196,6 +199,31 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
     for reason in left_out:
         if reason.startswith("the extra"):
             pytest.skip(reason)
+
+
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, capsys):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    namespace = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            code = made_small("".join(cell["source"]))
+            exec(compile(code, path.name, "exec"), namespace)
+    assert capsys.readouterr().out
+
+
+def test_notebooks_are_kept_as_they_were_run():
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+        kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
+        assert kinds <= {"execute_result", "stream"}  # no error
 
 
 def test_what_is_not_run_is_still_there():
