@@ -15,6 +15,7 @@ from agents.registry import agent_classes, environment_makers, parameters
 from hexenv.envs.aec import ViewOptions
 
 ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "tests" / "benchmarks"
 
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
 pytestmark = pytest.mark.slow
@@ -153,6 +154,34 @@ def test_what_newcomers_look_for_is_found(site):
             text = f"{pages[page]['title']} {pages[page]['text']}".lower()
             assert words in text.replace("stable-baselines", "stable baselines"), (words, page)
             assert pages[page]["boost"] > 1, page  # before others that say the same
+
+
+def test_results_are_pictures_above_folded_tables(site):
+    index = json.loads((BENCHMARKS / "results" / "index.json").read_text(encoding="utf-8"))
+    commands = {html.escape(about["command"], quote=False) for about in index.values()}
+    found = ""
+    for source in BENCHMARKS.glob("*.md"):
+        marks = source.read_text(encoding="utf-8").count("<!-- table ")
+        page = (site / "benchmarks" / f"{source.stem.lower()}.html").read_text(encoding="utf-8")
+        folded = re.findall(r"<details>.*?</details>", page, re.DOTALL)
+        assert len(folded) == marks
+        assert page.count('<div class="plot">') >= marks
+        assert all("<table>" in each and "commit" in each for each in folded)
+        found += re.sub(r"<[^>]+>", "", "".join(folded))
+    assert {command for command in commands if command not in found} == set()
+
+
+def test_a_plot_shows_each_row_with_its_interval(site):
+    results = (BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
+    rows = (
+        results.partition("<!-- table gauntlet hex7 hex7-20ms -->")[2].split("\n\n")[1].splitlines()
+    )
+    page = (site / "benchmarks" / "results.html").read_text(encoding="utf-8")
+    plot = page.partition('id="hex-7-x-7_1"')[2].partition("<svg")[2].partition("</svg>")[0]
+    for row in rows[2:]:
+        assert f">{row.split('`')[1]}</text>" in plot
+    intervals = sum(len(re.findall(r"\(\d\.\d+-\d\.\d+\)", row)) for row in rows)
+    assert plot.count('class="interval"') == intervals > 16
 
 
 def test_nothing_is_loaded_from_the_network(site):
