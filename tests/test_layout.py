@@ -152,7 +152,7 @@ def test_functions_are_short():
 # ---- the repository ------------------------------------------------------------------------------
 
 AT_THE_TOP = {
-    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
     "hexenv", "agents", "tests", "examples", "docs",
 }  # fmt: skip
 ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
