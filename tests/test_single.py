@@ -10,7 +10,7 @@ import pytest
 from environments import SMALL, legal_actions, make, plain, single
 from gymnasium.utils.env_checker import check_env
 
-from agents import UCT, GreedyAgent, RandomAgent
+from agents import NRPA, UCT, GreedyAgent, RandomAgent
 from hexenv import IllegalActionError
 from hexenv.learners.single import SingleEnv
 from hexenv.render.ansi import render_text
@@ -753,11 +753,11 @@ def test_render_without_a_mode_warns():
         assert env.render() is None
 
 
-def test_an_agent_does_not_plan_in_it():
+def test_an_agent_that_is_for_two_players_does_not_plan_in_it():
     env = single()
     env.reset(seed=1)
     with pytest.raises(ValueError, match="expected a PettingZoo environment"):
-        UCT(simulations=1).act(env)
+        NRPA(simulations=1).act(env)
 
 
 def test_a_window(monkeypatch):
