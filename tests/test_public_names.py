@@ -24,7 +24,7 @@ PUBLIC = {
     """,
     "agents.solvers.solver": "Solver best_actions build_book scores value",
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
-    "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
+    "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 register tictactoe_v0",
     "hexenv.compiled": """
         COMPILE_ERRORS CompiledFunction announced compiled copy_array can_be_compiled copy_entry
         copy_record hash_record inlined_kernel interpreted interpreted_only is_compiled kernel

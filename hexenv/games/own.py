@@ -85,7 +85,8 @@ def parse_action(self: Any, text: str) -> int:
     for action in range(self.num_actions()):
         if self.action_text(action) == text:
             return action
-    first, last = self.action_text(0), self.action_text(self.num_actions() - 1)
+    legal = base.legal_actions(self, base.new_state(self))  # some actions may never be so
+    first, last = self.action_text(legal[0]), self.action_text(legal[-1])
     raise ValueError(f"expected a move of {self.name} such as {first} or {last}, got {text!r}")
 
 
