@@ -6,17 +6,27 @@ import random
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
+from click.testing import CliRunner
 
 import agents
+from agents.cli import main
+from agents.records import load_record
+from agents.records.sgf import write_sgf
 from hexenv import testing
 from hexenv.games import base, notation
 from hexenv.games.base import DRAW
 from hexenv.learners.vector import BoardVectorEnv
+from hexenv.render.ansi import render_text
+from hexenv.render.geometry import cell_centers
+from hexenv.render.overlay import overlay_of_shares, overlay_of_values
+from hexenv.render.rgb import render_rgb
+from hexenv.render.svg import render_svg
 
 with warnings.catch_warnings():  # it imports one of its own games in a way that it deprecates
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -372,3 +382,75 @@ def test_they_are_gymnasium_environments(name):
         observations, rewards, *_ = envs.step(actions)
     assert reward == rewards[0]
     assert reward == rules_of(name).outcome(env.unwrapped.state, env.unwrapped.side)
+
+
+# ---- records and pictures ------------------------------------------------------------------------
+
+
+@pytest.fixture(params=SMALL)
+def recorded(request, monkeypatch, tmp_path):
+    """A game of a search, in a file written by the command, with its name."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    name = request.param
+    options = [f"--option={key}={value}" for key, value in SMALL[name][1].items()]
+    players = ("uct:simulations=30", "random")
+    command("match", f"{name}:env", *players, "--games=1", *options, f"--records={tmp_path}")
+    return name, next(tmp_path.iterdir())
+
+
+def command(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+
+
+def test_their_records_are_kept_and_drawn(recorded, tmp_path):
+    name, path = recorded
+    record = load_record(path)
+    *_, last = record.replay(small_env(name))
+    assert last.unwrapped.moves == record.moves
+    assert rules_of(name).outcome(record.states(rules_of(name))[-1], 0) == record.outcome
+    with pytest.raises(ValueError, match="for SGF"):
+        write_sgf([record])
+    for suffix in (".gif", ".svg", ".txt", ".html"):
+        flags = () if suffix == ".html" else ("--overlay=visits",)
+        command("render", path, f"--game={name}:env", f"--to={tmp_path / f'game{suffix}'}", *flags)
+    is_from_to = name == "breakthrough"
+    ElementTree.parse(tmp_path / "game.svg")
+    assert ("data-from" in (tmp_path / "game.svg").read_text("utf-8")) == is_from_to
+    listed = [action for action, visits in record.searches[0].visits.items() if visits > 1]
+    text = (tmp_path / "game.txt").read_text("utf-8").partition("to play")[0]
+    for action in listed:
+        assert (rules_of(name).action_text(action) + " " in text) == is_from_to
+
+
+def test_an_action_from_a_cell_to_another_is_an_arrow():
+    rules = rules_of("breakthrough")
+    state = base.new_state(rules)
+    values = np.full(rules.num_actions(), np.nan)
+    values[rules.parse_action("a2a3")], values[rules.parse_action("a2b3")] = 0.5, -1.0
+    overlay = overlay_of_values(rules, state, values)
+    assert overlay.discs(rules) == []
+    assert overlay.arrows() == [(6, 4, 0.5, "+50"), (6, 5, -1.0, "-100")]
+    assert "\na2a3 +50, a2b3 -100\n" in render_text(rules, state, overlay=overlay)
+    for cell, start in ((4, 6), (5, 6)):
+        assert f'data-from="{start}" data-to="{cell}"' in render_svg(rules, state, overlay=overlay)
+    changed = render_rgb(rules, state, overlay=overlay) != render_rgb(rules, state)
+    centers = cell_centers(rules).reshape(-1, 2)
+    on_the_way = {end: (0.3 * centers[6] + 0.7 * centers[end]).astype(int) for end in range(6)}
+    found = [end for end, (x, y) in on_the_way.items() if changed[y, x].any()]
+    assert found == [4, 5]
+
+
+def test_a_pass_is_told_in_words():
+    rules = othello.Othello(4, 4)
+    position = PlainOthello(4)
+    draw, moves = random.Random(1), []
+    while "pass" not in (after := dict(position.moves())):
+        if position.winner is not None:
+            position, moves, after = PlainOthello(4), [], dict(PlainOthello(4).moves())
+        moves.append(draw.choice(sorted(after)))
+        position = after[moves[-1]]
+    state = notation.play(rules, notation.parse_moves(rules, " ".join(moves)))
+    overlay = overlay_of_shares(rules, state, np.ones(17))
+    assert (overlay.discs(rules), overlay.arrows()) == ([], [])
+    assert "pass 100" in render_text(rules, state, overlay=overlay).splitlines()

@@ -40,7 +40,8 @@ PUBLIC = {
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
         column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
         whole_number
-        cell_owners clone legal_actions legal_mask_of new_state new_states parameters score_of
+        cell_owners cells_of_action clone legal_actions legal_mask_of new_state new_states
+        parameters score_of
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",

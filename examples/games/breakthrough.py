@@ -26,7 +26,6 @@ class Breakthrough(NamedTuple):
 
     rows: int = 8
     columns: int = 8
-
     state_dtype = base.state_dtype(("cells", np.int8, (MAX_CELLS,)), ("pawns", np.int16, (2,)))
 
     def num_actions(self) -> int:
@@ -121,6 +120,9 @@ class Breakthrough(NamedTuple):
 
     def last_cell(self, state: State) -> int:
         return NO_ACTION if state.last_action < 0 else self.target(int(state.last_action))
+
+    def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
+        return action // 6, self.target(action)
 
     def action_text(self, action: int) -> str:
         cells = action // 6, self.target(action)

@@ -70,7 +70,7 @@ class DotsAndBoxes(NamedTuple):
                 count += 1
         return count
 
-    next_actions = base.drop_played
+    next_actions, cells_of_action = base.drop_played, base.cells_of_action
 
     def is_complete(self, state: State, row: int, column: int) -> bool:
         """Whether there is a box with four lines around it."""

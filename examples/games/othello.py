@@ -27,6 +27,7 @@ class Othello(NamedTuple):
     rows: int = 8
     columns: int = 8
     state_dtype = base.state_dtype(("places", np.int8, (WIDTH * WIDTH,)))
+    cells_of_action = base.cells_of_action
 
     def num_actions(self) -> int:
         return self.rows * self.columns + 1

@@ -294,6 +294,11 @@ class Hex(NamedTuple):
             return int(state.last_action)
         return self.first_stone(state) if state.ply == 2 else NO_ACTION
 
+    def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
+        """The cell of the stone; a swap is shown on the stone that it takes."""
+        is_swap = action == self.rows * self.columns
+        return (self.first_stone(state) if is_swap else action,)
+
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(
             self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]]

@@ -16,7 +16,8 @@ What a class has beside these five and `state_dtype`, it has because it differs:
 * the *core*, enough for searches, matches and environments: `to_play` where the players do not
   alternate, `outcome`, `position_hash`, `action_text` and `parse_action`, ...;
 * the *board*, for planes and pictures: `rows`, `columns` and `owner`, and perhaps `labels`,
-  `last_cell`, `winning_cells`, `symmetries`. A game without one shows one empty cell;
+  `last_cell`, `cells_of_action`, `winning_cells`, `symmetries`. A game without one shows one
+  empty cell;
 * *stones that are placed* and stay: `place` and `completes`. Then a position can be built from its
   stones, an action is the cell it fills, and a move is refused because the cell is taken. All other
   games keep a position as the bytes of its state.
@@ -95,6 +96,11 @@ def why_illegal(self: Any, state: State, action: int) -> str:
     return f"the rules do not allow {self.action_text(action)} here"
 
 
+def no_cells_of_action(self: Any, state: State, action: int) -> tuple[int, ...]:
+    """`Game.cells_of_action` where an action fills no cell: it is shown by its text."""
+    return ()
+
+
 def labels(self: Any) -> tuple[list[str], list[str]]:
     """`Game.labels`: none."""
     return [], []
@@ -144,11 +150,13 @@ DEFAULTS: Final[dict[str, Any]] = {
     "observe": base.observe,
     "planes": base.stone_planes,
     "labels": labels,
+    "cells_of_action": no_cells_of_action,
     "last_cell": no_cell,
     "winning_cells": no_winning_cells,
 }
 """What `game` adds where a class has nothing of the name."""
 OF_STONES: Final[dict[str, Any]] = {
+    "cells_of_action": base.cells_of_action,
     "last_cell": base.last_cell,
     "winning_cells": completing_cells,
     "why_illegal": base.why_illegal,
