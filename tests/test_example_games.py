@@ -258,6 +258,21 @@ def test_their_moves_are_counted(name):
     assert testing.perft(rules_of(name), depth) == plain_count(PLAIN[name](), depth)
 
 
+def test_the_form_first_written_is_the_same_game():
+    plain = importlib.import_module("plain_breakthrough").PlainBreakthrough(5, 2)
+    testing.check_game(plain, games=2)
+    rules, draw = rules_of("breakthrough"), random.Random(5)
+    for _ in range(10):
+        one, other = base.new_state(rules), base.new_state(plain)
+        while legal := base.legal_actions(rules, one):
+            assert base.legal_actions(plain, other) == legal
+            action = draw.choice(legal)
+            rules.step(one, action)
+            plain.step(other, action)
+        assert one.winner == other.winner
+        assert base.legal_actions(plain, other) == []
+
+
 OTHELLO = [4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216]
 """The sequences of 1, 2, ... plies on 8 x 8, as programs for Othello publish them."""
 
