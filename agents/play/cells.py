@@ -20,6 +20,12 @@ def cell_of(game: Game, state: State, action: int) -> int | None:
     return cell if is_one else None
 
 
+def arrow_of(game: Game, state: State, action: int) -> tuple[int, ...] | None:
+    """The cells that a legal action leads from and to; None for one that is on one or none."""
+    cells = game.cells_of_action(state, action)
+    return cells if len(cells) == 2 else None
+
+
 def is_by_column(game: Game) -> bool:
     """Whether a player chooses a column, and not a cell."""
     return game.style == COLUMN_STYLE

@@ -296,8 +296,9 @@ class Hex(NamedTuple):
 
     def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
         """The cell of the stone; a swap is shown on the stone that it takes."""
-        is_swap = action == self.rows * self.columns
-        return (self.first_stone(state) if is_swap else action,)
+        if action < self.rows * self.columns:
+            return (action,)
+        return (self.first_stone(state),) if self.can_swap(state) else ()
 
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(
