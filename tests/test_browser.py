@@ -3,13 +3,19 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 from test_page import HOSTILE, recorded
 from web_games import serving
 
 from agents.records import GameRecord, Search, load_record
+from agents.registry import make_environment
 from agents.web.page import replay_page
+from hexenv.games import base
+from hexenv.render.overlay import Move, Overlay
+from hexenv.render.svg import render_svg
 
 pytest.importorskip("playwright", reason="the extra browser is not installed")
 CHROMIUM = next(
@@ -179,6 +185,31 @@ def test_the_expected_line_is_text_and_ghosts(replay, record):
     replay.keyboard.press("l")
     replay.hover("#line")
     assert ghosts.count() == len(line)
+
+
+def test_actions_from_a_cell_to_another_are_arrows(open_page, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples" / "games"))
+    env = make_environment("breakthrough:env", ["rows=5", "columns=2"])
+    game = env.unwrapped.game
+    ahead, aslant = (game.parse_action(move) for move in ("a2a3", "a2b3"))
+    visits, values = {ahead: 3, aslant: 1}, {ahead: 0.5, aslant: -1.0}
+    search = Search(0.1, 4, 0.5, visits, values, {}, (ahead,))
+    record = GameRecord.of(
+        "breakthrough:env", ("rows=5", "columns=2"), (ahead,), searches=(search,)
+    )
+    path = tmp_path / "game.html"
+    path.write_text(replay_page(record, env=env), encoding="utf-8")
+    page = open_page(path.as_uri())
+    assert page.locator("#board .overlay text").all_text_contents() == ["25", "75"]
+    arrows = page.locator("#board .overlay g")
+    assert [arrows.nth(i).get_attribute("data-to") for i in (0, 1)] == ["5", "4"]
+    drawn = render_svg(game, base.new_state(game), overlay=Overlay([np.nan] * 10, moves=[
+        Move("a2a3", (6, 4), 1.0, "")
+    ]))  # fmt: skip
+    expected = re.search('<polygon points="(.+?)"', drawn.partition("data-from")[2])[1]
+    points = arrows.nth(1).locator("polygon").get_attribute("points")
+    found, given = ([float(n) for n in re.split("[ ,]", each)] for each in (points, expected))
+    assert found == pytest.approx(given, abs=0.01)
 
 
 def test_priors_are_shown_where_there_are_some(open_page, tmp_path):

@@ -157,8 +157,9 @@ def run(command, directory):
 
 def prepare(page, directory):
     """Put what a page's commands read where they run: examples, and the files the page shows."""
-    for example in (*(ROOT / "examples").glob("*.py"), *(ROOT / "examples/parts").glob("*.py")):
-        shutil.copy(example, directory)
+    for folder in ("examples", "examples/games", "examples/parts"):
+        for example in (ROOT / folder).glob("*.py"):
+            shutil.copy(example, directory)
     text = (ROOT / page).read_text(encoding="utf-8")
     shown = [block.code for block in blocks_of(page) if block.language == "json"]
     for name in re.findall(r"(?:--config|--spec) (\w+\.json)", text):

@@ -24,7 +24,7 @@ PUBLIC = {
     """,
     "agents.solvers.solver": "Solver best_actions build_book scores value",
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
-    "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
+    "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 register tictactoe_v0",
     "hexenv.compiled": """
         COMPILE_ERRORS CompiledFunction announced compiled copy_array can_be_compiled copy_entry
         copy_record hash_record inlined_kernel interpreted interpreted_only is_compiled kernel
@@ -40,7 +40,8 @@ PUBLIC = {
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
         column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
         whole_number
-        cell_owners clone legal_actions legal_mask_of new_state new_states parameters score_of
+        cell_owners cells_of_action clone legal_actions legal_mask_of new_state new_states
+        parameters score_of
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",

@@ -16,7 +16,14 @@ def cell_of(game: Game, state: State, action: int) -> int | None:
     if action >= game.num_actions() or (is_by_column(game) and action >= game.columns):
         return None
     cell = int(game.cell_of(state, action))
-    return cell if 0 <= cell < game.rows * game.columns else None
+    is_one = 0 <= cell < game.rows * game.columns and game.cells_of_action(state, action) == (cell,)
+    return cell if is_one else None
+
+
+def arrow_of(game: Game, state: State, action: int) -> tuple[int, ...] | None:
+    """The cells that a legal action leads from and to; None for one that is on one or none."""
+    cells = game.cells_of_action(state, action)
+    return cells if len(cells) == 2 else None
 
 
 def is_by_column(game: Game) -> bool:

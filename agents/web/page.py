@@ -17,12 +17,19 @@ from importlib.resources import files
 from typing import Any, Final
 
 from agents.pictures.films import positions_of
-from agents.play.cells import cell_of, is_by_column
+from agents.play.cells import arrow_of, cell_of, is_by_column
 from agents.records import GameRecord, Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
 from hexenv.games.notation import SYMBOLS
-from hexenv.render.drawing import DISC_OPACITY, DISC_RADIUS, PATH, figure_size
+from hexenv.render.drawing import (
+    ARROW,
+    ARROW_LABEL,
+    DISC_OPACITY,
+    DISC_RADIUS,
+    PATH,
+    figure_size,
+)
 from hexenv.render.geometry import geometry_of
 from hexenv.render.look import DEFAULT_LOOK, THEMES
 from hexenv.render.svg import FILL, LINE, board_svg, theme_css
@@ -139,8 +146,8 @@ def board_data(game: Game) -> Values:
 
     Returns:
         ``svg``, ``css`` (the colours of all ``themes``), ``fill`` and ``line`` (prefixes of
-        classes) from `hexenv.render.svg`; ``path``, ``disc``, ``opacity`` and ``figure`` from
-        `hexenv.render.drawing`.
+        classes) from `hexenv.render.svg`; ``path``, ``disc``, ``opacity``, ``arrow``,
+        ``arrow_label`` and ``figure`` from `hexenv.render.drawing`.
     """
     return {
         "svg": board_svg(game, DEFAULT_LOOK),
@@ -151,6 +158,8 @@ def board_data(game: Game) -> Values:
         "path": PATH,
         "disc": DISC_RADIUS,
         "opacity": DISC_OPACITY,
+        "arrow": ARROW,
+        "arrow_label": ARROW_LABEL,
         "figure": figure_size(geometry_of(game, DEFAULT_LOOK)),
     }
 
@@ -186,8 +195,8 @@ def search_view(game: Game, state: State, search: Search) -> Values:
 
     Returns:
         ``seconds``, ``simulations``, ``value`` and ``proven`` as in `Search`; ``actions``, the most
-        visited first, each with ``action``, ``text``, ``cell``, ``visits``, ``value`` and ``prior``
-        (None if unknown); ``line``: the principal variation (`line_view`).
+        visited first, each with ``action``, ``text``, ``cell``, ``arrow`` (two cells), ``visits``,
+        ``value`` and ``prior`` (None if unknown); ``line``: the principal variation (`line_view`).
     """
     known = {**search.visits, **search.values, **search.priors}
     actions = [
@@ -195,6 +204,7 @@ def search_view(game: Game, state: State, search: Search) -> Values:
             "action": action,
             "text": game.action_text(action),
             "cell": cell_of(game, state, action),
+            "arrow": arrow_of(game, state, action),
             "visits": search.visits.get(action),
             "value": search.values.get(action),
             "prior": search.priors.get(action),

@@ -27,10 +27,10 @@ from hexenv.games.contract import (
 __all__ = [
     "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "SECOND_PLAYER_KEY", "STATE_FIELDS",
     "Actions", "Cells", "Game", "State", "StoneGame", "Style", "begin", "cell_of",
-    "cell_owners", "clone", "column_letters", "copy", "count_plies", "dihedral_images",
-    "drop_played", "grid_symmetries", "is_terminal", "last_cell", "legal_actions",
-    "legal_mask", "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions",
-    "num_cells", "observe", "outcome", "owner_by_bits", "owners", "parameters",
+    "cell_owners", "cells_of_action", "clone", "column_letters", "copy", "count_plies",
+    "dihedral_images", "drop_played", "grid_symmetries", "is_terminal", "last_cell",
+    "legal_actions", "legal_mask", "legal_mask_of", "line_cells", "new_state", "new_states",
+    "next_actions", "num_cells", "observe", "outcome", "owner_by_bits", "owners", "parameters",
     "parse_board_size", "parse_cell", "play_randomly", "score_of", "split_draw",
     "state_dtype", "stone_planes", "to_play", "whole_number", "why_illegal", "winning_action",
     "write_stones", "zobrist_keys",
@@ -118,6 +118,12 @@ def drop_played(self: Any, state: State, actions: Actions, count: int, played: i
     """`Game.next_actions` where a step makes nothing but its own action illegal."""
     actions[played] = actions[count - 1]
     return count - 1
+
+
+def cells_of_action(self: Any, state: State, action: int) -> tuple[int, ...]:
+    """`Game.cells_of_action` by `Game.cell_of`: the cell that the action fills."""
+    cell = int(self.cell_of(state, action))
+    return (cell,) if 0 <= cell < self.rows * self.columns else ()
 
 
 def stone_planes(self: Any) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Connect4(NamedTuple):
     to_play = base.to_play
     outcome = base.outcome
     winning_action = base.winning_action
+    cells_of_action = base.cells_of_action
     planes = base.stone_planes
     observe = base.observe
 

@@ -197,6 +197,13 @@ class Game(Protocol):
         """Why an action of a game in play is not legal: ``e5 is taken``."""
         ...
 
+    def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
+        """The cells that an action is shown on: one, or the two that a piece leaves and enters.
+
+        None for an action without a place on the board, such as a pass. It is legal in `state`.
+        """
+        ...
+
     def labels(self) -> tuple[list[str], list[str]]:
         """The names of columns from the left and of rows from the top; none for a bare margin."""
         ...

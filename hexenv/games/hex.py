@@ -294,6 +294,12 @@ class Hex(NamedTuple):
             return int(state.last_action)
         return self.first_stone(state) if state.ply == 2 else NO_ACTION
 
+    def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
+        """The cell of the stone; a swap is shown on the stone that it takes."""
+        if action < self.rows * self.columns:
+            return (action,)
+        return (self.first_stone(state),) if self.can_swap(state) else ()
+
     def symmetries(self) -> NDArray[np.int32]:
         half_turn = base.grid_symmetries(
             self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]]

@@ -16,7 +16,8 @@ What a class has beside these five and `state_dtype`, it has because it differs:
 * the *core*, enough for searches, matches and environments: `to_play` where the players do not
   alternate, `outcome`, `position_hash`, `action_text` and `parse_action`, ...;
 * the *board*, for planes and pictures: `rows`, `columns` and `owner`, and perhaps `labels`,
-  `last_cell`, `winning_cells`, `symmetries`. A game without one shows one empty cell;
+  `last_cell`, `cells_of_action`, `winning_cells`, `symmetries`. A game without one shows one
+  empty cell;
 * *stones that are placed* and stay: `place` and `completes`. Then a position can be built from its
   stones, an action is the cell it fills, and a move is refused because the cell is taken. All other
   games keep a position as the bytes of its state.
@@ -85,13 +86,19 @@ def parse_action(self: Any, text: str) -> int:
     for action in range(self.num_actions()):
         if self.action_text(action) == text:
             return action
-    first, last = self.action_text(0), self.action_text(self.num_actions() - 1)
+    legal = base.legal_actions(self, base.new_state(self))  # some actions may never be so
+    first, last = self.action_text(legal[0]), self.action_text(legal[-1])
     raise ValueError(f"expected a move of {self.name} such as {first} or {last}, got {text!r}")
 
 
 def why_illegal(self: Any, state: State, action: int) -> str:
     """`Game.why_illegal` where there is no more to say."""
     return f"the rules do not allow {self.action_text(action)} here"
+
+
+def no_cells_of_action(self: Any, state: State, action: int) -> tuple[int, ...]:
+    """`Game.cells_of_action` where an action fills no cell: it is shown by its text."""
+    return ()
 
 
 def labels(self: Any) -> tuple[list[str], list[str]]:
@@ -143,11 +150,13 @@ DEFAULTS: Final[dict[str, Any]] = {
     "observe": base.observe,
     "planes": base.stone_planes,
     "labels": labels,
+    "cells_of_action": no_cells_of_action,
     "last_cell": no_cell,
     "winning_cells": no_winning_cells,
 }
 """What `game` adds where a class has nothing of the name."""
 OF_STONES: Final[dict[str, Any]] = {
+    "cells_of_action": base.cells_of_action,
     "last_cell": base.last_cell,
     "winning_cells": completing_cells,
     "why_illegal": base.why_illegal,

@@ -47,6 +47,7 @@ class TicTacToe(NamedTuple):
     planes = base.stone_planes
     last_cell = base.last_cell
     cell_of = base.cell_of
+    cells_of_action = base.cells_of_action
     num_cells = base.num_cells
     legal_mask = base.legal_mask
     observe = base.observe

@@ -45,7 +45,8 @@ def render_text(
     and its sides are marked ``x`` and ``o`` for the player who joins them.
 
     With an overlay or numbers cells are wider: the label of an empty cell replaces its dot, that of
-    a stone follows its letter: ``X12``. The overlay's title is on a line of its own.
+    a stone follows its letter: ``X12``. The overlay's title has a line of its own, and so have its
+    `moves`, which pictures show as arrows.
 
     `color` adds the escape codes of a terminal; without them the text is the same, except for
     spaces at the ends of lines. `numbers` are those of the moves, ``(cells,)`` from 1, as
@@ -74,8 +75,8 @@ def render_text(
         side = _paint(side, FAINT, COLORS[0], color=color)
         lines.insert(-game.rows, " " * (start - slant) + side)
         lines.append(" " * (start + game.rows * slant) + side)
-    if overlay is not None and overlay.title:
-        lines.append(overlay.title)
+    if overlay is not None:
+        lines += [text for text in (overlay.title, overlay.listed()) if text]
     lines.append(status_text(game, state))
     return "\n".join(line.rstrip() for line in lines)
 

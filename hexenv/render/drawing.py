@@ -6,6 +6,7 @@ fractions of the side of a cell.
 """
 
 from collections.abc import Iterable
+from math import hypot
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from hexenv.render.geometry import (
     labels_of,
     star_points,
 )
-from hexenv.render.overlay import Disc, Overlay, numbers_of
+from hexenv.render.overlay import Arrow, Disc, Overlay, numbers_of
 
 BALL_RADII: Final = {"points": 0.45, "hexagons": 0.39}
 PATH: Final = (("board", 0.2), ("win", 0.11))
@@ -33,7 +34,11 @@ PATH: Final = (("board", 0.2), ("win", 0.11))
 DISC_RADIUS: Final = 0.4
 """Of the discs of an overlay: they fit squares, holes and hexagons."""
 DISC_OPACITY: Final = 0.88
-"""Of the strongest disc."""
+"""Of the strongest disc or arrow."""
+ARROW: Final = (0.12, 0.36, 0.34, 0.19)
+"""Widths of an arrow's shaft and head, length of its head, and radius of the disc of its label."""
+ARROW_LABEL: Final = 0.35
+"""Where on an arrow its label is, from 0 to 1: arrows that cross each other have two places."""
 LABEL_SIZE: Final = 0.32
 """Height of the coordinates."""
 
@@ -197,6 +202,7 @@ class Scene(NamedTuple):
     last: list[Sprite]
     numbers: list[Text]
     discs: list[Disc]
+    arrows: list[Arrow]
 
 
 def scene_of(
@@ -229,7 +235,8 @@ def scene_of(
             x, y, paint = x + 0.34 * board.size, y + 0.34 * board.size, "label"
         texts.append(Text((x, y), str(numbered[cell]), paint))
     discs = overlay.discs(game) if overlay is not None else []
-    return Scene(stones, path, win, last, texts, discs)
+    arrows = overlay.arrows() if overlay is not None else []
+    return Scene(stones, path, win, last, texts, discs, arrows)
 
 
 def label_texts(board: BoardGeometry) -> list[Text]:
@@ -252,6 +259,52 @@ def disc_texts(board: BoardGeometry, discs: Iterable[Disc]) -> list[Text]:
         Text(centers[disc.cell], disc.label, paints[abs(disc.strength) > 0.5])
         for disc in discs
         if disc.label
+    ]
+
+
+class ArrowShape(NamedTuple):
+    """What an arrow is drawn of: a polygon, and a disc below its label."""
+
+    points: list[Point]
+    label: Point
+    radius: float
+
+
+def arrow_shape(start: Point, end: Point, size: float) -> ArrowShape:
+    """An arrow between the centres of two cells, for cells of a size."""
+    shaft, head, length, radius = (size * part for part in ARROW)
+    across, down = end[0] - start[0], end[1] - start[1]
+    whole = hypot(across, down) or 1.0
+    ahead, aside = (across / whole, down / whole), (-down / whole, across / whole)
+
+    def place(along: float, width: float) -> Point:
+        """A point so far from the start, and so far to one side."""
+        x, y = (start[i] + along * ahead[i] + width / 2 * aside[i] for i in (0, 1))
+        return x, y
+
+    neck = whole - length
+    sides = [(0.0, shaft), (neck, shaft), (neck, head)]
+    points = [place(along, width) for along, width in sides]
+    back = [place(along, -width) for along, width in reversed(sides)]
+    return ArrowShape([*points, end, *back], place(ARROW_LABEL * whole, 0), radius)
+
+
+def arrow_layer(arrow: Arrow) -> tuple[str, float]:
+    """The paint and opacity, 0 to 1, of an arrow."""
+    return ("high" if arrow.strength > 0 else "low"), DISC_OPACITY * abs(arrow.strength)
+
+
+def arrow_texts(board: BoardGeometry, arrows: Iterable[Arrow]) -> list[Text]:
+    """The labels of arrows."""
+    centers, paints = centers_of(board), ("figure", "figure-on-disc")
+    return [
+        Text(
+            arrow_shape(centers[arrow.start], centers[arrow.end], board.size).label,
+            arrow.label,
+            paints[abs(arrow.strength) > 0.5],
+        )
+        for arrow in arrows
+        if arrow.label
     ]
 
 

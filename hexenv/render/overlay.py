@@ -1,10 +1,13 @@
-"""Overlays of a position: numbers on cells as coloured discs, and the numbers of the moves.
+"""Overlays of a position: numbers as coloured discs and arrows, and the numbers of the moves.
+
+Discs are on cells. The number of an action that goes from a cell to another is on an arrow; as
+text, such actions are listed below the board, and so are those without a place on it, as a pass.
 
 Discs of positive numbers are purple, those of negative numbers orange, which colour-blind people
 can distinguish too. The colour is the stronger, the greater the number.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,15 +31,36 @@ class Disc(NamedTuple):
     """The text on it; may be empty."""
 
 
+class Move(NamedTuple):
+    """The number of an action that fills no single cell."""
+
+    text: str
+    """The action's."""
+    cells: tuple[int, ...]
+    """Those it is shown on, `Game.cells_of_action`: two, or none."""
+    value: float
+    label: str
+
+
+class Arrow(NamedTuple):
+    """The arrow of an overlay from a cell to another; the rest is as in `Disc`."""
+
+    start: int
+    end: int
+    strength: float
+    label: str
+
+
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """Numbers of cells, shown as coloured discs with labels.
+    """Numbers of cells, shown as coloured discs with labels, and of moves, shown as arrows.
 
     Args:
         values: ``(cells,)`` finite numbers, NaN for a cell without a disc.
         labels: ``(cells,)`` texts to write; None for the numbers themselves.
         limit: The absolute value with the strongest colour; by default the greatest one.
         title: The meaning of the numbers.
+        moves: Numbers of actions that fill no single cell.
 
     Raises:
         ValueError: If the values are not one row of finite numbers, the number of labels differs,
@@ -47,6 +71,7 @@ class Overlay:
     labels: Sequence[str] | None = None
     limit: float | None = None
     title: str = ""
+    moves: Sequence[Move] = ()
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, np.float64)
@@ -66,7 +91,7 @@ class Overlay:
         """
         values = _row(self.values, game.rows * game.columns)
         shown = np.flatnonzero(~np.isnan(values)).tolist()
-        limit = self.limit or float(np.abs(values[shown]).max(initial=0.0)) or 1.0
+        limit = self._strongest()
         found: list[Disc] = []
         for cell in shown:
             value = float(values[cell])
@@ -74,6 +99,27 @@ class Overlay:
             if value or label:
                 found.append(Disc(cell, min(max(value / limit, -1.0), 1.0), label))
         return found
+
+    def arrows(self) -> list[Arrow]:
+        """The arrows, the strongest last."""
+        limit = self._strongest()
+        found = [
+            Arrow(*move.cells, min(max(move.value / limit, -1.0), 1.0), move.label)
+            for move in self.moves
+            if len(move.cells) == 2
+        ]
+        return sorted(found, key=lambda arrow: abs(arrow.strength))
+
+    def listed(self) -> str:
+        """The moves with labels, the greatest number first: ``a2b3 43, b2b3 12``."""
+        labelled = [move for move in self.moves if move.label]
+        labelled.sort(key=lambda move: -move.value)
+        return ", ".join(f"{move.text} {move.label}" for move in labelled)
+
+    def _strongest(self) -> float:
+        """The absolute value with the strongest colour."""
+        given = np.abs([*np.asarray(self.values), *(move.value for move in self.moves)])
+        return self.limit or float(given[~np.isnan(given)].max(initial=0.0)) or 1.0
 
 
 def _row(values: ArrayLike, length: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -92,16 +138,18 @@ def overlay_of_shares(
 ) -> Overlay:
     """Probabilities of the actions, or visits of a search, in per cent, `labelled` or as colours.
 
-    The swap of Hex is shown on the stone that it takes, nothing at the end of a game. `weights` are
+    An action is shown on its `Game.cells_of_action`, nothing at the end of a game. `weights` are
     ``(num_actions,)`` from 0; those of illegal actions are ignored.
 
     Raises:
         ValueError: If the weights have another shape or a number below 0.
     """
     shares = legal_shares(game, state, weights)
-    values = on_cells(game, state, np.where(shares > 0, shares, np.nan))
-    figures = [f"{100 * value:.0f}" if value >= LEAST_SHARE else "" for value in values.tolist()]
-    return Overlay(values, figures if labelled else [""] * len(values), title=title)
+
+    def label(share: float) -> str:
+        return f"{100 * share:.0f}" if labelled and share >= LEAST_SHARE else ""
+
+    return _overlay(game, state, np.where(shares > 0, shares, np.nan), label, title=title)
 
 
 def overlay_of_values(
@@ -119,9 +167,11 @@ def overlay_of_values(
     if not (np.isnan(given) | (np.abs(given) <= 1)).all():
         raise ValueError(f"expected values from -1 to 1, got {given.tolist()}")
     legal = base.legal_mask_of(game, state) != 0
-    found = on_cells(game, state, np.where(legal, given, np.nan))
-    figures = ["" if np.isnan(value) else f"{round(100 * value):+d}" for value in found.tolist()]
-    return Overlay(found, figures if labelled else [""] * len(found), limit=1.0, title=title)
+
+    def label(value: float) -> str:
+        return f"{round(100 * value):+d}" if labelled else ""
+
+    return _overlay(game, state, np.where(legal, given, np.nan), label, limit=1.0, title=title)
 
 
 def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.float64]:
@@ -140,19 +190,24 @@ def legal_shares(game: Game, state: State, weights: ArrayLike) -> NDArray[np.flo
     return found / found.sum() if found.any() else found
 
 
-def on_cells(game: Game, state: State, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of legal actions, NaN for others, on the ``(cells,)`` that the actions fill.
-
-    A swap is shown on the only stone.
-    """
-    cells = game.rows * game.columns
-    found = np.full(cells, np.nan)
+def _overlay(
+    game: Game,
+    state: State,
+    values: NDArray[np.float64],
+    label: Callable[[float], str],
+    **options: Any,
+) -> Overlay:
+    """The numbers of legal actions, NaN for others, where `Game.cells_of_action` shows them."""
+    found = np.full(game.rows * game.columns, np.nan)
+    moves: list[Move] = []
     for action in np.flatnonzero(~np.isnan(values)).tolist():
-        cell = int(game.cell_of(state, action))
-        if cell >= cells:
-            cell = int(np.flatnonzero(base.cell_owners(game, state) != EMPTY)[0])
-        found[cell] = values[action]
-    return found
+        cells, value = game.cells_of_action(state, action), float(values[action])
+        if len(cells) == 1:
+            found[cells[0]] = value
+        else:
+            moves.append(Move(game.action_text(action), cells, value, label(value)))
+    labels = ["" if np.isnan(value) else label(value) for value in found.tolist()]
+    return Overlay(found, labels, moves=moves, **options)
 
 
 # ---- the numbers of the moves --------------------------------------------------------------------

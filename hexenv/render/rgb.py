@@ -20,6 +20,9 @@ from hexenv.render.drawing import (
     LABEL_SIZE,
     PATH,
     Text,
+    arrow_layer,
+    arrow_shape,
+    arrow_texts,
     disc_layers,
     disc_texts,
     draw_cell,
@@ -73,7 +76,12 @@ def render_rgb(
         for paint, opacity in disc_layers(board, disc):
             mask = _disc(board, round(255 * opacity))
             _paste(image, mask, centers[disc.cell], board.paints[paint])
-    _write(image, board, disc_texts(board, scene.discs), figure_size(board))
+    for arrow in scene.arrows:
+        paint, opacity = arrow_layer(arrow)
+        mask = _arrow(board, arrow.start, arrow.end, round(255 * opacity))
+        image.paste(board.paints[paint], (0, 0), mask)
+    texts = disc_texts(board, scene.discs) + arrow_texts(board, scene.arrows)
+    _write(image, board, texts, figure_size(board))
     return np.array(image)
 
 
@@ -144,6 +152,17 @@ def _disc(board: BoardGeometry, opacity: int) -> Image.Image:
     """A disc of an overlay: a mask, L, of an opacity up to 255."""
     canvas = Canvas(board.size, board.size, board.paints, "high", opacity=0)
     canvas.circle(canvas.center, DISC_RADIUS * board.size, "high")
+    return canvas.reduced().getchannel("A").point([part * opacity // 255 for part in range(256)])
+
+
+@lru_cache(maxsize=256)
+def _arrow(board: BoardGeometry, start: int, end: int, opacity: int) -> Image.Image:
+    """An arrow from a cell to another: a mask of the whole picture, L, of an opacity up to 255."""
+    centers = centers_of(board)
+    shape = arrow_shape(centers[start], centers[end], board.size)
+    canvas = Canvas(*board.frame_size, board.paints, "high", opacity=0)
+    canvas.polygon(shape.points, "high")
+    canvas.circle(shape.label, shape.radius, "high")
     return canvas.reduced().getchannel("A").point([part * opacity // 255 for part in range(256)])
 
 

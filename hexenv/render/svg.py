@@ -32,6 +32,9 @@ from hexenv.render.drawing import (
     SPRITES,
     Sprite,
     Text,
+    arrow_layer,
+    arrow_shape,
+    arrow_texts,
     disc_layers,
     disc_texts,
     draw_cell,
@@ -44,7 +47,7 @@ from hexenv.render.drawing import (
 )
 from hexenv.render.geometry import BoardGeometry, Corners, Point, centers_of, geometry_of
 from hexenv.render.look import DEFAULT_LOOK, Look, Theme, paints_of
-from hexenv.render.overlay import Disc, Overlay
+from hexenv.render.overlay import Arrow, Disc, Overlay
 
 LAYERS: Final = ("stones", "win", "last", "numbers", "overlay")
 """The groups of things on the board, from the lowest to the highest."""
@@ -128,11 +131,11 @@ def _layers(
         "numbers": _texts(scene.numbers, number_size(board)),
     }
     if overlay is not None:
-        layers["overlay"] = _overlay(board, scene.discs, overlay.title)
+        layers["overlay"] = _overlay(board, scene.discs, scene.arrows, overlay.title)
     return layers
 
 
-def _overlay(board: BoardGeometry, discs: list[Disc], title: str) -> str:
+def _overlay(board: BoardGeometry, discs: list[Disc], arrows: list[Arrow], title: str) -> str:
     circles = "".join(
         f'<circle class="{FILL}{paint}" data-cell="{disc.cell}" '
         f"{_circle(centers_of(board)[disc.cell], DISC_RADIUS * board.size)} "
@@ -140,8 +143,21 @@ def _overlay(board: BoardGeometry, discs: list[Disc], title: str) -> str:
         for disc in discs
         for paint, opacity in disc_layers(board, disc)
     )
-    texts = _texts(disc_texts(board, discs), figure_size(board))
-    return f"<title>{escape(title)}</title>{circles}{texts}"
+    drawn = "".join(_arrow(board, arrow) for arrow in arrows)
+    texts = disc_texts(board, discs) + arrow_texts(board, arrows)
+    written = _texts(texts, figure_size(board))
+    return f"<title>{escape(title)}</title>{circles}{drawn}{written}"
+
+
+def _arrow(board: BoardGeometry, arrow: Arrow) -> str:
+    """An arrow from a cell to another, one element, so that its parts do not shine through."""
+    centers, (paint, opacity) = centers_of(board), arrow_layer(arrow)
+    shape = arrow_shape(centers[arrow.start], centers[arrow.end], board.size)
+    return (
+        f'<g class="{FILL}{paint}" data-from="{arrow.start}" data-to="{arrow.end}" '
+        f'opacity="{_n(opacity)}"><polygon points="{_points(shape.points)}"/>'
+        f"<circle {_circle(shape.label, shape.radius)}/></g>"
+    )
 
 
 # ---- animations ----------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def check_copies(played: Played) -> None:
 
 
 def check_texts(played: Played) -> None:
-    """Move lists, boards and bytes lead back to where they come from."""
+    """Move lists, boards and bytes lead back to where they come from; actions have places."""
     game, actions, log = played
     text = notation.moves_text(game, actions)
     if notation.parse_moves(game, text) != actions:
@@ -142,6 +142,10 @@ def check_texts(played: Played) -> None:
         if saved.last_action != state.last_action:
             claim = "last_action of from_bytes"
             played.fail(ply, claim, state.last_action, saved.last_action)
+        for action in log.legal[ply, : log.counts[ply]].tolist():
+            cells = game.cells_of_action(state, action)
+            if len(cells) > 2 or not set(cells) <= set(range(game.rows * game.columns)):
+                played.fail(ply, f"cells_of_action of {action}", "at most two cells", cells)
 
 
 def check_rebuilt(played: Played) -> None:

@@ -119,10 +119,41 @@ class Board {
     }));
   }
 
-  /** Show discs: `cell`, `strength` (-1 to 1) and `label` of each. */
+  /** Show discs and arrows: `cell` or `arrow`, `strength` (-1 to 1) and `label` of each. */
   showDiscs(discs) {
     const shown = discs.filter((disc) => disc.cell !== null);
-    this.fill("overlay", shown.flatMap((disc) => this.disc(disc)));
+    const arrows = discs.filter((disc) => disc.arrow !== null);
+    arrows.sort((one, other) => Math.abs(one.strength) - Math.abs(other.strength));
+    this.fill("overlay", [
+      ...shown.flatMap((disc) => this.disc(disc)),
+      ...arrows.flatMap((arrow) => this.arrow(arrow)),
+    ]);
+  }
+
+  /** An arrow from a cell to another, as `hexenv.render.drawing.arrow_shape` has it. */
+  arrow({ arrow, strength, label }) {
+    const [start, end] = arrow.map((cell) => this.centers[cell]);
+    const [shaft, head, length, radius] = this.settings.arrow.map((part) => part * this.size);
+    const whole = Math.hypot(end.x - start.x, end.y - start.y) || 1;
+    const ahead = { x: (end.x - start.x) / whole, y: (end.y - start.y) / whole };
+    const place = (along, aside) => ({
+      x: start.x + along * ahead.x - aside * ahead.y, y: start.y + along * ahead.y + aside * ahead.x,
+    });
+    const side = [[0, shaft / 2], [whole - length, shaft / 2], [whole - length, head / 2]];
+    const back = side.map(([along, aside]) => [along, -aside]).reverse();
+    const points = [...side, [whole, 0], ...back].map(([along, aside]) => place(along, aside))
+      .map(({ x, y }) => `${x},${y}`).join(" ");
+    const { x, y } = place(this.settings.arrow_label * whole, 0);
+    const strong = Math.abs(strength);
+    const group = svgElement("g", {
+      class: this.filled(strength < 0 ? "low" : "high"), opacity: this.settings.opacity * strong,
+      "data-from": arrow[0], "data-to": arrow[1],
+    });
+    group.append(svgElement("polygon", { points }), svgElement("circle", { cx: x, cy: y, r: radius }));
+    if (!this.hasReadableFigures()) return [group];
+    const paint = this.filled(strong > 0.5 ? "figure-on-disc" : "figure");
+    const text = svgElement("text", { x, y, class: paint, "font-size": this.settings.figure }, label);
+    return [group, text];
   }
 
   disc({ cell, strength, label }) {

@@ -66,6 +66,7 @@ class Gomoku(NamedTuple):
     planes = base.stone_planes
     last_cell = base.last_cell
     cell_of = base.cell_of
+    cells_of_action = base.cells_of_action
     num_cells = base.num_cells
     observe = base.observe
     count_plies = base.count_plies

@@ -94,6 +94,7 @@ class OpenedGomoku(NamedTuple):
     is_terminal = base.is_terminal
     outcome = base.outcome
     cell_of = base.cell_of
+    cells_of_action = base.cells_of_action
     num_cells = base.num_cells
 
     def in_colours(self) -> Gomoku:
