@@ -14,10 +14,12 @@ from hexenv.games.contract import (
     IN_PLAY,
     NO_ACTION,
     OUTSIDE,
+    PLAIN_VERBS,
     STATE_FIELDS,
     Actions,
     Cells,
     Game,
+    OptionalVerbs,
     State,
     StoneGame,
     Style,
@@ -25,8 +27,9 @@ from hexenv.games.contract import (
 )
 
 __all__ = [
-    "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "SECOND_PLAYER_KEY", "STATE_FIELDS",
-    "Actions", "Cells", "Game", "State", "StoneGame", "Style", "begin", "cell_of",
+    "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "PLAIN_VERBS", "SECOND_PLAYER_KEY",
+    "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State", "StoneGame", "Style",
+    "begin", "cell_of",
     "cell_owners", "clone", "column_letters", "copy", "count_plies", "dihedral_images",
     "drop_played", "grid_symmetries", "is_terminal", "last_cell", "legal_actions",
     "legal_mask", "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions",
