@@ -97,7 +97,8 @@ def compiled(cls: C) -> C:
     Names belong to the class, as in Python: another class may use the same for a field, or for a
     method with other parameters. Compiled code also finds methods whose names begin with an
     underscore, properties, and class attributes that are numbers, tuples of numbers, or arrays,
-    which it takes as constants.
+    which it takes as constants. What base classes have it finds as well. A class may not change
+    after its first use.
 
     Args:
         cls: A `typing.NamedTuple` class with at least one field.
@@ -372,7 +373,9 @@ class CompiledFunction:
 
     The code is cached on disk for later processes, until one of its sources changes. Functions and
     classes of `__main__`, of a prompt or inside a function are compiled for this process only, as a
-    later process cannot import them; so are sources edited during this process.
+    later process cannot import them; so are sources edited during this process. A module's
+    constants may not depend on the process, as on its environment variables: only those of classes
+    are looked at.
 
     Code counts no references to arrays if it can do without, as they would take more than half the
     time of a small search: no function of it makes an array, a list or a text, or returns an array.
@@ -578,6 +581,8 @@ def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
 
 
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:
+    for cls in classes & CLASSES.keys():
+        register_class(cls)  # it may have changed since its decoration
     directory = cache_directory(function, classes, counts)
     if directory is not None:
         before = numba.config.CACHE_DIR

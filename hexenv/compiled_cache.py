@@ -2,7 +2,8 @@
 
 The key contains all compiled sources: the module of the function, the modules of the classes of
 its arguments, and every local module that these import. Numba's own check sees only the function's
-file, and would run old rules after an edit elsewhere.
+file, and would run old rules after an edit elsewhere. The constants of these classes are in it by
+their values, as a program may set them.
 """
 
 # Numba's settings have no types.
@@ -29,6 +30,8 @@ from typing import Any, Final
 
 import numba
 
+from hexenv.compiled_callees import constants_of
+
 _started: Final = time.time()
 """About the time when this process began."""
 
@@ -48,7 +51,8 @@ def cache_directory(
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
     settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, counts)
     family = f"{function.__name__}-{digest([repr((names, files, settings))])}"
-    directory = root / f"{family}-{digest(sources)}"
+    constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
+    directory = root / f"{family}-{digest([*sources, *constants])}"
     if not directory.exists():
         for stale in root.glob(f"{family}-*"):  # code of older sources
             if stale != directory:  # another process may have created it by now

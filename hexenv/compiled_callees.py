@@ -15,12 +15,12 @@ that all classes would share their names and parameters.
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
 import ctypes
-import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numba.core.typing.templates as typing_templates
+import numpy as np
 from numba import _dynfunc
 from numba.core import imputils, types
 from numba.core.codegen import JITCodeLibrary
@@ -112,7 +112,7 @@ CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": Calle
 """Numba's options for what compiled code calls."""
 _kernels: Final[set[Any]] = set()
 CLASSES: Final[dict[type, dict[str, Any]]] = {}
-"""What compiled code finds in each class, beside the fields."""
+"""What compiled code finds in each class, beside the fields, since `register_class`."""
 _OF_EVERY_CLASS: Final = frozenset(vars(NamedTuple("One", [("x", int)]))) - {"x"}
 
 
@@ -126,12 +126,36 @@ def register_kernel(function: F, **options: Any) -> F:
 
 def register_class(cls: type) -> None:
     """Let compiled code use the methods, properties and constants of a NamedTuple class."""
-    found = {name: kind for name, kind in vars(cls).items() if name not in _OF_EVERY_CLASS}
+    found = members_of(cls)
     for value in found.values():
         function = value.fget if isinstance(value, property) else value
         if isinstance(function, FunctionType):
             register_kernel(function)
     CLASSES[cls] = found
+
+
+def members_of(cls: type) -> dict[str, Any]:
+    """What a class has that not every NamedTuple has, its own before that of its base classes."""
+    found: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        if each not in (object, tuple):
+            found |= vars(each)
+    return {name: value for name, value in found.items() if name not in _OF_EVERY_CLASS}
+
+
+def constants_of(cls: type) -> list[str]:
+    """The values in a class that machine code takes as constants, as texts."""
+    found = CLASSES.get(cls, {}).items()
+    return [f"{name} {text}" for name, value in sorted(found) if (text := _text_of(value))]
+
+
+def _text_of(value: Any) -> str:
+    """A text that differs for different constants; empty for a method and what else is none."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text_of, value))},)"
+    return repr(value) if isinstance(value, int | float | complex | np.generic | str) else ""
 
 
 class _Method(types.BoundFunction):
@@ -182,7 +206,7 @@ def _lower_attribute(context: Any, builder: Any, instance: Any, value: Any, name
     """A field, or what the class has under the name."""
     if name in instance.fields:
         return namedtuple_getattr(context, builder, instance, value, name)
-    found = inspect.getattr_static(instance.instance_class, name)
+    found = CLASSES[instance.instance_class][name]
     typing = context.typing_context
     if isinstance(found, property):
         getter = typing.resolve_value_type(found.fget)

@@ -435,6 +435,22 @@ def test_modules_of_one_name_in_two_places(sums):
         assert (two.text, len(two.announcements)) == (str(2 * int(expected)), announced)
 
 
+PATCHED = """
+import rules
+from sums import compiled_add_up
+rules.Rule.factor = {factor}
+print(compiled_add_up(rules.Rule(), 4))
+"""
+
+
+@needs_compiler
+def test_a_constant_that_a_program_sets_is_not_kept_for_others(sums):
+    sums.edit("rules.py", "offset: int = 0", "offset: int = 0\n    factor = 10")
+    sums.edit("rules.py", "10 * number", "self.factor * number")
+    assert sums.run(PATCHED.format(factor=20)).text == "120"
+    assert sums.run(ADD_UP).text == "60"
+
+
 IMPORTS = {
     "from mine.a import weight as a": "a(number)",
     "from .b import *": "weigh_b(number)",
@@ -765,6 +781,37 @@ def test_names_belong_to_their_classes():
     assert both(Square(3), alike(3, 0.5)) == (9, 77)
 
 
+class Doubled:
+    """A mixin."""
+
+    FACTOR = 2
+
+    def doubled(self):
+        return self.FACTOR * self.area
+
+
+@compiled
+class LargeSquare(Doubled, Square):
+    """Names of base classes, and one of them anew."""
+
+    POINTS = (5, 6, 7)
+
+
+@needs_compiler
+def test_names_of_base_classes_are_found():
+    square = LargeSquare(3)
+    both = CompiledFunction(lambda square: (square.doubled(), square.TABLE[1, 0], square.step))
+    assert both(square) == (90, 3, 0.5)
+
+
+@needs_compiler
+def test_what_a_class_is_given_before_its_first_use_is_used():
+    cls = compiled(NamedTuple("Later", [("number", int)]))
+    cls.FACTOR = 2
+    cls.twice = lambda self: self.FACTOR * self.number
+    assert CompiledFunction(lambda value: value.twice())(cls(4)) == 8
+
+
 @needs_compiler
 @pytest.mark.parametrize("name", ["is_absent", "_replace"])
 def test_what_a_class_lacks_is_refused(name):
@@ -915,11 +962,6 @@ def test_records_of_different_dtypes_are_not_copied():
 # ---- the contract, compiled ----------------------------------------------------------------------
 
 
-PLAIN = {"rows", "columns", "action_text", "parse_action", "why_illegal", "count_plies", "labels"}
-PLAIN |= {"planes", "symmetries", "winning_cells"}
-"""What the contract has besides methods that compile."""
-
-
 def ask_everything(
     game, plies, state, played, stone, legal, mask, planes, buffer, rng, cells, owners
 ):
@@ -963,7 +1005,7 @@ def test_everything_of_the_contract_is_asked():
         for name, method in inspect.getmembers(base.StoneGame, inspect.isfunction)
         if not name.startswith("_")
     }
-    assert contract - PLAIN <= set(ask_everything.__code__.co_names)
+    assert contract - set(base.PLAIN_VERBS) <= set(ask_everything.__code__.co_names)
 
 
 @needs_compiler

@@ -6,6 +6,7 @@ library, or nothing at all.
 
 import copy
 import inspect
+import io
 import warnings
 
 import gymnasium
@@ -289,6 +290,7 @@ def test_environments_and_states_show_where_the_game_stands():
     assert "X . ." in str(env.state)
     assert env.state._repr_html_() == env._repr_html_()
     assert "ply 2" in repr(copy.deepcopy(env).state)
+    np.save(io.BytesIO(), env.state)  # without a warning
     env.step(8)
     assert "ply 3" in repr(env.clone())
 

@@ -23,6 +23,7 @@ from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import base, notation
 from hexenv.games.own import game
 from hexenv.single import SingleEnv
+from hexenv.testing.compilable import check_source
 from hexenv.vector import BoardVectorEnv
 
 by_name = pytest.mark.parametrize("rules", OWN_GAMES, ids=lambda rules: rules.name)
@@ -324,12 +325,24 @@ OF_SUBTRACTION = """
         ({"step": lambda self, state: 0}, r"step\(self, state, action\), got step\(self, state\)"),
         ({"rows": lambda self: 3}, "Variant.rows: expected a field, a constant or a property"),
         ({"initial": staticmethod(lambda state: 0)}, "expected a method .*, got a staticmethod"),
+        ({"final_score": lambda self, state: 0}, r"expected final_score\(self, state, player\)"),
         ({"owner": lambda self, state, cell: 0}, "expected rows, columns of its board"),
     ],
 )
 def test_classes_that_are_no_game_are_refused(members, message):
     with pytest.raises(TypeError, match=message):
         variant(**members)
+
+
+def test_a_game_may_have_another_as_its_base():
+    class Shorter(Subtraction):
+        def max_plies(self):
+            return min(2, super().max_plies())
+
+    shorter = game(Shorter)(2)
+    assert (shorter.max_plies(), shorter.num_actions()) == (2, Subtraction(2).num_actions())
+    with interpreted():
+        testing.check_game(shorter, games=2)
 
 
 def is_small(number):
@@ -349,6 +362,16 @@ def by_a_dictionary(self, state, action):
 
 def by_what_no_compiler_takes(self, state, action):
     return action < state.value and action not in frozenset((7, 8))
+
+
+def test_the_score_at_the_end_is_looked_at_as_all_that_compiles():
+    def final_score(self, state, player):
+        return float(self.outcome(state, player)) / LARGEST[1]
+
+    with pytest.raises(AssertionError, match="final_score, which uses LARGEST"):
+        check_source(variant(final_score=final_score)(4))
+    scores = testing.record_game(variant()(2), [0, 0]).scores
+    assert scores.tolist() == [[0, 0], [0, 0], [1, -1]]
 
 
 @pytest.mark.compiled(only=True)

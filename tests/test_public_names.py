@@ -33,7 +33,7 @@ PUBLIC = {
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
-        DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE STATE_FIELDS
+        DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE PLAIN_VERBS STATE_FIELDS OptionalVerbs
         Actions Cells Game State StoneGame Style state_dtype
         cell_of copy count_plies drop_played is_terminal last_cell legal_mask next_actions num_cells
         observe outcome owners play_randomly stone_planes to_play why_illegal winning_action

@@ -31,10 +31,10 @@ def describe(game: Game, state: State | None) -> str:
 
 
 class BoardState(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """A state that shows itself: its game is in the metadata of its dtype."""
+    """A state that shows itself, where it knows its game."""
 
     def _game(self) -> Game | None:
-        return (self.dtype.metadata or {}).get("game")
+        return vars(self).get("game")
 
     def __repr__(self) -> str:
         game = self._game()
@@ -51,7 +51,14 @@ class BoardState(np.record):  # pyright: ignore[reportIncompatibleVariableOverri
 
 def state_dtype_of(game: Game) -> np.dtype[Any]:
     """The dtype of a game's states with the class `BoardState`, of which NumPy makes elements."""
-    return np.dtype((BoardState, game.state_dtype), metadata={"game": game})
+    return np.dtype((BoardState, game.state_dtype))
+
+
+def state_in(game: Game, states: NDArray[Any]) -> State:
+    """The first of some states of `state_dtype_of` a game, which it then knows."""
+    state = states[0]
+    vars(state)["game"] = game
+    return state
 
 
 # ---- starting positions --------------------------------------------------------------------------
@@ -219,7 +226,7 @@ class BoardPosition:
 
     @property
     def state(self) -> State:
-        return self._states[0]
+        return state_in(self._rules.game, self._states)
 
     def start(self, start: Start) -> None:
         self._bytes[:] = start.record

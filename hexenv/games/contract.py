@@ -246,6 +246,41 @@ class StoneGame(Game, Protocol):
         ...
 
 
+class OptionalVerbs(Protocol):
+    """What a game may offer beside; see the head of this module."""
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        """Whether `player` would win at once by the legal `action`, were it that player's turn."""
+        ...
+
+    def winning_action(
+        self, state: State, player: int, near: int, actions: Actions, count: int
+    ) -> int:
+        """An action that wins at once, or `NO_ACTION`; see `hexenv.games.base.winning_action`."""
+        ...
+
+    def loses_by(self, state: State, action: int) -> bool:
+        """Whether the action that has led here lost the game."""
+        ...
+
+    def final_score(self, state: State, player: int) -> float:
+        """At the end: the score of `player`, from -1 to 1."""
+        ...
+
+    def details(self, state: State) -> dict[str, int]:
+        """What the stones do not tell of the position."""
+        ...
+
+    def set_up(self, state: State, owners: Cells, to_play: int, details: dict[str, int]) -> None:
+        """Write into a starting position all but the stones."""
+
+
+PLAIN_VERBS: Final = (
+    "action_text", "parse_action", "why_illegal", "labels", "planes", "symmetries",
+    "winning_cells", "count_plies", "details", "set_up",
+)  # fmt: skip
+"""The verbs that stay plain Python; compiled code may call all others."""
+
 STATE_FIELDS: Final[list[tuple[str, type[np.signedinteger[Any]]]]] = [
     ("ply", np.int16),
     ("last_action", np.int16),

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, hash_record, kernel, scratch_array
+from hexenv.compiled_callees import members_of
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
 
@@ -41,7 +42,7 @@ REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step
 """The methods that every game has to write itself."""
 CONTRACT: Final = {
     name: value
-    for protocol in (base.Game, base.StoneGame)
+    for protocol in (base.Game, base.StoneGame, base.OptionalVerbs)
     for name, value in vars(protocol).items()
     if not name.startswith("_")
 }
@@ -178,7 +179,7 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     Raises:
         TypeError: If something is missing, or a method has other parameters than the contract says.
     """
-    found: dict[str, Any] = dict(vars(cls))
+    found = members_of(cls)
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
     name = cls.__name__
     if not fields:
@@ -193,7 +194,7 @@ def game(cls: type[Any]) -> Callable[..., Game]:
         if isinstance(value, (FunctionType, staticmethod, classmethod)) and each in CONTRACT:
             _check_parameters(name, each, value)
     for each, value in defaults.items():
-        if each not in found:
+        if each not in found or found[each] is DEFAULTS.get(each):  # that of a base class, perhaps
             setattr(cls, each, value)
     return compiled(cls)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation, observation_of
-from hexenv.envs.position import describe, state_dtype_of
+from hexenv.envs.position import describe, state_dtype_of, state_in
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.opponents import resolve_opponents
@@ -126,7 +126,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def state(self) -> State:
-        return self._boards.states[:1].view(state_dtype_of(self.raw_env.game))[0]
+        game = self.raw_env.game
+        return state_in(game, self._boards.states[:1].view(state_dtype_of(game)))
 
     @property
     def side(self) -> int:

@@ -6,21 +6,22 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from hexenv.compiled import can_be_compiled
-from hexenv.games.base import Game
+from hexenv.games.base import PLAIN_VERBS, Game
+from hexenv.games.own import CONTRACT
 from hexenv.testing.log import fail
 
-COMPILED: Final = """
-    num_actions max_plies initial copy step legal_actions next_actions legal_mask is_terminal
-    to_play outcome position_hash owner owners observe last_cell random_playout cell_of num_cells
-    place completes wins_at winning_action loses_by
-"""
+COMPILED: Final = [
+    name
+    for name, value in CONTRACT.items()
+    if isinstance(value, FunctionType) and name not in PLAIN_VERBS
+]
 """The methods of a game that compiled code may call."""
 
 
 def check_source(game: Game) -> None:
     """What the compiled methods use can be compiled: said before anything is."""
     methods = vars(type(game))
-    waiting = [name for name in COMPILED.split() if name in methods]
+    waiting = [name for name in COMPILED if name in methods]
     seen = set(waiting)
     while waiting:
         asked = waiting.pop()

@@ -41,6 +41,8 @@ class GameLog(NamedTuple):
     """``(plies + 1, 2, cells, n)``: the views of 0 and 1; the last plane is not theirs."""
     last_cells: NDArray[np.int64]
     """The cell of the stone that was placed or moved last."""
+    scores: NDArray[np.float64]
+    """``(plies + 1, 2)``: at the end, the score of either player; before it zeros."""
     completing: NDArray[np.bool_]
     """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins; in a game
     of stones that are placed."""
@@ -63,7 +65,7 @@ def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False
 def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
     """Kernel: play `actions` and fill a `GameLog` but for its end, given as a plain tuple."""
     states, legal, counts, masks, players, ended, outcomes, hashes = log[:8]
-    owners, single_owners, planes, last_cells = log[8:]
+    owners, single_owners, planes, last_cells, scores = log[8:]
     game.initial(state)
     for ply in range(len(actions) + 1):
         if ply > 0:
@@ -78,6 +80,8 @@ def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
         last_cells[ply] = game.last_cell(state)
         for player in range(2):
             outcomes[ply, player] = game.outcome(state, player)
+            if ended[ply]:
+                scores[ply, player] = base.score_of(game, state, player)
             game.observe(state, player, owners[ply], planes[ply, player])
         for cell in range(game.rows * game.columns):
             single_owners[ply, cell] = game.owner(state, cell)
@@ -106,6 +110,7 @@ def _empty_log(game: Game, positions: int) -> GameLog:
         single_owners=np.zeros((positions, cells), np.int64),
         planes=np.full((positions, 2, cells, planes), UNTOUCHED, np.int8),
         last_cells=np.zeros(positions, np.int64),
+        scores=np.zeros((positions, 2), np.float64),
         completing=np.zeros((positions, cells), np.bool_),
     )
 

@@ -37,7 +37,7 @@ def check_ends(played: Played) -> None:
     played.expect("winner", expected, log.states.winner)
     outcomes = [(0, 0)] * plies + [{0: (1, -1), 1: (-1, 1), DRAW: (0, 0)}[winner]]
     played.expect("outcome", outcomes, log.outcomes)
-    first, second = (base.score_of(played.game, log.states[-1], player) for player in (0, 1))
+    first, second = log.scores[-1].tolist()
     if not -1 <= first <= 1 or first != -second:
         played.fail(plies, "final_score", "two opposite ones from -1 to 1", (first, second))
     if winner != DRAW and (first, second)[winner] < 0:
