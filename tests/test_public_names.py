@@ -42,6 +42,7 @@ PUBLIC = {
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",
+    "hexenv.pool": "Member OpponentPool Tally",
     "hexenv.single": "SingleEnv",
     "hexenv.testing": "GameLog check_game perft perft_by_move record_game",
     "hexenv.tictactoe_v0": "env raw_env",
@@ -55,13 +56,14 @@ PUBLIC = {
 
 AMONG_OTHERS = {
     "hexenv.adapters.rllib": "RLlibObservation make_env masked_module",
-    "hexenv.adapters.sb3": "BoardVecEnv",
+    "hexenv.adapters.sb3": "BoardVecEnv SelfPlay",
     "hexenv.adapters.torchrl": "GROUP wrap",
     "hexenv.envs.aec": "BoardEnv ViewOptions",
     "hexenv.games.connect4": "Connect4 new",
     "hexenv.games.gomoku": "Gomoku new",
     "hexenv.games.hex": "Hex new",
     "hexenv.games.tictactoe": "TicTacToe new",
+    "hexenv.learners.pool": "OpponentPool",
     "hexenv.learners.single": "SingleEnv",
     "hexenv.learners.vector": "BoardVectorEnv",
     "hexenv.envs.standard_wrapper": "StandardWrapper with_standard_wrapper",

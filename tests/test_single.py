@@ -163,6 +163,8 @@ def play_both(env, oracle, options=None, seed=None):
         assert np.array_equal(legal, legal_actions(oracle.env))
         action = rng.choice(legal)
         seen, expected = env.step(action), oracle.step(action)
+        assert seen[2] == ("opponent" in seen[4])
+        assert seen[4].pop("opponent", env.opponent) == env.opponent
         assert plain(seen) == plain(expected)
         assert type(seen[1]) is float
         assert type(seen[2]) is type(seen[3]) is bool
@@ -342,6 +344,7 @@ def test_an_illegal_action_may_cost_something(max_illegal, wrong):
         before = env.reset(seed=1)
         for count in range(1, max_illegal + 1):
             observation, reward, terminated, truncated, info = env.step(wrong(env))
+            assert info.pop("opponent", "") == "random" * truncated
             assert plain((observation, info)) == plain(before)
             assert (reward, terminated) == (-0.25, False)
             assert truncated == (count == max_illegal)
@@ -448,7 +451,10 @@ def test_an_agent_cannot_change_the_game():
         while not (len(seen) == 5 and seen[2]):
             action = np.flatnonzero(env.action_masks())[-1]
             seen = env.step(action)
-            assert plain(seen) == plain(twin.step(action))
+            other = twin.step(action)
+            assert seen[4].pop("opponent", "") == "Meddler" * seen[2]
+            assert other[4].pop("opponent", "") == "first_legal" * seen[2]
+            assert plain(seen) == plain(other)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ opponent (`hexenv.learners.opponents`) the other side.
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from operator import ne
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.aec import BoardEnv, ViewOptions
-from hexenv.envs.observation import write_planes
+from hexenv.envs.observation import observation_of, write_planes
 from hexenv.envs.position import Start
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, whole_number
@@ -28,6 +29,8 @@ Players = NDArray[np.int8]
 Masks = NDArray[np.int8]
 Seeds = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
+Shares = NDArray[np.float64]
+"""Sums of the probabilities of opponents, up to 1; empty if all are equally likely."""
 
 SIDES: Final = ("first", "second", "random")
 FIRST, SECOND, RANDOM, BOTH = range(4)
@@ -35,6 +38,8 @@ FIRST, SECOND, RANDOM, BOTH = range(4)
 ILLEGAL: Final = ("terminate", "raise", "penalise")
 MAX_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
+ALL_ALIKE: Final = np.zeros(0)
+"""`Shares` of opponents that are equally likely."""
 DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 """Of planes that compiled code writes."""
 
@@ -99,6 +104,20 @@ def action_array(actions: Any, shape: tuple[int, ...]) -> Actions:
     return np.ascontiguousarray(array, np.int64)  # compiled code assumes no strides
 
 
+def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse what an opponent answers, if it is not one integer for each board."""
+    if answers.shape != shape or not np.issubdtype(answers.dtype, np.integer):
+        raise ValueError(
+            f"opponent {name}: expected actions of shape {shape} and an integer type, "
+            f"got {answers.shape} of {answers.dtype}"
+        )
+
+
+def each_of(numbers: NDArray[Any]) -> list[int]:
+    """The numbers that occur, each once, in order."""
+    return cast("list[int]", np.unique(numbers).tolist())
+
+
 # ---- kernels over many boards --------------------------------------------------------------------
 
 
@@ -115,6 +134,7 @@ def start_boards(
     side: int,
     opponents: int,
     first_opponent: int,
+    shares: Shares,
 ) -> None:
     """Draw a starting position, the learner's side and the opponent of boards, and set them up."""
     for i in range(which.size):
@@ -130,7 +150,13 @@ def start_boards(
             players[board] = int(Stream(seeds, board).random() * 2.0)
         chosen[board] = first_opponent
         if opponents > 1:
-            chosen[board] += int(Stream(seeds, board).random() * opponents)
+            draw = Stream(seeds, board).random()
+            number = int(draw * opponents)
+            if shares.size > 0:
+                number = 0
+                while draw >= shares[number]:  # the last is 1
+                    number += 1
+            chosen[board] += number
 
 
 @kernel
@@ -275,6 +301,37 @@ class Opponent(Protocol):
         It may be so already. A ValueError names the opponent if it has no legal answer.
         """
 
+    def as_seeing(self, boards: "Boards") -> "SeeingOpponent | None":
+        """The opponent as one that answers what boards show it; None if it answers otherwise."""
+        return None
+
+
+class SeeingOpponent(Protocol):
+    """Answers what boards show: several of them are shown all their boards at once."""
+
+    name: str
+
+    def choose(self, boards: "Boards", observations: Any, masks: Masks) -> NDArray[Any]:
+        """Actions for the boards of observations and masks, which it may change."""
+        ...
+
+
+class Roster(Protocol):
+    """The opponents of which one is drawn for each new episode; see `hexenv.learners.pool`.
+
+    Attributes:
+        opponents: At least one.
+        shares: See `Shares`.
+        version: Another number whenever `opponents` are others.
+    """
+
+    opponents: tuple[Opponent, ...]
+    shares: Shares
+    version: int
+
+    def count(self, opponent: Opponent, wins: int, draws: int, losses: int) -> None:
+        """Note the learner's results against one that it has, or has had."""
+
 
 class StepResult(NamedTuple):
     """The result of a step, an entry for each board."""
@@ -338,8 +395,14 @@ class Boards:
         self._illegal = illegal
         self._penalty = float(penalty)
         self._max_illegal = int(max_illegal)
+        self._rosters: list[Roster] = []
+        self._versions: list[int] = []
+        self._roster_of = np.zeros(count, np.int64)
         self._opponents: list[Opponent] = []
-        self._pool: list[Opponent] = []
+        self._names = np.zeros(0, object)
+        self._owners: list[Roster] = []
+        self._former = 0
+        self._noted: list[tuple[Roster, Opponent, int, int, int]] = []
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(env.starting_positions({}))
@@ -363,31 +426,47 @@ class Boards:
     @property
     def side(self) -> int:
         """`FIRST`, `SECOND` or `RANDOM`; `BOTH` without opponents."""
-        return self._drawn_side if self._pool else BOTH
+        return self._drawn_side if self._rosters else BOTH
 
     @property
     def is_compiled(self) -> bool:
         """Whether all opponents are compiled, so that boards can be stepped in threads."""
         return all(opponent.is_compiled for opponent in self._opponents)
 
-    def set_opponents(self, pool: Sequence[Opponent]) -> None:
-        """Set the opponents of which one is drawn for each new episode.
+    def set_opponents(self, roster: Roster, which: Which | None = None) -> None:
+        """Set the opponents of new episodes on some or (default) all boards.
 
         Without any, the learner plays both sides. Running episodes keep their opponent.
         """
-        in_play = np.unique(self._chosen[~self.idle]) if self._opponents else np.zeros(0, int)
-        places = np.zeros(len(self._opponents) + 1, np.int32)
-        places[in_play] = np.arange(len(in_play))
-        self._chosen = places[self._chosen]
-        self._pool = list(pool)
-        self._opponents = [self._opponents[number] for number in in_play] + self._pool
-        if self.moves is None and any(opponent.needs_moves for opponent in self._opponents):
+        if which is None:
+            which = self._all
+        self._roster_of[which] = len(self._rosters)
+        used, self._roster_of = np.unique(self._roster_of, return_inverse=True)
+        self._rosters = [[*self._rosters, roster][number] for number in used]
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Number the opponents: first those that are only in running episodes, then all others."""
+        listed = [(one, roster) for roster in self._rosters for one in roster.opponents]
+        places = {id(one): place for place, (one, _) in enumerate(listed)}
+        in_play = each_of(self._chosen[~self.idle]) if self._opponents else []
+        former: list[int] = [i for i in in_play if id(self._opponents[i]) not in places]
+        numbers = np.zeros(len(self._opponents) + 1, np.int32)
+        numbers[former] = np.arange(len(former))
+        for i, one in enumerate(self._opponents):
+            if id(one) in places:
+                numbers[i] = len(former) + places[id(one)]
+        self._chosen = numbers[self._chosen]
+        self._former = len(former)
+        self._owners = [*(self._owners[i] for i in former), *(roster for _, roster in listed)]
+        self._opponents = [*(self._opponents[i] for i in former), *(one for one, _ in listed)]
+        self._names = np.array([one.name for one in self._opponents], object)
+        self._versions = [roster.version for roster in self._rosters]
+        if not any(opponent.needs_moves for opponent in self._opponents):
+            self.moves = None
+        elif self.moves is None:
             self.moves = np.zeros((self.count, self.game.max_plies()), np.int32)
             self.lengths[:] = 0
-
-    @property
-    def _former(self) -> int:
-        return len(self._opponents) - len(self._pool)
 
     def opponent_of(self, board: int) -> Opponent | None:
         return self._opponents[int(self._chosen[board])] if self._opponents else None
@@ -396,10 +475,37 @@ class Boards:
         if len(self._opponents) == 1:
             self._opponents[0].answer(self, which)
             return
-        for number, opponent in enumerate(self._opponents):
-            own = which[self._chosen[which] == number]
-            if own.size:
+        seeing: list[tuple[SeeingOpponent, Which]] = []
+        chosen = self._chosen[which]
+        for number in each_of(chosen):
+            opponent, own = self._opponents[number], which[chosen == number]
+            as_seeing = opponent.as_seeing(self)
+            if as_seeing is None:
                 opponent.answer(self, own)
+            else:
+                seeing.append((as_seeing, own))
+        self.answer_seeing(seeing)
+
+    def note_ended(self, which: Which, result: "StepResult") -> NDArray[Any]:
+        """The names of the opponents of episodes that end, ``(which.size,)`` texts.
+
+        `hand_in` gives the results to the rosters; those of truncated episodes are left out.
+        """
+        chosen = self._chosen[which]
+        outcomes = (np.sign(result.rewards[which]) + 1).astype(np.int64)  # of the learner
+        complete = result.terminations[which]
+        found = np.bincount((3 * chosen + outcomes)[complete], minlength=3 * len(self._opponents))
+        for number in each_of(chosen):
+            losses, draws, wins = found[3 * number : 3 * number + 3].tolist()
+            noted = self._owners[number], self._opponents[number], wins, draws, losses
+            self._noted.append(noted)
+        return self._names[chosen]
+
+    def hand_in(self) -> None:
+        """Give the results since the last call to the rosters, which are shared between threads."""
+        noted, self._noted = self._noted, []
+        for roster, opponent, wins, draws, losses in noted:
+            roster.count(opponent, wins, draws, losses)
 
     # ---- episodes -------------------------------------------------------------------------------
 
@@ -418,25 +524,20 @@ class Boards:
         """Begin new episodes, up to the learner's first turn."""
         if which.size == 0:
             return
+        if any(map(ne, (one.version for one in self._rosters), self._versions)):
+            self._arrange()
         self.idle[which] = False
         try:
             self._restart(which)
         except BaseException:
             self.idle[which] = True  # an opponent has failed
             raise
-        former = self._former
-        if former and self._chosen.min() >= former:  # all episodes have new opponents
-            self._opponents = self._pool.copy()
-            self._chosen -= former
-            if not any(opponent.needs_moves for opponent in self._opponents):
-                self.moves = None
+        if self._former and self._chosen.min() >= self._former:  # all episodes have new opponents
+            self._arrange()
 
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
-            self._run(
-                start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
-                self.seeds, which, self.side, len(self._pool), self._former,
-            )  # fmt: skip
+            self._draw_starts(which)
             self._illegal_in_episode[which] = 0
             if not self._opponents:
                 return
@@ -445,13 +546,31 @@ class Boards:
                     first = self._first_moves[self._begun[board]]
                     self.moves[board, : len(first)] = first
                     self.lengths[board] = len(first)
-            for number, opponent in enumerate(self._opponents):
-                opponent.begin(self, which[self._chosen[which] == number])
+            chosen = self._chosen[which]
+            for number in each_of(chosen):
+                self._opponents[number].begin(self, which[chosen == number])
             self._answer(which)
             which = which[self.states["winner"][which] != IN_PLAY]
             if which.size == 0:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
+
+    def _draw_starts(self, which: Which) -> None:
+        """Begin games on some boards, each with an opponent of its roster."""
+        drawn = (
+            start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
+            self.seeds,
+        )  # fmt: skip
+        if not self._rosters:
+            self._run(*drawn, which, self.side, 0, 0, ALL_ALIKE)
+        first = self._former
+        for number, roster in enumerate(self._rosters):
+            own = which
+            if len(self._rosters) > 1:
+                own = which[self._roster_of[which] == number]
+            count = len(roster.opponents)
+            self._run(*drawn, own, self.side, count, first, roster.shares)
+            first += count
 
     def play(self, actions: Actions) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
@@ -517,6 +636,46 @@ class Boards:
         players = np.empty(self.count, np.int8)
         self._run(find_players, self.states, players)
         return players
+
+    def answer_seeing(self, groups: Sequence[tuple[SeeingOpponent, Which]]) -> None:
+        """Let opponents that see boards play on theirs until it is the learner's turn.
+
+        All boards are shown at once; each opponent then answers its own.
+        """
+        while True:
+            self._run(find_waiting, self.states, self.players, self.idle, self._waiting)
+            groups = [(one, left) for one, own in groups if (left := own[self._waiting[own]]).size]
+            if not groups:
+                return
+            which = np.concatenate([own for _, own in groups])
+            planes, legal = self.show(which, to_play=True)
+            masks = legal.copy()  # an opponent may change its arguments
+            observations = self.env.pack_observation(planes, masks)
+            answers: list[NDArray[Any]] = []
+            names: list[str] = []
+            for one, own in groups:
+                rows = slice(len(names), len(names) + own.size)
+                found = one.choose(self, observation_of(observations, rows), masks[rows])
+                expect_actions(one.name, found, own.shape)
+                answers.append(found)
+                names += [one.name] * own.size
+            actions = np.concatenate(answers) if len(answers) > 1 else answers[0]
+            self.check_answers(names, which, actions, legal)
+            self.answer_with(which, actions.astype(np.int64))
+
+    def check_answers(
+        self, names: Sequence[str], which: Which, actions: NDArray[Any], masks: Masks
+    ) -> None:
+        """Refuse actions of opponents, one for each board, by a ValueError that names one.
+
+        `masks` are the legal actions of these boards.
+        """
+        near = actions.clip(0, masks.shape[1] - 1)
+        for i in ((near != actions) | (masks[np.arange(which.size), near] == 0)).nonzero()[0]:
+            try:
+                self.check_action(int(which[i]), actions[i])
+            except IllegalActionError as error:
+                raise ValueError(f"opponent {names[i]}: {error}") from None
 
     def answer_by(self, policy: Any, which: Which) -> None:
         self._run(

@@ -29,14 +29,13 @@ from hexenv.learners.boards import (
     Flags,
     LearnerOptions,
     Masks,
-    Opponent,
     StepResult,
     Which,
     action_array,
     make_raw_env,
     split_options,
 )
-from hexenv.learners.opponents import resolve_opponents
+from hexenv.learners.pool import OpponentPool, PoolRoster, Tally, as_pool
 from hexenv.render.display import PICTURE_MODES, check_render_mode, render_picture
 
 CELLS_PER_THREAD: Final = 200_000
@@ -77,7 +76,7 @@ class ThreadedBoards:
         self,
         env: BoardEnv,
         count: int,
-        opponents: Sequence[Opponent],
+        roster: PoolRoster | None,
         threads: int | None,
         options: LearnerOptions,
     ) -> None:
@@ -88,14 +87,15 @@ class ThreadedBoards:
             threads = max(1, min(usable_cpus(), useful))
         elif whole_number("threads", threads) < 1:
             raise ValueError(f"expected threads of at least 1, got {threads}")
-        if not all(one.is_compiled for one in opponents):
+        if roster is not None and not all(one.is_compiled for one in roster.opponents):
             threads = 1
         borders = np.linspace(0, count, min(threads, count) + 1).astype(int)
         self._parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
             boards = Boards(env, stop - start, start if count > 1 else None, **options)
             boards.threads = of_opponents
-            boards.set_opponents(opponents)
+            if roster is not None:
+                boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
         self._share_masks()
 
@@ -164,11 +164,21 @@ class FinalObservations(NamedTuple):
     masks: Masks
 
 
+class EndedEpisodes(NamedTuple):
+    """Boards whose episodes have ended, and the opponents there."""
+
+    numbers: Which
+    opponents: NDArray[Any]
+
+
 class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     """Many boards of one game, each like a `hexenv.learners.single.SingleEnv`, in compiled code.
 
     With ``opponent=None`` every step plays for the player to move. The observation is then from the
     view of the player to move, and the reward is for the player who has just moved.
+
+    ``infos["opponent"]`` has the titles of the opponents of the episodes that have ended; if the
+    board begins a new one in the same step, it is in ``infos["final_info"]``.
 
     Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
@@ -241,16 +251,28 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._every = np.ones(num_envs, np.bool_)
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
-        opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
-        self._parts = ThreadedBoards(self.raw_env, num_envs, opponents, threads, of_learner)
+        roster = None if opponent is None else self._new_roster(opponent)
+        self._roster_of = [] if roster is None else [roster] * num_envs
+        self._parts = ThreadedBoards(self.raw_env, num_envs, roster, threads, of_learner)
         self.closed = False
 
     # ---- opponents -------------------------------------------------------------------------------
 
-    def set_opponent(self, opponent: Any) -> None:
+    def _new_roster(self, opponent: Any) -> PoolRoster:
+        return PoolRoster(as_pool(opponent), batched=True, boards=self.num_envs)
+
+    def _rosters(self) -> list[PoolRoster]:
+        """The opponents of all boards, the first board's first."""
+        return list(dict.fromkeys(self._roster_of))
+
+    def set_opponent(self, opponent: Any, boards: Sequence[int] | None = None) -> None:
         """Set the opponent of new episodes; running episodes keep theirs.
 
         An environment made without an opponent gets none, and the other way round: ValueError.
+
+        Args:
+            opponent: As of the class.
+            boards: The numbers of the boards that get it; None: all.
         """
         if (opponent is None) != self._plays_both:
             raise ValueError(
@@ -258,9 +280,36 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 f"environment made with{'out' if self._plays_both else ''} one, got {opponent!r}"
             )
         if opponent is not None:
-            opponents = resolve_opponents(opponent, batched=True)
+            chosen = np.zeros(self.num_envs, np.bool_)
+            chosen[slice(None) if boards is None else self._checked_numbers(boards)] = True
+            roster = self._new_roster(opponent)
             for part in self._parts:
-                part.boards.set_opponents(opponents)
+                part.boards.set_opponents(roster, chosen[part.place].nonzero()[0])
+            for board in chosen.nonzero()[0].tolist():
+                self._roster_of[board] = roster
+
+    def _checked_numbers(self, boards: Sequence[int]) -> Which:
+        numbers = np.asarray(boards)
+        is_number = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu"
+        if not is_number or numbers.min() < 0 or numbers.max() >= self.num_envs:
+            raise ValueError(f"expected numbers of boards, 0 to {self.num_envs - 1}, got {boards}")
+        return numbers
+
+    @property
+    def pool(self) -> OpponentPool | None:
+        """The opponents, with the results against each; None without.
+
+        If boards have different ones, those of the first board.
+        """
+        return self._roster_of[0].pool if self._roster_of else None
+
+    def take_results(self) -> dict[str, Tally]:
+        """See `hexenv.learners.pool.OpponentPool.take_results`; of all opponents here."""
+        found: dict[str, Tally] = {}
+        for pool in dict.fromkeys(one.pool for one in self._rosters()):
+            for title, tally in pool.take_results().items():
+                found.setdefault(title, Tally()).add(tally.wins, tally.draws, tally.losses)
+        return found
 
     @property
     def opponents(self) -> tuple[str, ...]:
@@ -288,6 +337,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         seeds = seeds_of_boards(seed, self.num_envs)
         starts = self.raw_env.starting_positions(options)
         self._seed(which, seeds)
+        for roster in self._rosters():
+            if seed is None:
+                roster.refresh()
+            else:
+                roster.seed(self._seeds[0])
         for part in self._parts:
             part.boards.start(starts)
         try:
@@ -365,26 +419,38 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
+        for roster in self._rosters():
+            roster.refresh()
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         observations, infos = self._seen(planes)
-        self._add_final(infos, [final for _, final in stepped if final is not None])
+        for part in self._parts:
+            part.boards.hand_in()
+        opponents = self._ended_opponents([ended for _, ended, _ in stepped if ended is not None])
+        if self._mode != AutoresetMode.SAME_STEP:
+            infos |= opponents
+        finals = [final for _, _, final in stepped if final is not None]
+        self._add_final(infos, finals, opponents)
         result = stepped[0][0]
         if len(stepped) > 1:
-            arrays = zip(*[result for result, _ in stepped], strict=True)
+            arrays = zip(*[result for result, _, _ in stepped], strict=True)
             result = StepResult(*map(np.concatenate, arrays))
         return observations, result.rewards, result.terminations, result.truncations, infos
 
     def _step(
         self, part: Part, actions: Actions, planes: NDArray[Any]
-    ) -> tuple[StepResult, FinalObservations | None]:
+    ) -> tuple[StepResult, EndedEpisodes | None, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
-        boards, final = part.boards, None
+        boards, ended, final = part.boards, None, None
         begin = boards.idle.nonzero()[0]
         result = boards.play(actions[part.place])
         over = result.terminations | result.truncations
+        numbers = over.nonzero()[0]
+        if numbers.size and not self._plays_both:  # before the next opponents are drawn
+            names = boards.note_ended(numbers, result)
+            ended = EndedEpisodes(numbers + part.place.start, names)
         if self._mode == AutoresetMode.SAME_STEP:
-            begin = over.nonzero()[0]
+            begin = numbers
             if begin.size:
                 final = FinalObservations(begin + part.place.start, *boards.show(begin))
         else:
@@ -392,7 +458,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._mode != AutoresetMode.DISABLED:
             boards.restart(begin)
         boards.show_all(planes[part.place])
-        return result, final
+        return result, ended, final
 
     # ---- observations ----------------------------------------------------------------------------
 
@@ -408,7 +474,18 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             infos = {"action_mask": masks, "_action_mask": which}
         return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
-    def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
+    def _ended_opponents(self, parts: list[EndedEpisodes]) -> Infos:
+        """Whom the learner played in the episodes that have ended, in Gymnasium's form."""
+        if not parts:
+            return {}
+        opponents = np.full(self.num_envs, None, dtype=object)
+        has_ended = np.zeros(self.num_envs, np.bool_)
+        for ended in parts:
+            opponents[ended.numbers] = ended.opponents
+            has_ended[ended.numbers] = True
+        return {"opponent": opponents, "_opponent": has_ended}
+
+    def _add_final(self, infos: Infos, parts: list[FinalObservations], opponents: Infos) -> None:
         """Add the last observations and infos, in Gymnasium's form."""
         if not parts:
             return
@@ -420,9 +497,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 final_obs[number] = self.raw_env.pack_observation(*seen)
             masks[final.numbers] = final.masks
             has_ended[final.numbers] = True
-        final_info: Infos = {}
+        final_info: Infos = dict(opponents)
         if self.raw_env.mask_in != "observation":
-            final_info = {"action_mask": masks, "_action_mask": has_ended.copy()}
+            final_info |= {"action_mask": masks, "_action_mask": has_ended.copy()}
         infos |= {
             "final_obs": final_obs,
             "_final_obs": has_ended,
