@@ -114,8 +114,8 @@ def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> 
 
 
 def each_of(numbers: NDArray[Any]) -> list[int]:
-    """The numbers that occur, each once, in order."""
-    return cast("list[int]", np.unique(numbers).tolist())
+    """The numbers that occur, each once, in order; none is negative."""
+    return np.bincount(numbers).nonzero()[0].tolist()
 
 
 # ---- kernels over many boards --------------------------------------------------------------------
@@ -237,6 +237,25 @@ def score_boards(
 
 
 @kernel
+def count_results(
+    game: Any,
+    which: Which,
+    chosen: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    terminations: Flags,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add the learner's wins, draws and losses against each opponent, for boards that are over."""
+    for i in range(which.size):
+        if terminations[which[i]]:
+            reward = rewards[which[i]]
+            place = 0
+            if reward <= 0.0:
+                place = 1 if reward == 0.0 else 2
+            counts[chosen[i], place] += 1
+
+
+@kernel
 def show_boards(
     game: Any,
     states: Any,
@@ -270,6 +289,7 @@ COMPILED: Final = {
         find_waiting,
         find_players,
         score_boards,
+        count_results,
         show_boards,
     )
 }
@@ -402,7 +422,8 @@ class Boards:
         self._names = np.zeros(0, object)
         self._owners: list[Roster] = []
         self._former = 0
-        self._noted: list[tuple[Roster, Opponent, int, int, int]] = []
+        self._noted: list[tuple[Roster, Opponent, list[int]]] = []
+        self._counts = np.zeros((0, 3), np.int64)  # wins, draws and losses by opponent
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(env.starting_positions({}))
@@ -447,6 +468,7 @@ class Boards:
 
     def _arrange(self) -> None:
         """Number the opponents: first those that are only in running episodes, then all others."""
+        self._note_counts()
         listed = [(one, roster) for roster in self._rosters for one in roster.opponents]
         places = {id(one): place for place, (one, _) in enumerate(listed)}
         in_play = each_of(self._chosen[~self.idle]) if self._opponents else []
@@ -462,6 +484,7 @@ class Boards:
         self._opponents = [*(self._opponents[i] for i in former), *(one for one, _ in listed)]
         self._names = np.array([one.name for one in self._opponents], object)
         self._versions = [roster.version for roster in self._rosters]
+        self._counts = np.zeros((len(self._opponents), 3), np.int64)
         if not any(opponent.needs_moves for opponent in self._opponents):
             self.moves = None
         elif self.moves is None:
@@ -484,28 +507,33 @@ class Boards:
                 opponent.answer(self, own)
             else:
                 seeing.append((as_seeing, own))
-        self.answer_seeing(seeing)
+        if seeing:
+            self.answer_seeing(seeing)
 
     def note_ended(self, which: Which, result: "StepResult") -> NDArray[Any]:
         """The names of the opponents of episodes that end, ``(which.size,)`` texts.
 
         `hand_in` gives the results to the rosters; those of truncated episodes are left out.
         """
-        chosen = self._chosen[which]
-        outcomes = (np.sign(result.rewards[which]) + 1).astype(np.int64)  # of the learner
-        complete = result.terminations[which]
-        found = np.bincount((3 * chosen + outcomes)[complete], minlength=3 * len(self._opponents))
-        for number in each_of(chosen):
-            losses, draws, wins = found[3 * number : 3 * number + 3].tolist()
-            noted = self._owners[number], self._opponents[number], wins, draws, losses
-            self._noted.append(noted)
+        if len(self._opponents) == 1:
+            chosen = np.zeros(which.size, np.int32)
+        else:
+            chosen = self._chosen[which]
+        self._run(count_results, which, chosen, result.rewards, result.terminations, self._counts)
         return self._names[chosen]
 
     def hand_in(self) -> None:
         """Give the results since the last call to the rosters, which are shared between threads."""
-        noted, self._noted = self._noted, []
-        for roster, opponent, wins, draws, losses in noted:
-            roster.count(opponent, wins, draws, losses)
+        self._note_counts()
+        for roster, opponent, counts in self._noted:
+            roster.count(opponent, *counts)
+        self._noted.clear()
+
+    def _note_counts(self) -> None:
+        for number, counts in enumerate(self._counts.tolist()):
+            if any(counts):
+                self._noted.append((self._owners[number], self._opponents[number], counts))
+                self._counts[number] = 0
 
     # ---- episodes -------------------------------------------------------------------------------
 
@@ -546,9 +574,12 @@ class Boards:
                     first = self._first_moves[self._begun[board]]
                     self.moves[board, : len(first)] = first
                     self.lengths[board] = len(first)
-            chosen = self._chosen[which]
-            for number in each_of(chosen):
-                self._opponents[number].begin(self, which[chosen == number])
+            if len(self._opponents) == 1:
+                self._opponents[0].begin(self, which)
+            else:
+                chosen = self._chosen[which]
+                for number in each_of(chosen):
+                    self._opponents[number].begin(self, which[chosen == number])
             self._answer(which)
             which = which[self.states["winner"][which] != IN_PLAY]
             if which.size == 0:

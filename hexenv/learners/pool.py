@@ -467,16 +467,19 @@ class PoolRoster:
     def refresh(self) -> None:
         """Take in what has changed in the pool."""
         pool = self.pool
+        if pool.version == self._seen and not self._has_changed and self._few is None:
+            return
         if pool.version != self._seen:
             self._seen, self._members = pool.version, pool.members
             self._by_number = {one.number: self._opponent_of(one) for one in self._members}
             self.opponents = tuple(self._by_number.values())
             self.version += 1
             self._has_changed = True
-        few = None if self._boards == 1 else pool.at_once
-        if few is not None and few < len(self._members):
+            is_more = pool.at_once is not None and pool.at_once < len(self._members)
+            self._few = pool.at_once if is_more and self._boards > 1 else None
+        if self._few is not None:
             if self._has_changed or self.counted >= EPISODES_OF_A_DRAW * self._boards:
-                self._draw_those_in_play(few)
+                self._draw_those_in_play(self._few)
                 self.counted = 0
         elif self._has_changed:
             self.shares = shares_of(probabilities_of(pool, self._members))
@@ -504,9 +507,8 @@ class PoolRoster:
     def count(self, opponent: Opponent, wins: int, draws: int, losses: int) -> None:
         self.pool.record(opponent.name, wins, draws, losses)
         self.counted += wins + draws + losses
-        if self.pool.sampling in ("pfsp", "pfsp-variance"):
-            few = None if self._boards == 1 else self.pool.at_once
-            self._has_changed |= few is None or few >= len(self._members)
+        if self._few is None and self.pool.sampling in ("pfsp", "pfsp-variance"):
+            self._has_changed = True
 
 
 def shares_of(probabilities: Sequence[float]) -> Shares:

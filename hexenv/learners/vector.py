@@ -253,6 +253,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._seeds: list[int] = []
         roster = None if opponent is None else self._new_roster(opponent)
         self._roster_of = [] if roster is None else [roster] * num_envs
+        self._rosters = self._roster_of[:1]
         self._parts = ThreadedBoards(self.raw_env, num_envs, roster, threads, of_learner)
         self.closed = False
 
@@ -260,10 +261,6 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     def _new_roster(self, opponent: Any) -> PoolRoster:
         return PoolRoster(as_pool(opponent), batched=True, boards=self.num_envs)
-
-    def _rosters(self) -> list[PoolRoster]:
-        """The opponents of all boards, the first board's first."""
-        return list(dict.fromkeys(self._roster_of))
 
     def set_opponent(self, opponent: Any, boards: Sequence[int] | None = None) -> None:
         """Set the opponent of new episodes; running episodes keep theirs.
@@ -287,6 +284,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 part.boards.set_opponents(roster, chosen[part.place].nonzero()[0])
             for board in chosen.nonzero()[0].tolist():
                 self._roster_of[board] = roster
+            self._rosters = list(dict.fromkeys(self._roster_of))  # the first board's first
 
     def _checked_numbers(self, boards: Sequence[int]) -> Which:
         numbers = np.asarray(boards)
@@ -306,7 +304,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     def take_results(self) -> dict[str, Tally]:
         """See `hexenv.learners.pool.OpponentPool.take_results`; of all opponents here."""
         found: dict[str, Tally] = {}
-        for pool in dict.fromkeys(one.pool for one in self._rosters()):
+        for pool in dict.fromkeys(one.pool for one in self._rosters):
             for title, tally in pool.take_results().items():
                 found.setdefault(title, Tally()).add(tally.wins, tally.draws, tally.losses)
         return found
@@ -337,7 +335,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         seeds = seeds_of_boards(seed, self.num_envs)
         starts = self.raw_env.starting_positions(options)
         self._seed(which, seeds)
-        for roster in self._rosters():
+        for roster in self._rosters:
             if seed is None:
                 roster.refresh()
             else:
@@ -419,7 +417,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
-        for roster in self._rosters():
+        for roster in self._rosters:
             roster.refresh()
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
