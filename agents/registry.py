@@ -16,15 +16,14 @@ from typing import (
     Final,
     Literal,
     Union,
-    Unpack,
     cast,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from agents.core.messages import not_one_of
 from hexenv.importing import attribute_at
+from hexenv.messages import full_signature, not_one_of, unpacked
 
 if TYPE_CHECKING:
     from agents.core.agent import Agent
@@ -96,6 +95,7 @@ MOVED: Final = {
     "agents.alphahex": "agents.learning",
     "agents.reading": "agents.core.reading",
     "agents.files": "agents.core.files",
+    "agents.core.messages": "hexenv.messages",
     "agents.network": "agents.policies.network",
     "agents.intervals": "agents.arena.intervals",
     "agents.tournament": "agents.arena",
@@ -124,13 +124,18 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
     Raises:
         ValueError: If there is no such agent or parameter, or the agent refuses a value.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected the name of an agent, got {text!r}")
     name, _, rest = text.partition(":")
     if "." in name:
         agent_class = _import(*name.rpartition(".")[::2])
     elif name in AGENTS:
         agent_class = attribute_at(AGENTS[name])
     else:
-        raise ValueError(not_one_of("an agent", AGENTS, name))
+        meant = not_one_of("an agent", AGENTS, name)
+        if (word := re.split(r"\W", name)[0]) in AGENTS and word != name:
+            meant += f" (did you mean {word}:parameter=value?)"
+        raise ValueError(meant)
     pairs = rest.split(",") if rest else []
     options = parse_options(agent_class, pairs, name, ("seed",), "a parameter")
     if "seed" in parameters(agent_class):
@@ -163,6 +168,8 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
     Raises:
         ValueError: If there is no such game or option, or the game refuses a value.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected the name of a game, got {name!r}")
     makers = environment_makers()
     if ":" not in name and name not in makers:
         raise ValueError(not_one_of("a game", makers, name))
@@ -193,34 +200,24 @@ def _import(module: str, attribute: str) -> Any:
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
-    ``**options: Unpack[SomeTypedDict]`` of a class stands for these parameters of its base class;
-    the class attribute `other_defaults` has the defaults that differ.
+    Of a class they are those of `hexenv.messages.full_signature`; of a function its own, without
+    those that ``**options: Unpack[SomeTypedDict]`` stands for.
     """
-    found: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            if inspect.isclass(function):
-                base = parameters(function.__mro__[1])
-                own: dict[str, Any] = getattr(function, "other_defaults", {})
-                for option in _unpacked(parameter.annotation):
-                    default = own.get(option, base[option].default)
-                    found[option] = base[option].replace(default=default)
-        elif parameter.kind is not parameter.VAR_POSITIONAL:
-            found[name] = parameter
-    return found
+    is_class = inspect.isclass(function)
+    known = full_signature(function) if is_class else inspect.signature(inspect.unwrap(function))
+    return {
+        name: parameter
+        for name, parameter in known.parameters.items()
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    }
 
 
 def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The types of a class's or a function's parameters, by name."""
     hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
-    for hint in list(hints.values()):
-        hints |= _unpacked(hint)
+    for options in filter(None, map(unpacked, list(hints.values()))):
+        hints |= get_type_hints(options)
     return hints
-
-
-def _unpacked(annotation: Any) -> dict[str, Any]:
-    """The types in the ``TypedDict`` of an ``Unpack[TypedDict]``; empty for anything else."""
-    return get_type_hints(get_args(annotation)[0]) if get_origin(annotation) is Unpack else {}
 
 
 def parse_options(
@@ -241,6 +238,8 @@ def parse_options(
         key, equals, text = pair.partition("=")
         if not equals:
             raise ValueError(f"{name}: expected key=value, got {pair!r}")
+        if key in options:
+            raise ValueError(f"{name}: expected {key} once, got it twice")
         if key not in known:
             none = f"expected no {word.split()[1]}s, got {key!r}"
             raise ValueError(f"{name}: {not_one_of(word, known, key) if known else none}")

@@ -12,40 +12,22 @@ from numpy.typing import NDArray
 
 from agents import UCT, GreedyAgent
 from agents.arena import play_game
-from hexenv.compiled import compiled
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, Actions, State
+from hexenv.games.own import game
 from hexenv.testing import check_game
 
 
-@compiled
+@game
 class Tube(NamedTuple):
-    """The rules, over the contract in `hexenv.games.base`; bit ``c`` of a number is cell ``c``."""
+    """The rules; what is not written here, `game` adds. Bit ``c`` of a number is cell ``c``."""
 
     rows: int = 3
     columns: int = 5
 
-    name = "tube"
-    style = "squares"
     state_dtype = base.state_dtype(("stones", np.int64, (2,)))
-
-    copy = base.copy
-    is_terminal = base.is_terminal
-    to_play = base.to_play
-    outcome = base.outcome
-    owners = base.owners
-    legal_mask = base.legal_mask
-    observe = base.observe
-    planes = base.stone_planes
-    random_playout = base.play_randomly
-    last_cell = base.last_cell
-    cell_of = base.cell_of
-    num_cells = base.num_cells
-    next_actions = base.drop_played
-    why_illegal = base.why_illegal
-    count_plies = base.count_plies
 
     def num_actions(self) -> int:
         return self.rows * self.columns
@@ -71,18 +53,14 @@ class Tube(NamedTuple):
     def completes(self, state: State, cell: int) -> bool:
         stones = int(state.stones[self.owner(state, cell)])
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            before = self.neighbour(cell, -down, -right)
-            after = self.neighbour(cell, down, right)
-            if before >= 0 and (stones >> before) & 1 and after >= 0 and (stones >> after) & 1:
-                return True  # in the middle of three
-            if after >= 0 and (stones >> after) & 1:
-                further = self.neighbour(after, down, right)
-                if further >= 0 and (stones >> further) & 1:
-                    return True
-            if before >= 0 and (stones >> before) & 1:
-                further = self.neighbour(before, -down, -right)
-                if further >= 0 and (stones >> further) & 1:
-                    return True
+            length = 1
+            for way in (1, -1):
+                place = self.neighbour(cell, way * down, way * right)
+                while length < 3 and place >= 0 and (stones >> place) & 1:
+                    length += 1
+                    place = self.neighbour(place, way * down, way * right)
+            if length == 3:
+                return True
         return False
 
     def step(self, state: State, action: int) -> None:
@@ -109,29 +87,11 @@ class Tube(NamedTuple):
                     count += 1
         return count
 
-    def position_hash(self, state: State) -> int:
-        return int(state.stones[0]) | int(state.stones[1]) << 31
-
     def action_text(self, action: int) -> str:
         return str(action + 1)
 
-    def parse_action(self, text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= self.num_actions():
-            raise ValueError(f"expected a cell from 1 to {self.num_actions()}, got {text!r}")
-        return int(text) - 1
-
-    def labels(self) -> tuple[list[str], list[str]]:
-        return [], []
-
     def symmetries(self) -> NDArray[np.int32]:
         return base.grid_symmetries(self.rows, self.columns, images)
-
-    def winning_cells(self, state: State) -> list[int]:
-        cells = range(self.num_actions())
-        mine = [cell for cell in cells if self.owner(state, cell) == state.winner]
-        if state.winner in (IN_PLAY, DRAW):
-            return []
-        return [cell for cell in mine if self.completes(state, cell)]
 
 
 def images(cells: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple, Unpack
 
+import numpy as np
+
 from agents import UCT
 from agents.arena import play_match, summarise
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
@@ -30,7 +32,7 @@ class SqrtVisits(NamedTuple):
     new_extras = no_extras
     with_memory = no_memory
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * math.sqrt(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

@@ -30,9 +30,6 @@ from types import NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numba
-
-# The first registration wins: fields of NamedTuples must be registered before our methods.
-import numba.core.typing.collections  # pyright: ignore[reportUnusedImport]
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -42,41 +39,39 @@ from numba.extending import (
     intrinsic,
     lower_builtin,
     overload,
-    overload_method,
-    register_jitable,
     type_callable,
 )
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import cache_directory, digest
-from hexenv.compiled_callees import CalleeCompiler
+from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
 
 __all__ = [
     "COMPILE_ERRORS",
     "CompiledFunction",
     "announced",
+    "can_be_compiled",
     "compiled",
     "copy_array",
     "copy_entry",
     "copy_record",
+    "hash_record",
     "inlined_kernel",
     "interpreted",
+    "interpreted_only",
     "is_compiled",
     "kernel",
+    "optional_method",
     "random_stream",
     "scratch_array",
     "uses_machine_code",
 ]
 
+_OPTIONS: Final[Any] = CALLEE
+_INLINED: Final[Any] = {**CALLEE, "forceinline": True}
+
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
-
-_methods: Final[dict[str, inspect.Signature]] = {}
-_fields: Final[dict[str, str]] = {}
-_classes: Final[set[type]] = set()
-
-
-_CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
 
 
 def kernel(function: F) -> F:
@@ -84,8 +79,7 @@ def kernel(function: F) -> F:
 
     A kernel must not call itself.
     """
-    register_jitable(**_CALLEE)(function)
-    return function
+    return register_kernel(function)
 
 
 def inlined_kernel(function: F) -> F:
@@ -94,12 +88,16 @@ def inlined_kernel(function: F) -> F:
     For the inner steps of a search: passing their many arguments takes a tenth of a simulation's
     time.
     """
-    register_jitable(**_CALLEE, forceinline=True)(function)
-    return function
+    return register_kernel(function, forceinline=True)
 
 
 def compiled(cls: C) -> C:
-    """Class decorator: make every public method of a NamedTuple callable from compiled code.
+    """Class decorator: let compiled code use the methods of a NamedTuple class.
+
+    Names belong to the class, as in Python: another class may use the same for a field, or for a
+    method with other parameters. Compiled code also finds methods whose names begin with an
+    underscore, properties, and class attributes that are numbers, tuples of numbers, or arrays,
+    which it takes as constants.
 
     Args:
         cls: A `typing.NamedTuple` class with at least one field.
@@ -108,62 +106,66 @@ def compiled(cls: C) -> C:
         The same class.
 
     Raises:
-        TypeError: If `cls` is not a NamedTuple, has no field, has a method with other parameters
-            than the same method of another compiled class, or a method with the name of another
-            class's field (numba would use the one that was registered first).
+        TypeError: If `cls` is not a NamedTuple or has no field.
     """
-    fields: tuple[str, ...] | None = getattr(cls, "_fields", None)
-    if not fields:
+    if not getattr(cls, "_fields", None):
         raise TypeError(f"expected a NamedTuple class with at least one field, got {cls.__name__}")
-    methods = {
-        name: method
-        for name, method in vars(cls).items()
-        if inspect.isfunction(method) and not name.startswith("_")
-    }
-    for name, method in methods.items():
-        signature = _parameters(method)
-        if name in _fields:
-            raise TypeError(f"{cls.__name__}.{name} is a method, but a field of {_fields[name]}")
-        if _methods.get(name, signature) != signature:
-            raise TypeError(
-                f"{cls.__name__}.{name}{signature} has other parameters than the compiled classes "
-                f"before it: expected {name}{_methods[name]}"
-            )
-    for name in fields:
-        if name in _methods:
-            raise TypeError(f"{cls.__name__}.{name} is a field, but a method of another class")
-
-    for name, method in methods.items():
-        if name not in _methods:
-            _methods[name] = _parameters(method)
-            _expose(name, method)
-    _fields.update(dict.fromkeys(fields, cls.__name__))
-    _classes.add(cls)
+    register_class(cls)
     return cls
 
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in _classes and _classes.issuperset(_classes_of([value]))
+    return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
+
+
+def can_be_compiled(value: Any) -> bool:
+    """Whether compiled code may use a global value: a kernel, a number, an array, ..."""
+    target = numba.core.registry.cpu_target
+    target.typing_context.refresh()
+    try:
+        return target.typing_context.resolve_value_type(value) is not None
+    except (ValueError, *COMPILE_ERRORS):
+        return False
 
 
 def _parameters(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature without annotations: names, order and defaults."""
+    """The signature without annotations, by which numba checks the parameters of an overload."""
     signature = inspect.signature(method)
     parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     return inspect.Signature(parameters)
 
 
-def _expose(name: str, method: Callable[..., Any]) -> None:
-    """Register a method name with numba, which looks the method up in the class of its object."""
+def interpreted_only(function: F) -> F:
+    """Mark a check that interpreted code makes: in machine code, a call of it does nothing."""
 
-    def resolve(self: Any, *_args: Any, **_keywords: Any) -> Any:
-        return getattr(self.instance_class, name, None)
+    def resolve(*_arguments: Any, **_keywords: Any) -> Any:
+        return _do_nothing
 
-    # Numba checks the parameters of an overload by this attribute.
-    resolve.__signature__ = _parameters(method)  # type: ignore[attr-defined]
-    options: dict[str, Any] = {"strict": False, "jit_options": _CALLEE}
-    overload_method(types.BaseNamedTuple, name, **options)(resolve)
+    resolve.__signature__ = _parameters(function)  # type: ignore[attr-defined]
+    overload(function, strict=False, jit_options=_OPTIONS)(resolve)
+    return function
+
+
+def _do_nothing(*_arguments: Any) -> None:
+    pass
+
+
+def optional_method(name: str, default: F) -> F:
+    """A function that calls a method of its first argument, or `default` where its class has none.
+
+    Compiled code knows which one. Both have the parameters of `default`, a kernel.
+    """
+
+    def call(self: Any, *arguments: Any) -> Any:
+        return getattr(type(self), name, default)(self, *arguments)
+
+    def resolve(self: Any, *_arguments: Any) -> Any:
+        return getattr(self.instance_class, name, default)
+
+    resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
+    overload(call, strict=False, jit_options=_OPTIONS)(resolve)
+    return cast("F", call)
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -232,6 +234,64 @@ def _overload_copy_record(source: Any, into: Any) -> Any:
     return copy_memory if isinstance(source, types.Record) and source == into else None
 
 
+SHARED_FIELDS: Final = ("ply", "last_action", "winner")
+"""The fields of a game's state that say nothing of the position."""
+HASH_START: Final = 0xBF29CE484222325
+HASH_FACTOR: Final = 0x100000001B3
+HASH_BITS: Final = 2**63 - 1
+
+
+def hash_record(record: Any) -> int:
+    """A hash of 63 bits of a record: FNV-1a over the bytes of its fields, but for `SHARED_FIELDS`.
+
+    It is for records that have no hash of their own; one byte takes about a nanosecond.
+    """
+    value = HASH_START
+    data = record.tobytes()
+    for start, end in _hashed_parts(record.dtype):
+        for byte in data[start:end]:
+            value = ((value ^ byte) * HASH_FACTOR) & HASH_BITS
+    return value
+
+
+def _hashed_parts(dtype: np.dtype[Any]) -> list[tuple[int, int]]:
+    """Where the bytes of fields begin and end; what lies between them may hold anything."""
+    fields = dtype.fields or {}
+    return [
+        (place[1], place[1] + place[0].itemsize)
+        for name, place in fields.items()
+        if name not in SHARED_FIELDS
+    ]
+
+
+@intrinsic
+def _byte_of(_context: Any, record: Any, place: Any) -> Any:
+    """A byte of a record."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        data = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
+        return builder.zext(builder.load(builder.gep(data, [place])), ir.IntType(64))
+
+    return types.int64(record, place), generate
+
+
+@overload(hash_record, strict=False, jit_options=_OPTIONS)
+def _overload_hash_record(record: Any) -> Any:
+    parts = np.array(_hashed_parts(record.dtype)).reshape(-1, 2)
+
+    start, factor, bits = np.uint64(HASH_START), np.uint64(HASH_FACTOR), np.uint64(HASH_BITS)
+
+    def hash_bytes(record: Any) -> int:
+        value = start  # unsigned, as the compiler may think that no signed product overflows
+        for part in range(len(parts)):
+            for place in range(parts[part, 0], parts[part, 1]):
+                value = ((value ^ np.uint64(_byte_of(record, place))) * factor) & bits
+        return np.int64(value)  # type: ignore[return-value]
+
+    return hash_bytes
+
+
 def copy_entry(arrays: Any, source: int, into: int) -> None:
     """``array[into] = array[source]`` for every array in a tuple of arrays, or of more such."""
     for array in arrays:
@@ -239,9 +299,6 @@ def copy_entry(arrays: Any, source: int, into: int) -> None:
             copy_entry(array, source, into)
         else:
             array[into] = array[source]
-
-
-_INLINED: Final[Any] = {**_CALLEE, "forceinline": True}
 
 
 @overload(copy_entry, strict=False, jit_options=_INLINED)

@@ -1,8 +1,12 @@
-"""How kernels are compiled that only compiled code calls: they become parts of their callers.
+"""How what compiled code calls is found and compiled: kernels, and what classes offer.
 
-Numba optimises every function, with all that it calls, and makes machine code of it, though only
-the outermost function is entered from Python. For the seventy kernels of a search that was almost
-half of the compilation.
+Kernels become parts of their callers. Numba optimises every function, with all that it calls, and
+makes machine code of it, though only the outermost function is entered from Python. For the seventy
+kernels of a search that was almost half of the compilation.
+
+What is behind the dot of an instance is looked up in its class, as Python does: its fields, else
+its methods, properties and constants. Numba itself knows methods of NamedTuples by name alone, so
+that all classes would share their names and parameters.
 """
 
 # Numba's types are partly missing.
@@ -11,13 +15,21 @@ half of the compilation.
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
 import ctypes
-from typing import Any, Final, Literal
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+import numba.core.typing.templates as typing_templates
 from numba import _dynfunc
+from numba.core import imputils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import TypingError
 from numba.core.typed_passes import NativeLowering
+from numba.cpython.tupleobj import namedtuple_getattr
+from numba.extending import register_jitable, register_model
 
 _REFUSES: Final = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 """The address of a function that Python may call: it raises TypeError."""
@@ -91,3 +103,94 @@ class CalleeCompiler(CompilerBase):
         ]
         passes.finalize()
         return [passes]
+
+
+# ---- kernels and classes -------------------------------------------------------------------------
+
+F = TypeVar("F", bound=Callable[..., Any])
+CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
+"""Numba's options for what compiled code calls."""
+_kernels: Final[set[Any]] = set()
+CLASSES: Final[dict[type, dict[str, Any]]] = {}
+"""What compiled code finds in each class, beside the fields."""
+_OF_EVERY_CLASS: Final = frozenset(vars(NamedTuple("One", [("x", int)]))) - {"x"}
+
+
+def register_kernel(function: F, **options: Any) -> F:
+    """Let compiled code call a function."""
+    if function not in _kernels:
+        register_jitable(**CALLEE, **options)(function)
+        _kernels.add(function)
+    return function
+
+
+def register_class(cls: type) -> None:
+    """Let compiled code use the methods, properties and constants of a NamedTuple class."""
+    found = {name: kind for name, kind in vars(cls).items() if name not in _OF_EVERY_CLASS}
+    for value in found.values():
+        function = value.fget if isinstance(value, property) else value
+        if isinstance(function, FunctionType):
+            register_kernel(function)
+    CLASSES[cls] = found
+
+
+class _Method(types.BoundFunction):
+    """A method of an instance: numba compiles it as the function that it is."""
+
+    def get_impl_key(self, sig: Any) -> Any:
+        return self.template.function.get_impl_key(sig.as_function())
+
+
+@register_model(_Method)
+def _model_of_method(manager: Any, method: Any) -> Any:
+    return manager[method.this]
+
+
+class _MethodTemplate(typing_templates.AbstractTemplate):
+    function: Any
+    """Numba's type of the function."""
+    this: Any
+    """Numba's type of the instance."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        signature = self.function.get_call_type(self.context, (self.this, *args), kws)
+        return signature and signature.as_method()
+
+
+@typing_templates.infer_getattr
+class _AttributesOfClass(typing_templates.AttributeTemplate):
+    key = types.BaseNamedTuple
+
+    def generic_resolve(self, instance: Any, name: str) -> Any:
+        found = CLASSES.get(instance.instance_class, {}).get(name)
+        if found is None or name in instance.fields:
+            return None
+        if isinstance(found, property):
+            getter = self.context.resolve_value_type(found.fget)
+            return getter.get_call_type(self.context, (instance,), {}).return_type
+        try:
+            kind = self.context.resolve_value_type(found)
+        except (ValueError, TypingError):
+            return None  # of no use in compiled code, such as a dtype or a text
+        if not isinstance(found, FunctionType):
+            return types.unliteral(kind)
+        holds = {"key": found, "function": kind}
+        return _Method(type(name, (_MethodTemplate,), holds), instance)
+
+
+def _lower_attribute(context: Any, builder: Any, instance: Any, value: Any, name: str) -> Any:
+    """A field, or what the class has under the name."""
+    if name in instance.fields:
+        return namedtuple_getattr(context, builder, instance, value, name)
+    found = inspect.getattr_static(instance.instance_class, name)
+    typing = context.typing_context
+    if isinstance(found, property):
+        getter = typing.resolve_value_type(found.fget)
+        signature = getter.get_call_type(typing, (instance,), {})
+        return context.get_function(getter, signature)(builder, (value,))
+    kind = types.unliteral(typing.resolve_value_type(found))
+    return context.get_constant_generic(builder, kind, found)
+
+
+for _kind in (types.NamedTuple, types.NamedUniTuple):
+    imputils.lower_getattr_generic(_kind)(_lower_attribute)

@@ -15,10 +15,12 @@ from typing import Unpack
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import connect4 as rules
+from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 
 
+@with_full_signature
 def raw_env(
     rows: int = 6, columns: int = 7, connect: int = 4, **view: Unpack[ViewOptions]
 ) -> BoardEnv:

@@ -22,10 +22,12 @@ from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import gomoku as rules
 from hexenv.games.gomoku import openings
+from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 
 
+@with_full_signature
 def raw_env(
     board_size: int | tuple[int, int] = 15,
     connect: int = 5,

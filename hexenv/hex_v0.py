@@ -16,10 +16,12 @@ from typing import Unpack
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import hex as rules
+from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 
 
+@with_full_signature
 def raw_env(
     board_size: int | tuple[int, int] = 11, swap: bool = False, **view: Unpack[ViewOptions]
 ) -> BoardEnv:

@@ -8,6 +8,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from hexenv.messages import suggestion
+
 
 class MovedModules(MetaPathFinder, Loader):
     """Finds modules at their new places, given by old names; one object under both."""
@@ -56,7 +58,8 @@ def import_on_demand(package: str, where: Mapping[str, str]) -> Callable[[str], 
 
     def get(name: str) -> Any:
         if name not in where:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            meant = suggestion(name, where)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{meant}")
         return attribute_at(where[name])
 
     return get

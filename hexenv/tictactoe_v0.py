@@ -15,12 +15,18 @@ from typing import Unpack
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import tictactoe as rules
+from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 
 
+@with_full_signature
 def raw_env(**view: Unpack[ViewOptions]) -> BoardEnv:
-    """TicTacToe, with the options of `hexenv.envs.aec.ViewOptions`."""
+    """TicTacToe.
+
+    Args:
+        **view: Those of `hexenv.envs.aec.ViewOptions`.
+    """
     return BoardEnv(rules.new(), "tictactoe_v0", **view)
 
 

@@ -234,7 +234,9 @@ BAD_GAMES = {
     "connect4 rows=20": "at most 63",
 }
 BAD_COMMANDS = [
-    (("nosuch",), "No such command 'nosuch'"),
+    (("nosuch",), "expected a command of .*, got 'nosuch'"),
+    (("plya", "hex", "uct"), r"\(did you mean play\?\)"),
+    (("accuracy", "hexx", "uct"), r"\(did you mean hex\?\)"),
     (("match", "tictactoe", "random"), "takes 2 values"),
     ((*MATCH, "--games", "0"), "0 is not in the range"),
     ((*MATCH, "--games", "x"), "'x' is not a valid integer"),
@@ -455,11 +457,11 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
     came = {}
 
     def recording(base):
-        original, signature = base.__init__, inspect.signature(base)
+        original, signature = base.__init__, inspect.signature(base.__init__)
 
         @functools.wraps(original)
         def record(self, *args, **options):
-            bound = signature.bind(*args, **options)
+            bound = signature.bind(self, *args, **options)
             bound.apply_defaults()
             came.update(bound.arguments)
             original(self, *args, **options)
@@ -470,7 +472,7 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
         if "__init__" in vars(base):
             monkeypatch.setattr(base, "__init__", recording(base))
     agent_class(**NEEDS.get(name, {}))
-    inherited = listed.keys() - inspect.signature(agent_class).parameters.keys()
+    inherited = listed.keys() - inspect.signature(agent_class.__init__).parameters.keys()
     assert bool(inherited) == issubclass(agent_class, TreeSearchAgent)
     assert {key: came[key] for key in inherited} == {key: listed[key].default for key in inherited}
 

@@ -4,6 +4,7 @@ Python blocks of a page share one namespace, and a page has one directory to wor
 made small (`SMALLER`); what cannot run here is listed with the reason (`NOT_RUN`).
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,10 +19,13 @@ import numpy as np
 import pytest
 from benchmarks import speed
 
+from agents.registry import AGENTS
 from hexenv import extras
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "pages"
+PICTURES = GUIDES / "assets"
+BENCHMARKS = ROOT / "tests" / "benchmarks"
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in GUIDES.rglob("*.md"))]
 
 SMALLER = {
@@ -31,6 +35,8 @@ SMALLER = {
     r"simulations=\d[\d_]*": "simulations=20",
     r"seconds=[\d.]+": "seconds=0.02",
     r"num_envs=\d+": "num_envs=8",
+    r"range\(500\)": "range(20)",
+    r"pairs=\d+": "pairs=2",
     r"--sprt 0,50": "--sprt 0,400",
     r"^(hexenv match (?!.*--games).*)$": r"\1 --games 1",
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
@@ -42,7 +48,7 @@ SMALLER = {
         " --set search.simulations=4 --set self_play.games=4 --set self_play.plies=8"
         " --set replay.fill=16 --set learner.batch=8"
     ),
-    r"/000160\.": "/000002.",
+    r"/000(160|060)\.": "/000002.",
 }
 """What is written for readers, and what is run: the same with small budgets."""
 
@@ -53,8 +59,9 @@ INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit
 """What the commands that converse are told."""
 
 NOT_RUN = {
+    "examples/rl/": "trains for minutes; tests/test_rl.py trains with each in small",
+    'pip install -e ".[': "CI installs every extra",
     "python3 -m venv .venv": "CI runs both command lines themselves, in a fresh environment",
-    'pip install -e ".[docs]"': "CI installs it",
     "mkdocs build": "CI builds it, and tests/test_site.py",
     "gomocup:command=./pbrain-rapfi": "needs an outside engine; tests/test_gomocup.py has its own",
     "htp:command=./mohex": "needs an outside engine; tests/test_htp.py has its own",
@@ -79,8 +86,17 @@ NEEDS = {
 }
 """What needs an extra: the library to look for, and the extra's name."""
 
-QUICK = ("index", "environments", "learners", "evaluate")
+QUICK = (
+    "index", "guides/index", "guides/environments", "guides/learners", "guides/evaluate",
+    "tutorials/index", "tutorials/sb3", "tutorials/rllib", "tutorials/torchrl", "tutorials/cleanrl",
+    "tutorials/tianshou", "tutorials/skrl",
+)  # fmt: skip
 """Pages that are run with the other tests; the others compile, play or learn for minutes."""
+
+
+def name_of(page):
+    """A page as the site knows it."""
+    return page.removeprefix("docs/pages/").removesuffix(".md")
 
 
 class Block(NamedTuple):
@@ -142,7 +158,7 @@ def run(command, directory):
 
 def prepare(page, directory):
     """Put what a page's commands read where they run: examples, and the files the page shows."""
-    for example in (ROOT / "examples").glob("*.py"):
+    for example in (*(ROOT / "examples").glob("*.py"), *(ROOT / "examples/parts").glob("*.py")):
         shutil.copy(example, directory)
     text = (ROOT / page).read_text(encoding="utf-8")
     shown = [block.code for block in blocks_of(page) if block.language == "json"]
@@ -153,7 +169,7 @@ def prepare(page, directory):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[] if Path(page).stem in QUICK else [pytest.mark.slow])
+        pytest.param(page, marks=[] if name_of(page) in QUICK else [pytest.mark.slow])
         for page in PAGES
     ],
 )
@@ -165,7 +181,7 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
     left_out = []
     for block in blocks_of(page):
         assert block.language in ("sh", "python", *NOT_CODE), block
-        included = re.fullmatch(r'--8<-- "(.+)"\n', block.code)
+        included = re.fullmatch(r'--8<-- "(.+?)(?::\d+)?"\n', block.code)  # from a line on
         if block.language in NOT_CODE:
             continue
         units = commands_of(block) if block.language == "sh" else [block.code]
@@ -178,9 +194,37 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
                 run(made_small(unit), tmp_path)
             else:
                 exec(compile(made_small(unit), page, "exec"), namespace)
+    for picture in PICTURES.iterdir():  # those that the page shows are those that its code makes
+        made = tmp_path / picture.name
+        assert not made.exists() or made.read_bytes() == picture.read_bytes(), picture.name
     for reason in left_out:
         if reason.startswith("the extra"):
             pytest.skip(reason)
+
+
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, capsys):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    namespace = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            code = made_small("".join(cell["source"]))
+            exec(compile(code, path.name, "exec"), namespace)
+    assert capsys.readouterr().out
+
+
+def test_notebooks_are_kept_as_they_were_run():
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+        kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
+        assert kinds <= {"execute_result", "stream"}  # no error
 
 
 def test_what_is_not_run_is_still_there():
@@ -195,8 +239,72 @@ def rows_of(path):
     return re.findall(rf"^\| (?:{titles}) \|.+\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
+def test_the_home_page_quotes_the_benchmarks():
+    text = (GUIDES / "index.md").read_text(encoding="utf-8")
+    measured = text.partition('<div class="measured" markdown>')[2].partition("</div>")[0]
+    cards = re.split(r"^- ", measured, flags=re.MULTILINE)[1:]
+    assert len(cards) == 3
+    for card in cards:
+        link = re.search(r"\]\(benchmarks/(\w+)\.md[)#]", card)
+        source = (BENCHMARKS / f"{link[1].upper()}.md").read_text(encoding="utf-8")
+        figures = re.findall(r"\d+x|\d\.\d{3}|\d+-\d+|\b\d{3}\b", card[: link.start()])
+        assert len(figures) >= 4
+        assert [figure for figure in figures if figure not in source] == []
+
+
+def test_pages_quote_the_benchmarks():
+    quoted = 0
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for figures, name in re.findall(r"\[([\d][^\]]*)\]\(\.\./benchmarks/(\w+)\.md", text):
+            source = (BENCHMARKS / f"{name.upper()}.md").read_text(encoding="utf-8")
+            assert figures in source, page
+            quoted += 1
+    assert quoted > 20
+
+
+WHICH = tomllib.loads((ROOT / "docs" / "which_agent.toml").read_text(encoding="utf-8"))
+
+
+def test_recommended_agents_are_those_that_were_measured():
+    for board in WHICH["board"]:
+        told = " ".join(text for key, text in board.items() if key not in ("title", "game", "take"))
+        links = re.findall(r"\[([^\]]+)\]\(\.\./benchmarks/(\w+)\.md#[\w-]+\)", told)
+        assert links
+        for figures, page in links:
+            source = (BENCHMARKS / f"{page.upper()}.md").read_text(encoding="utf-8")
+            for figure in re.findall(r"\d[\d.]*(?: \([\d.-]+\)| % \([\d-]+\)| of \d+)?", figures):
+                assert figure in source, (board["title"], figure)
+
+
+def test_every_agent_is_in_one_group():
+    grouped = [name for group in WHICH["group"] for name in group["agents"]]
+    assert sorted(grouped) == sorted(AGENTS)
+
+
+def test_readme_and_guides_recommend_the_same():
+    takes = {board["game"]: board["take"] for board in WHICH["board"]}
+    takes.pop("TicTacToe")  # where everything will do
+    for page in ("README.md", "docs/pages/guides/search.md"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        for game, take in takes.items():
+            assert f"in {game} " in text.replace("In ", "in ")
+            assert re.search(rf"in {game} (?:take )?`{re.escape(take)}`", text, re.IGNORECASE), page
+
+
+def test_it_is_cited_as_what_it_is():
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    about = dict(re.findall(r"^([\w-]+): (.+)$", cited, re.MULTILINE))
+    assert {"cff-version", "message", "title", "type"} <= about.keys()
+    assert (about["version"], about["license"]) == (known["version"], known["license"])
+    assert re.findall(r"^  - name: (.+)$", cited, re.MULTILINE) == [
+        author["name"] for author in known["authors"]
+    ]
+
+
 def test_the_readme_quotes_the_benchmarks():
-    measured = rows_of(ROOT / "tests" / "benchmarks" / "SPEED.md")[: len(speed.BOARDS)]
+    measured = rows_of(BENCHMARKS / "SPEED.md")[: len(speed.BOARDS)]
     assert rows_of(ROOT / "README.md") == [speed.readme_row(row) for row in measured]
 
 

@@ -624,7 +624,8 @@ def test_an_illegal_action_is_refused_and_changes_nothing(board, moves, action, 
     with pytest.raises(hexenv.IllegalActionError) as caught:
         env.step(action)
     where = f"(ply {len(env.actions)})"
-    assert str(caught.value) == f"illegal action {action!r}: {message} {where}"
+    assert str(caught.value).startswith(f"illegal action {action!r}: {message}")
+    assert str(caught.value).endswith(where)
     assert isinstance(caught.value, ValueError)
     assert view(env) == before
 

@@ -20,7 +20,8 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_cache compiled_callees compiled_packing compiling cpus extras importing",
+    "compiled compiled_atomics compiled_cache compiled_callees compiled_packing compiling cpus "
+    "extras importing messages",
     "games",
     "render",
     "envs",
@@ -41,7 +42,8 @@ NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
     "torch": "agents.learning",  # elsewhere `hexenv.extras.library`, when a model is given
     "numba": (
-        "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees hexenv.compiled_packing"
+        "hexenv.compiled hexenv.compiled_atomics hexenv.compiled_cache hexenv.compiled_callees "
+        "hexenv.compiled_packing"
     ),
     "pygame": "hexenv.render.window",
     "prompt_toolkit": "agents.play.terminal",
@@ -150,7 +152,7 @@ def test_functions_are_short():
 # ---- the repository ------------------------------------------------------------------------------
 
 AT_THE_TOP = {
-    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
     "hexenv", "agents", "tests", "examples", "docs",
 }  # fmt: skip
 ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}

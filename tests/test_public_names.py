@@ -26,25 +26,30 @@ PUBLIC = {
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "hexenv.compiled": """
-        COMPILE_ERRORS CompiledFunction announced compiled copy_array copy_entry copy_record
-        inlined_kernel interpreted is_compiled kernel random_stream scratch_array uses_machine_code
+        COMPILE_ERRORS CompiledFunction announced compiled copy_array can_be_compiled copy_entry
+        copy_record hash_record inlined_kernel interpreted interpreted_only is_compiled kernel
+        optional_method random_stream
+        scratch_array uses_machine_code
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
         DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE STATE_FIELDS
-        Actions Cells Game State Style state_dtype
+        Actions Cells Game State StoneGame Style state_dtype
         cell_of copy count_plies drop_played is_terminal last_cell legal_mask next_actions num_cells
         observe outcome owners play_randomly stone_planes to_play why_illegal winning_action
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
         column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
         whole_number
-        cell_owners clone legal_actions legal_mask_of new_state new_states parameters
+        cell_owners clone legal_actions legal_mask_of new_state new_states parameters score_of
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",
     "hexenv.pool": "Member OpponentPool Tally",
     "hexenv.single": "SingleEnv",
-    "hexenv.testing": "GameLog check_game perft perft_by_move record_game",
+    "hexenv.testing": """
+        GameLog check_backup check_game check_playout check_reward check_selection grow_tree perft
+        perft_by_move record_game
+    """,
     "hexenv.tictactoe_v0": "env raw_env",
     "hexenv.vector": "BoardVectorEnv",
     "hexenv.wrappers": """
@@ -62,6 +67,7 @@ AMONG_OTHERS = {
     "hexenv.games.connect4": "Connect4 new",
     "hexenv.games.gomoku": "Gomoku new",
     "hexenv.games.hex": "Hex new",
+    "hexenv.games.own": "game",
     "hexenv.games.tictactoe": "TicTacToe new",
     "hexenv.learners.pool": "OpponentPool",
     "hexenv.learners.single": "SingleEnv",

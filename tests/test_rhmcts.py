@@ -338,11 +338,11 @@ def test_selection_follows_its_formula():
     visits, total = tree.visits[below], int(tree.visits[ROOT])
     means = np.where(visits > 0, tree.value[below], worth)
     rule = EvaluationPrior(c=0.7)
-    prepared = rule.prepare(tree, ROOT)
+    prepared = rule.prepare(tree, ROOT, None)
     scores = [rule.score(tree, child, prepared) for child in range(below.start, below.stop)]
     np.testing.assert_allclose(scores, means + 0.7 * priors * np.sqrt(total) / (1 + visits))
     rule = EvaluationPrior(c=0.7, bias=2.0)
-    prepared = rule.prepare(tree, ROOT)
+    prepared = rule.prepare(tree, ROOT, None)
     scores = [rule.score(tree, child, prepared) for child in range(below.start, below.stop)]
     spread = 1 / np.sqrt(np.maximum(visits, 1))
     expected = means + 0.7 * np.sqrt(np.log(total)) * spread + 2.0 * priors / (1 + visits)

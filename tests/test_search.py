@@ -351,7 +351,7 @@ def test_ucb1_by_hand():
     # Visits 1 (the root's own) + 3 + 2 + 1 = 7; means 2/3, 1/4 and 0.
     tree = tree_with_children([1.0, 0.0, 1.0], [0.5, 0.0], [0.0])
     rule = UCB1(c=0.8)
-    prepared = rule.prepare(tree, ROOT)
+    prepared = rule.prepare(tree, ROOT, None)
     scores = [rule.score(tree, child, prepared) for child in (1, 2, 3)]
     assert tree.visits[ROOT] == 7
     assert scores == pytest.approx(

@@ -1,15 +1,21 @@
 """The documentation's site: built with warnings as errors, complete, and without a network."""
 
+import html
+import json
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from agents.registry import agent_classes, environment_makers
+from agents.registry import agent_classes, environment_makers, parameters
+from hexenv.envs.aec import ViewOptions
 
 ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "tests" / "benchmarks"
 
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
 pytestmark = pytest.mark.slow
@@ -57,6 +63,125 @@ def test_figures_are_those_of_the_benchmarks(site):
     assert len(rows) > 10
     assert all(row in page for row in rows)
     assert "No figure of this agent" in (site / "agents" / "htp.html").read_text(encoding="utf-8")
+
+
+def code_under(page, heading):
+    """The first block of code under a heading of a page, as a reader copies it."""
+    below = page.read_text(encoding="utf-8").partition(f'id="{heading}"')[2]
+    code = re.search(r"<pre>.*?<code>(.*?)</code></pre>", below.partition("<h2")[0], re.DOTALL)
+    return None if code is None else html.unescape(re.sub(r"<[^>]+>", "", code[1]))
+
+
+def test_the_reference_has_every_option_by_name(site):
+    for page in (site / "reference").glob("*.html"):
+        for block in re.findall(r"<pre>.*?</pre>", page.read_text(encoding="utf-8"), re.DOTALL):
+            assert "Unpack[" not in re.sub(r"<[^>]+>", "", block), page
+    page = site / "reference" / "environments.html"
+    text = page.read_text(encoding="utf-8")
+    for name in environment_makers():
+        for function in ("env", "raw_env"):
+            below = text.partition(f'id="hexenv.{name}_v0.{function}"')[2]
+            signature = re.sub(r"<[^>]+>", "", re.search(r"<pre>.*?</pre>", below, re.DOTALL)[0])
+            for option in ViewOptions.__annotations__:
+                assert f" {option}: " in html.unescape(signature), (name, function, option)
+
+
+@pytest.mark.parametrize("name", agent_classes())
+def test_the_example_of_an_agent_runs(name, site, capsys):
+    code = code_under(site / "agents" / f"{name}.html", "example")
+    if code is None:
+        required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
+        assert required  # it needs what a reader has to provide
+        return
+    if "net" in code:
+        pytest.importorskip("torch", reason="the extra train is not installed")
+    exec(compile(code.replace("simulations=1000", "simulations=20"), name, "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+class Links(HTMLParser):
+    """What a page leads to, and the places in it that can be led to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.targets, self.places = [], {"", "__skip"}
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        for key, value in attrs:
+            if key in ("href", "src") and value is not None and tag != "base":
+                self.targets.append(value if key == "href" else value.partition("#")[0])
+            elif key in ("id", "name") and value:
+                self.places.add(value)
+
+
+def test_no_link_inside_the_site_is_dead(site):
+    pages = {path.resolve(): Links(path) for path in site.rglob("*.html")}
+    assert len(pages) > 50
+    dead = []
+    for path, links in pages.items():
+        if path.name == "404.html":  # its links begin at the root of a server
+            continue
+        for link in links.targets:
+            target = urlsplit(link)
+            if target.scheme or target.netloc:
+                continue
+            found = (path.parent / unquote(target.path)).resolve() if target.path else path
+            places = pages[found].places if found in pages else {""}
+            if not found.is_file() or unquote(target.fragment) not in places:
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert dead == []
+
+
+SOUGHT = {
+    "cite": ["project/cite.html"],
+    "sb3": ["tutorials/sb3.html"],
+    "stable baselines": ["tutorials/sb3.html"],
+    "rllib": ["tutorials/rllib.html"],
+    "ppo": ["tutorials/sb3.html", "tutorials/cleanrl.html"],
+    "self-play": ["tutorials/sb3.html", "tutorials/alphahex.html"],
+    "tournament": ["tutorials/evaluate.html"],
+    "which agent": ["agents/which.html"],
+}
+"""Words that a newcomer looks for, and the pages that have to be among the first to be found."""
+
+
+def test_what_newcomers_look_for_is_found(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    pages = {each["location"]: each for each in index}
+    for words, found in SOUGHT.items():
+        for page in found:
+            text = f"{pages[page]['title']} {pages[page]['text']}".lower()
+            assert words in text.replace("stable-baselines", "stable baselines"), (words, page)
+            assert pages[page]["boost"] > 1, page  # before others that say the same
+
+
+def test_results_are_pictures_above_folded_tables(site):
+    index = json.loads((BENCHMARKS / "results" / "index.json").read_text(encoding="utf-8"))
+    commands = {html.escape(about["command"], quote=False) for about in index.values()}
+    found = ""
+    for source in BENCHMARKS.glob("*.md"):
+        marks = source.read_text(encoding="utf-8").count("<!-- table ")
+        page = (site / "benchmarks" / f"{source.stem.lower()}.html").read_text(encoding="utf-8")
+        folded = re.findall(r"<details>.*?</details>", page, re.DOTALL)
+        assert len(folded) == marks
+        assert page.count('<div class="plot">') >= marks
+        assert all("<table>" in each and "commit" in each for each in folded)
+        found += re.sub(r"<[^>]+>", "", "".join(folded))
+    assert {command for command in commands if command not in found} == set()
+
+
+def test_a_plot_shows_each_row_with_its_interval(site):
+    results = (BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
+    rows = (
+        results.partition("<!-- table gauntlet hex7 hex7-20ms -->")[2].split("\n\n")[1].splitlines()
+    )
+    page = (site / "benchmarks" / "results.html").read_text(encoding="utf-8")
+    plot = page.partition('id="hex-7-x-7_1"')[2].partition("<svg")[2].partition("</svg>")[0]
+    for row in rows[2:]:
+        assert f">{row.split('`')[1]}</text>" in plot
+    intervals = sum(len(re.findall(r"\(\d\.\d+-\d\.\d+\)", row)) for row in rows)
+    assert plot.count('class="interval"') == intervals > 16
 
 
 def test_nothing_is_loaded_from_the_network(site):

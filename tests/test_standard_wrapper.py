@@ -64,7 +64,9 @@ class Side:
         try:
             result = call(self)
         except Exception as error:
-            result = (type(error), str(error))
+            # Ours also says what was expected, and what came.
+            said = NOT_IN_SPACE if str(error).startswith(NOT_IN_SPACE) else str(error)
+            result = (type(error), said)
         logged = list(EnvLogger.mqueue)
         EnvLogger.flush()
         return result, logged

@@ -207,7 +207,17 @@ def no_winning_action(self, state, player, near, actions, count):
     return -1
 
 
+def final_score_beyond_1(self, state, player):
+    return 2.0 * self.outcome(state, player)
+
+
+def final_score_of_the_loser(self, state, player):
+    return -0.5 * self.outcome(state, player)
+
+
 FAULTS = {
+    final_score_beyond_1: ("final_score", r"expected two opposite ones from -1 to 1, got \("),
+    final_score_of_the_loser: ("final_score", "expected one of ., who won, above 0, got"),
     next_actions_that_keep_all: ("next_actions", "next_actions: expected .* got .*; after 1 plies"),
     cell_of_the_mirror: ("cell_of", "cell_of: expected . got .; after 1 plies|cell_of: expected ."),
     cell_of_all_one: ("cell_of", "cell_of: expected different ones from 0 to 8, got .3, 3"),
@@ -300,7 +310,7 @@ class TicTacToeThatDiffersCompiled(NamedTuple):
     columns: int = 3
     bits: int = 64
 
-    for _name in sorted(set(dir(base.Game)) - {"rows", "columns", "position_hash"}):
+    for _name in sorted(set(dir(base.StoneGame)) - {"rows", "columns", "position_hash"}):
         if not _name.startswith("_"):
             vars()[_name] = getattr(TicTacToe, _name)
 

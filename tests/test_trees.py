@@ -388,7 +388,7 @@ def test_a_tree_of_two_workers_needs_two(tmp_path):
     agent = UCT(simulations=100, workers=2, solver="off", seed=0)
     agent.act(env)
     agent.save(path)
-    with pytest.raises(ValueError, match=r"tree\.npz.*workers 1, got 2"):
+    with pytest.raises(ValueError, match=r"tree\.npz.*trees 1, got 2"):
         UCT(simulations=100, solver="off").load(path)
     other = UCT(simulations=100, workers=2, solver="off", seed=1)
     other.load(path)

@@ -245,7 +245,7 @@ def scores(found):
     """Every inner node and its children with their scores; where all come first, of the tried."""
     selection, tree = found.variant.selection, found.tree
     for node in inner_nodes(tree):
-        prepared = selection.prepare(tree, node)
+        prepared = selection.prepare(tree, node, None)
         for child in below(tree, node):
             if tree.visits[child] or not selection.tries_all_first():
                 yield node, child, selection.score(tree, child, prepared)
@@ -358,7 +358,7 @@ def test_grave_asks_the_nearest_ancestor_that_knows_enough(board, ref):
         same_mover = [n for n in line if found.game.to_play(states[n]) == mover]
         knowing = [n for n in same_mover if tree.visits[n] > ref]
         ancestor = knowing[0] if knowing else same_mover[-1]
-        assert found.variant.selection.prepare(tree, node)[1] == ancestor
+        assert found.variant.selection.prepare(tree, node, None)[1] == ancestor
         asked[ancestor == node] += 1
 
         known = {cells[other]: other for other in below(tree, ancestor)}
@@ -438,7 +438,7 @@ class Last:
 
     def choose(self, game, state, rng, actions, count, simulation):
         self.asked += 1
-        return count - 1
+        return int(actions[count - 1])
 
     def update(self, tree, simulation):
         pass
@@ -450,7 +450,7 @@ def choice(policy, game, state, simulation=None, seed=0):
     count = game.legal_actions(state, actions)
     simulation = simulation or new_simulation(game, True)
     rng = np.random.default_rng(seed)
-    return int(actions[policy.choose(game, state, rng, actions, count, simulation)])
+    return int(policy.choose(game, state, rng, actions, count, simulation))
 
 
 def simulated(game, cells, result, depth=0):

@@ -769,12 +769,12 @@ def test_an_opponent_is_neither_taken_away_nor_added():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_envs": 0}, "expected num_envs of at least 1, got 0"),
-        ({"num_envs": -1}, "expected num_envs of at least 1, got -1"),
+        ({"num_envs": 0}, "expected num_envs from 1 to .*, got 0"),
+        ({"num_envs": -1}, "expected num_envs from 1 to .*, got -1"),
         ({"num_envs": 2.0}, "expected a whole number of num_envs, got 2.0"),
         ({"threads": 0}, "expected threads of at least 1, got 0"),
         ({"threads": "all"}, "expected a whole number of threads"),
-        ({"render_mode": "human"}, "expected a render_mode of ansi, rgb_array, svg or None"),
+        ({"render_mode": "human"}, "expected a render_mode of ansi, rgb_array, svg"),
         ({"opponent": None, "side": "first"}, "expected no side without an opponent"),
         ({"autoreset_mode": "Never"}, "expected an autoreset_mode of NextStep, SameStep, Disabled"),
         ({"max_episode_steps": 3}, "expected no max_episode_steps: games end, got 3"),
@@ -809,9 +809,7 @@ def test_actions_of_another_shape_or_type_are_refused(actions):
     envs = vector("tictactoe", 3, side="first")
     envs.reset(seed=1)
     before = envs.states.tobytes()
-    with pytest.raises(
-        ValueError, match=r"expected actions of shape \(3,\) as integers, got shape"
-    ):
+    with pytest.raises(ValueError, match=r"actions of shape \(3,\) as integers from 0 to 8, got"):
         envs.step(actions)
     assert envs.states.tobytes() == before
 

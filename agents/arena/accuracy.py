@@ -28,6 +28,7 @@ from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import make_agent, make_environment
 from hexenv.games.hex import MAX_SIZE
 from hexenv.games.tictactoe import HAS_LINE
+from hexenv.messages import suggestion
 
 CHUNK: Final = 25
 """Positions in a task of a worker."""
@@ -133,15 +134,19 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
     """The sets in the package for a game with these options (or any), by name."""
     folder = resources.files("agents.arena") / "positions"
     sets: dict[str, list[SolvedPosition]] = {}
+    games: set[str] = set()
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         stem, _, kind = file.name.partition(".")
+        if kind in ("json", "jsonl"):
+            games.add(stem.partition("_")[0])
         if stem.partition("_")[0] == game and kind in ("json", "jsonl"):
             positions = read_positions(file.read_text(encoding="utf-8"), file.name)
             if not options or sorted(options) == sorted(positions[0].options):
                 sets[stem] = positions
     if not sets:
         asked = " ".join((game, *options))
-        raise ValueError(f"expected a game with a set of solved positions, got {asked}")
+        meant = suggestion(game, games)
+        raise ValueError(f"expected a game with a set of solved positions, got {asked}{meant}")
     return sets
 
 

@@ -4,6 +4,7 @@ import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,8 @@ from agents.arena.intervals import score_interval
 from agents.core.agent import Agent, ForfeitError
 from agents.search.environment import action_mask, check_in_play, is_over
 from agents.search.foreign import ForeignGame, ForeignState
+from hexenv.games.base import whole_number
+from hexenv.messages import shortened
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""
@@ -49,6 +52,19 @@ class GameResult:
         return None if self.forfeit is None else int(self.outcome > 0)
 
 
+def check_agents(agents: Any) -> None:
+    """Refuse by a ValueError what is not two agents: names, classes, one agent alone."""
+    try:
+        two = tuple(agents)
+    except TypeError:
+        two = (agents,)
+    if len(two) != 2 or any(isinstance(one, type) or not hasattr(one, "act") for one in two):
+        got = ", ".join(map(shortened, two))
+        by_name = any(isinstance(one, str) for one in two)
+        hint = " (agents.registry.make_agent makes one of a name)" if by_name else ""
+        raise ValueError(f"expected two agents, objects with act, got {got}{hint}")
+
+
 def play_game(
     env: Any, agents: Sequence[Agent], first: int = 0, on_move: OnMove | None = None
 ) -> GameResult:
@@ -62,6 +78,9 @@ def play_game(
         first: Which of them plays the environment's first agent.
         on_move: Called after each move.
     """
+    check_agents(agents)
+    if first not in (0, 1):
+        raise ValueError(f"expected first as 0 or 1, got {first!r}")
     game = ForeignGame(env)
     played = ForeignState(env)
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
@@ -157,6 +176,11 @@ def play_match(
         seed: Of all random numbers.
         on_move: As in `play_game`.
     """
+    check_agents(agents)
+    if whole_number("games", games) < 0:
+        raise ValueError(f"expected games of at least 0, got {games}")
+    if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
+        raise ValueError(f"expected an environment, got {shortened(env)}")
     env.reset(seed=seed)
     prepare(env, agents)
     for game in range(games):

@@ -9,6 +9,7 @@ import click
 
 import hexenv
 from agents.cli.shared import INTERRUPTED
+from hexenv.messages import not_one_of
 
 __all__ = ["INTERRUPTED", "main"]
 
@@ -31,6 +32,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            if not ctx.resilient_parsing:  # as for the completion of a shell
+                ctx.fail(not_one_of("a command", COMMANDS, cmd_name))
             return None
         module = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"agents.cli.{module}"), module)

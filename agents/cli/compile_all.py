@@ -16,7 +16,6 @@ from rich.progress import Progress
 
 from agents.arena.match import close, prepare
 from agents.cli import shared
-from agents.core.messages import not_one_of
 from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import AGENTS, environment_makers, make_agent, make_environment
 from agents.search.environment import action_mask
@@ -26,6 +25,7 @@ from hexenv.cpus import usable_cpus
 from hexenv.learners.policies import POLICIES
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
+from hexenv.messages import not_one_of
 
 COMMON: Final = ("uct", "greedy", "rave", "rhmcts", "solver")
 """The agents that are compiled where none are named."""

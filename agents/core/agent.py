@@ -1,11 +1,13 @@
 """What an agent is, and the two simplest ones: random and greedy."""
 
 import functools
+import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeVar, cast
+from html import escape
+from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from agents.search.environment import (
 )
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
+from hexenv.messages import check_seed, expect_parameters, full_signature, shortened
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,6 +92,53 @@ class Statistics:
         """
         return self.simulations / self.seconds if self.seconds > 0 else 0.0
 
+    def _best(self, count: int) -> list[int]:
+        """The most visited actions, or what was chosen without visits."""
+        order = np.argsort(-self.visits, kind="stable")[:count].tolist()
+        return [action for action in order if self.visits[action] > 0]
+
+    def __repr__(self) -> str:
+        best = [
+            f"{action} ({self.visits[action]} visits, value {self.values[action]:+.2f})"
+            for action in self._best(3)
+        ]
+        line = self.principal_variation
+        parts = [
+            f"simulations={self.simulations}",
+            f"seconds={self.seconds:.3g}",
+            f"best actions: {', '.join(best) or 'none'}",
+            f"line: {' '.join(map(str, line[:SHOWN_LINE]))}{' ...' * (len(line) > SHOWN_LINE)}",
+        ]
+        parts += [f"proven={self.proven}"] * (self.proven is not None)
+        parts += [f"assumed={self.assumed!r}"] * (self.assumed is not None)
+        return f"Statistics({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        columns = ["action", "visits", "value"] + ["prior"] * (self.priors is not None)
+        rows = [
+            [str(action), str(self.visits[action]), f"{self.values[action]:+.3f}"]
+            + ([] if self.priors is None else [f"{self.priors[action]:.3f}"])
+            for action in self._best(10)
+        ]
+        title = f"{self.simulations} simulations in {self.seconds:.3g} s"
+        title += "" if self.proven is None else f", proven {self.proven:+d}"
+        title += "" if self.assumed is None else f", assumed: {self.assumed}"
+        return html_table(title, columns, rows)
+
+
+SHOWN_LINE: Final = 12
+"""Actions of a principal variation that are shown."""
+
+
+def html_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table for a notebook; the cells are HTML already, the title is not."""
+
+    def row(cells: Iterable[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table><caption>{escape(title)}</caption>{row(columns, 'th')}{body}</table>"
+
 
 def with_assumption(statistics: Statistics, assumed: str | None) -> Statistics:
     """The statistics of a search that has assumed something; then nothing is proven."""
@@ -136,14 +186,91 @@ class Agent(Protocol):
         ...
 
 
-class SeededAgent:
+# ---- what classes of agents share ----------------------------------------------------------------
+
+
+class _Signature:
+    """What `inspect.signature` and `help` read of a class; an agent that is called has its own."""
+
+    def __get__(self, agent: object | None, kind: type[Any]) -> inspect.Signature:
+        if agent is not None:
+            raise AttributeError("__signature__")
+        return full_signature(kind)
+
+
+class _NameOfClass(str):
+    """The class of an argument, which stands for it where an agent is shown."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+_SHOWN: Final = (bool, int, float, str, type(None), _NameOfClass)
+
+
+class AgentBase:
+    """The base of the agents' classes: all parameters by name, and what an agent shows of itself.
+
+    `help`, and the error of a parameter that there is not, name each of them, those too that come
+    by ``**options: Unpack[SomeTypedDict]``.
+    """
+
+    __signature__ = _Signature()
+    _given: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        names = expect_parameters(cls.__name__, cls, args, kwargs)
+        agent = super().__new__(cls)
+        given = dict(zip(names, args, strict=False)) | kwargs
+        for name, value in given.items():  # models and functions are not for messages, nor files
+            if not isinstance(value, _SHOWN):
+                given[name] = _NameOfClass(type(value).__name__)
+        agent._given = given
+        return agent
+
+    def _parameters(self) -> dict[str, tuple[Any, bool]]:
+        """The value of each parameter, and whether it is another than the default."""
+        defaults = {
+            name: one.default for name, one in full_signature(type(self)).parameters.items()
+        }
+        found: dict[str, tuple[Any, bool]] = {}
+        for name in dict.fromkeys((*defaults, *self._given)):
+            default = defaults.get(name, inspect.Parameter.empty)
+            value = vars(self).get(name, inspect.Parameter.empty)
+            if not isinstance(value, _SHOWN):  # an attribute may have changed, or be an object
+                value = self._given.get(name, default)
+            if value is not inspect.Parameter.empty:
+                found[name] = value, default is inspect.Parameter.empty or value != default
+        return found
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={shortened(value)}"
+            for name, (value, differs) in self._parameters().items()
+            if differs
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"<b>{name}</b>" if differs else name, escape(shortened(value)))
+            for name, (value, differs) in self._parameters().items()
+        ]
+        table = html_table(type(self).__name__, ("parameter", "value"), rows)
+        found: Statistics | None = getattr(self, "statistics", None)
+        return table if found is None else table + found._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+class SeededAgent(AgentBase):
     """An agent with one stream of random numbers; without a seed, a different one each time."""
 
     def __init__(self, seed: int | None = None) -> None:
+        check_seed(seed)
         self.statistics: Statistics | None = None
         self._rng = np.random.default_rng(seed)
 
     def reset(self, seed: int | None = None) -> None:
+        check_seed(seed)
         self.statistics = None
         if seed is not None:
             self._rng = np.random.default_rng(seed)

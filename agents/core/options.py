@@ -5,10 +5,12 @@ from collections.abc import Collection
 from numbers import Real
 from typing import Any, Final
 
-from agents.core.messages import not_one_of
 from hexenv.games.base import whole_number
+from hexenv.messages import not_one_of
 
 DEFAULT_SIMULATIONS: Final = 1_000
+MOST_SIMULATIONS: Final = 10**12
+"""Of a move: days of the fastest search."""
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
@@ -17,6 +19,8 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
         simulations = whole_number("simulations", simulations)
         if simulations < 1:
             raise ValueError(f"expected at least one simulation, got {simulations}")
+        if simulations > MOST_SIMULATIONS:
+            raise ValueError(f"expected simulations up to {MOST_SIMULATIONS}, got {simulations}")
     if seconds is not None and not (isinstance(seconds, Real) and 0 < seconds < math.inf):
         raise ValueError(f"expected a positive number of seconds, got {seconds!r}")
     if simulations is None and seconds is None:
@@ -26,7 +30,7 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
     """A parameter that must be one of the known names."""
-    if value not in known:
+    if value not in tuple(known):  # which takes what cannot be hashed
         raise ValueError(not_one_of(name, known, value))
     return value
 

@@ -28,7 +28,7 @@ from typing import (
 import msgspec
 from msgspec import Meta
 
-from agents.core.messages import not_one_of, shortened, suggestion
+from hexenv.messages import not_one_of, shortened, suggestion
 
 T = TypeVar("T")
 

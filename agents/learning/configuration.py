@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agents.core.messages import not_one_of, shortened
 from agents.core.reading import parse_json
 from agents.core.structured import fields_of, meta_of, to_structure
+from hexenv.messages import not_one_of, shortened
 
 VERSION: Final = 1
 

@@ -111,6 +111,8 @@ def save_network(
 
 def find_network(net: str) -> Path:
     """The file of a network, by its path or the name of a shipped one."""
+    if not isinstance(net, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected a network's file or name, got {net!r}")
     for path in (Path(net), SHIPPED / f"{net}.safetensors"):
         if path.is_file():
             return path

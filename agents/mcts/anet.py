@@ -41,7 +41,7 @@ class EvaluatedUCB1(NamedTuple):
     with_memory = with_evaluation
     read_policy = read_visit_shares
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * sqrt_log(tree.visits[node] + tree.extras.pending[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

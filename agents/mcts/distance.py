@@ -7,6 +7,8 @@ loss for either side. Scores are kept as rewards in [0, 1]: 1/2 + score / 2000.
 import math
 from typing import NamedTuple, Unpack
 
+import numpy as np
+
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
@@ -56,7 +58,7 @@ class DistanceUCB(NamedTuple):
     new_extras = no_extras
     with_memory = no_memory
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * sqrt_log(tree.visits[ROOT if self.literal else node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

@@ -40,6 +40,8 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         ValueError: If the name is of no policy, or a parameter out of its range.
     """
 
+    is_for_two = True
+
     def __init__(
         self,
         policy: Evaluator | str,

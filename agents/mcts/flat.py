@@ -2,6 +2,8 @@
 
 from typing import ClassVar, NamedTuple, Unpack
 
+import numpy as np
+
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
@@ -25,7 +27,7 @@ class Evenly(NamedTuple):
     new_extras = no_extras
     with_memory = no_memory
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.weight
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

@@ -42,7 +42,7 @@ class Grave(NamedTuple):
             played=np.zeros((2, cells), np.bool_), node_of=np.zeros(cells, np.int32)
         )
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, int, bool]:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, int, bool]:
         ancestor = node
         # Two plies up the same player is to move.
         while tree.visits[ancestor] <= self.ref and ancestor != ROOT:

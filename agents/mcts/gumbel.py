@@ -94,7 +94,11 @@ class Gumbel(NamedTuple):
         table = halving_schedule(self.considered, self.simulations)
         return self._replace(table=table, evaluation=np.zeros(game.num_actions() + 1))
 
-    def prepare(self, tree: Tree, node: int) -> Improvement:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> Improvement:
+        return self.compute_improvement(tree, node)
+
+    def compute_improvement(self, tree: Tree, node: int) -> Improvement:
+        """What the scores of a node's children share."""
         extras = tree.extras
         first = tree.first_child[node]
         last = first + tree.child_count[node]
@@ -157,7 +161,7 @@ class Gumbel(NamedTuple):
         It is the one with the highest score of those with the most visits; proven wins come before
         all others, proven losses after them.
         """
-        prepared = self.prepare(tree, ROOT)
+        prepared = self.compute_improvement(tree, ROOT)
         first = tree.first_child[ROOT]
         last = first + tree.child_count[ROOT]
         best = first
@@ -224,9 +228,6 @@ class GumbelAgent(EvaluatedSearchAgent):
         batch: int = 1,
         **options: Unpack[GumbelOptions],
     ) -> None:
-        for name in options:
-            if name not in GumbelOptions.__annotations__:
-                raise ValueError(f"expected no {name} (Gumbel's search has none), got {options}")
         self.noise = number_within("noise", noise)
         rule = Gumbel(
             c_visit=number_within("c_visit", c_visit),

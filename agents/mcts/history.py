@@ -47,7 +47,7 @@ class ProgressiveHistory(NamedTuple):
             tree.extras.cells[child] = game.cell_of(state, int(tree.action[child]))
             tree.extras.movers[child] = mover
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

@@ -9,13 +9,13 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
-from agents.search.playout import Uniform, memory_behind, pick_of_cell, play_out
+from agents.search.playout import Uniform, action_on, memory_behind, play_out
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
-from hexenv.games.base import Actions, Game, State
+from hexenv.games.base import NO_ACTION, Actions, Game, State
 
 NO_REPLIES = np.full((2, 1), -1, np.int32)
 
@@ -64,18 +64,18 @@ class LastGoodReply(NamedTuple):
     ) -> int:
         ply = simulation.length[0]
         player = game.to_play(state)
-        pick = -1
+        action = NO_ACTION
         if self.order > 1 and ply > 1:
             reply = int(self.replies_to_two[player, self.two(simulation.cells, ply)])
             if reply >= 0:
-                pick = pick_of_cell(game, state, actions, count, reply)
-        if pick < 0 and ply > 0:
+                action = action_on(game, state, actions, count, reply, simulation)
+        if action == NO_ACTION and ply > 0:
             reply = int(self.replies[player, simulation.cells[ply - 1]])
             if reply >= 0:
-                pick = pick_of_cell(game, state, actions, count, reply)
-        if pick < 0:
-            pick = self.otherwise.choose(game, state, rng, actions, count, simulation)
-        return pick
+                action = action_on(game, state, actions, count, reply, simulation)
+        if action == NO_ACTION:
+            action = self.otherwise.choose(game, state, rng, actions, count, simulation)
+        return action
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
         self.otherwise.update(tree, simulation)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from agents.core.options import number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
-from agents.search.playout import play_out
+from agents.search.playout import play_out, take
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves
@@ -57,7 +57,7 @@ class Mast(NamedTuple):
     ) -> int:
         draw = rng.random()
         if self.temperature == 0.0 and draw < self.epsilon:
-            return int(draw / self.epsilon * count)
+            return take(actions, int(draw / self.epsilon * count), simulation)
         start = int(game.to_play(state)) * (len(self.means) // 2)
         best, total = 0, 0.0
         for pick in range(count):
@@ -71,7 +71,7 @@ class Mast(NamedTuple):
         if self.temperature > 0.0:
             while best < count - 1 and self.weights[best] <= draw * total:
                 best += 1
-        return best
+        return take(actions, best, simulation)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
         for ply in range(simulation.length[0]):
@@ -174,7 +174,7 @@ class NST(NamedTuple):
     ) -> int:
         draw = rng.random()
         if draw < self.epsilon:
-            return int(draw / self.epsilon * count)
+            return take(actions, int(draw / self.epsilon * count), simulation)
         player = int(game.to_play(state))
         best, best_mean = 0, -1.0
         for pick in range(count):
@@ -182,7 +182,7 @@ class NST(NamedTuple):
             mean = self.mean_of(simulation, player, cell)
             if mean > best_mean:
                 best, best_mean = pick, mean
-        return best
+        return take(actions, best, simulation)
 
     def mean_of(self, simulation: Simulation, player: int, cell: int) -> float:
         """The average over the sequences that a move would end."""

@@ -12,6 +12,7 @@ from agents.search.playout import Playout
 from agents.search.reward import Reward, WinLoss
 from agents.search.selection import Selection
 from hexenv.importing import attribute_at
+from hexenv.messages import suggestion
 
 COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "fast": ("agents.search.playout:Uniform", {}),
@@ -39,13 +40,15 @@ def make_playout(text: str) -> Playout:
     Raises:
         ValueError: If there is no such policy, or one follows that is never asked.
     """
-    *partial, last = text.split("+")
+    *partial, last = text.split("+") if isinstance(text, str) else [""]  # pyright: ignore[reportUnnecessaryIsInstance]
     if last in PARTIAL:
         partial, last = [*partial, last], "fast"
-    if last not in COMPLETE or not set(partial) <= set(PARTIAL):
+    unknown = [name for name in partial if name not in PARTIAL]
+    if unknown or last not in COMPLETE:
+        meant = suggestion(unknown[0] if unknown else last, [*COMPLETE, *PARTIAL])
         raise ValueError(
             f"expected a playout of {', '.join(COMPLETE)}, or of {', '.join(PARTIAL)} and another "
-            f"after a plus; got {text!r}"
+            f"after a plus; got {text!r}{meant}"
         )
     if "decisive" in partial[1:]:
         raise ValueError(f"expected decisive before all other policies, got {text!r}")

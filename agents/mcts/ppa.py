@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.playout import play_out
+from agents.search.playout import play_out, take
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
@@ -63,7 +63,7 @@ class PolicyAdaptation(NamedTuple):
             cell = game.cell_of(state, int(actions[pick]))
             steps[cell] -= weights[cell] / total
         steps[game.cell_of(state, int(actions[chosen]))] += 1.0
-        return chosen
+        return take(actions, chosen, simulation)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
         result = simulation.result[0]

@@ -51,7 +51,7 @@ class PUCT(NamedTuple):
     with_memory = with_evaluation
     read_policy = read_visit_shares
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, float]:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float]:
         visits = tree.visits[node] + tree.extras.pending[node]
         weight = (self.c + math.log((visits + self.base + 1.0) / self.base)) * math.sqrt(visits)
         return weight, tree.extras.raw_value[node] - self.fpu

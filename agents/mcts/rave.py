@@ -118,7 +118,7 @@ class Rave(NamedTuple):
     def with_memory(self, game: Game) -> "Rave":
         return self._replace(played=np.zeros((2, game.num_cells()), np.bool_))
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, int, bool]:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, int, bool]:
         visits = tree.visits[node]
         plain = self.plain_every > 0 and visits % self.plain_every == 0
         return (PLAIN_C if plain else self.c) * sqrt_log(visits), visits, plain

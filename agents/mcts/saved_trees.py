@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
-from agents.search.mcts import Variant
+from agents.search.mcts import Variant, tree_for
+from agents.search.reward import MeanBackup
 from agents.search.tree import (
     MORE_TO_COME,
     ROOT,
@@ -18,7 +19,6 @@ from agents.search.tree import (
     Tree,
     arrays_of,
     is_partial,
-    new_tree,
     node_arrays,
     nodes_below,
 )
@@ -92,6 +92,8 @@ def describe(part: Any) -> Any:
     if hasattr(part, "_fields"):
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
+        if isinstance(getattr(part, "backup", None), MeanBackup):
+            del fields["backup"]  # the format is older than the others
         known = {name: value for name, value in fields.items() if value is not None}
         if hasattr(part, "evaluation"):  # the format has a field more for such rules
             is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
@@ -130,8 +132,8 @@ def save_trees(
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> SavedTrees:
-    """Read the trees that so many workers with this variant have saved; see `save_trees`."""
+def load_trees(path: str | os.PathLike[str], variant: Variant, trees: int) -> SavedTrees:
+    """Read so many trees that workers with this variant have saved; see `save_trees`."""
     arrays = load_arrays(path, "a saved tree")
     expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
     try:
@@ -154,7 +156,7 @@ def load_trees(path: str | os.PathLike[str], variant: Variant, workers: int) -> 
         )
     except (KeyError, TypeError, OverflowError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
-    expect(path, "number of workers", workers, len(saved.trees))
+    expect(path, "number of trees", trees, len(saved.trees))
     return saved
 
 
@@ -178,7 +180,7 @@ def expect(path: Any, what: str, expected: Any, found: Any) -> None:
 def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tree:
     """One of the trees in a file, checked."""
     count = len(arrays[f"{number}.action"])
-    tree = new_tree(max(count, 1), variant.selection.new_extras(max(count, 1)))
+    tree = tree_for(variant, max(count, 1))
     for name, array in node_arrays(tree).items():
         in_file = f"{number}.{NAMES_IN_FILES.get(name, name)}"
         found = arrays.pop(in_file)  # so that memory holds it once

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, Statistics, Turn, in_turn, with_assumption
+from agents.core.agent import (
+    AgentBase,
+    OnSlice,
+    Statistics,
+    Turn,
+    in_turn,
+    with_assumption,
+)
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
@@ -27,9 +34,11 @@ from agents.search.environment import (
     check_route,
     is_transparent,
     planner_view,
+    turn_based,
 )
-from agents.search.mcts import Variant, compiled_search, simulation_for, with_memory
+from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
+from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import (
     ROOT,
@@ -40,15 +49,17 @@ from agents.search.tree import (
     copy_nodes,
     keep_subtree,
     most_new_nodes,
-    new_tree,
 )
 from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
 from hexenv.games import base
+from hexenv.messages import check_seed, true_or_false
 
 if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
+PARALLEL: Final = ("root", "tree")
+"""What several workers search: a tree each, or one together."""
 
 COMPILED_SLICE: Final = 64
 """Simulations before the first look at the clock, where a search runs as machine code."""
@@ -67,15 +78,17 @@ class SearchOptions(TypedDict, total=False):
     reuse: bool
     transpositions: bool
     workers: int
+    parallel: str
     max_nodes: int
     threats: bool
     implicit_minimax: float
     route: str
     seed: int | None
     assume: str | None
+    discount: float
 
 
-class TreeSearchAgent:
+class TreeSearchAgent(AgentBase):
     """An agent that runs a variant of Monte-Carlo tree search and plays the best root action.
 
     One seed gives one tree, compiled or interpreted, and through the environment too where the
@@ -98,9 +111,14 @@ class TreeSearchAgent:
         transpositions: Whether positions reached by several move orders share their statistics
             (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1,
             and rewards that count no plies.
-        workers: Trees that are searched at the same time, each on a thread of its own with its
-            share of the simulations; their visits are added up (root parallelism: Chaslot, Winands
-            and van den Herik 2008). The result depends on the seed and the number of workers.
+        workers: Threads that search at the same time, each with its share of the simulations.
+        parallel: What they search (Chaslot, Winands and van den Herik 2008). ``"root"``: a tree
+            each, and the visits are added up; the result depends on the seed and the number of
+            workers. ``"tree"``: one tree, with virtual loss and without locks
+            (`agents.search.shared`); the result depends on the threads' timing as well. What a
+            policy learns besides the tree (tables of MAST, good replies) each has for itself. With
+            one worker both are the same. Where a search does not run as machine code the workers
+            take turns.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 33 bytes, and more in variants that keep more. Rules that visit all children
             before they score any, as UCB1, need two or three nodes for a simulation, others one for
@@ -115,6 +133,9 @@ class TreeSearchAgent:
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`. Then nothing
             is proven.
+        discount: Of rewards, a ply, above 0 to 1, where an environment has one agent, as one of
+            Gymnasium, or three and more (`agents.search.returns`). The values of `statistics` then
+            go from the worst return that the search has seen, -1, to the best, 1.
         knowledge: What is known of the game, for a variant that needs it; None: what is registered
             for the game, where `threats` or `implicit_minimax` ask for it.
 
@@ -128,6 +149,7 @@ class TreeSearchAgent:
     """
 
     batch: int = 1  # simulations that are begun together
+    is_for_two: bool = False  # whether it can plan for two players only
 
     def __init__(
         self,
@@ -141,12 +163,14 @@ class TreeSearchAgent:
         reuse: bool = True,
         transpositions: bool = False,
         workers: int = 1,
+        parallel: str = "root",
         max_nodes: int = 5_000_000,
         threats: bool = False,
         implicit_minimax: float = 0.0,
         route: str = "auto",
         seed: int | None = None,
         assume: str | None = None,
+        discount: float = 1.0,
         knowledge: GameKnowledge | None = None,
     ) -> None:
         self.simulations, self.seconds = check_budget(simulations, seconds)
@@ -158,7 +182,12 @@ class TreeSearchAgent:
                 f'expected early_stop with one worker and final_move "visits", got {workers} and '
                 f'"{final_move}"'
             )
+        if not isinstance(variant, Variant):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected a Variant of the search, got {variant!r}")
         self.variant = variant._replace(solver=SOLVERS[solver])
+        for name, flag in (("early_stop", early_stop), ("reuse", reuse), ("threats", threats)):
+            true_or_false(name, flag)
+        true_or_false("transpositions", transpositions)
         self.threats = threats
         self.implicit_minimax = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
         self._given_knowledge = knowledge
@@ -170,6 +199,11 @@ class TreeSearchAgent:
         self.reuse = reuse
         self.transpositions = transpositions
         self.workers = whole_number_within("workers", workers, 1, 1024)
+        self.parallel = expect_one_of("parallel", parallel, PARALLEL)
+        if parallel == "tree" and self.workers > 1 and not transpositions:
+            from agents.mcts.shared_tree import LeadingWorker  # few agents need it
+
+            self._worker_class = LeadingWorker
         if self.simulations is not None and self.simulations < self.workers:
             raise ValueError(
                 f"expected a simulation for each of {self.workers} workers, got {self.simulations}"
@@ -177,6 +211,7 @@ class TreeSearchAgent:
         self.max_nodes = whole_number_within("max_nodes", max_nodes, 2, 2**31 - 1)
         self.route = route
         self.assume = assume
+        self.discount = number_within("discount", discount, 1e-9, 1.0)
         self._statistics_found: Statistics | None = None
         self._find_statistics: Callable[[], Statistics] | None = None
         self.on_slice: OnSlice | None = None
@@ -185,12 +220,38 @@ class TreeSearchAgent:
         self._finder: WinFinder | None = None
         self.turn = Turn()
         self._new_workers(seed)
+        if parallel == "tree":
+            self._check_tree_can_be_shared()
 
     def _new_workers(self, seed: int | None) -> None:
+        check_seed(seed)
         several = np.random.SeedSequence(seed).spawn(self.workers) if self.workers > 1 else [seed]
-        self._workers = [self._worker_class(one) for one in several]
+        self._workers = self._worker_class.several(several)
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
+
+    def _check_tree_can_be_shared(self) -> None:
+        has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
+        why = ""
+        if self.transpositions:
+            why = "transpositions"
+        elif has_own_search or self._kernel() is not self._workers[0].kernel:
+            why = "a search of its own"
+        elif not isinstance(self.variant.backup, MeanBackup):
+            why = "another backup than that of means"
+        if why:
+            raise ValueError(
+                f'expected parallel "root" for {type(self).__name__} with {why}, got "tree"'
+            )
+
+    @property
+    def shares_tree(self) -> bool:
+        """Whether several workers search one tree."""
+        return not self._workers[-1].owns_tree
+
+    def _trees(self) -> list[Tree]:
+        """The trees of all workers that have one."""
+        return [cast("Tree", worker.tree) for worker in self._workers if worker.owns_tree]
 
     def _is_plain_search(self, env: Any) -> bool:
         """Whether it runs a number of simulations in one tree, and nothing else."""
@@ -243,7 +304,7 @@ class TreeSearchAgent:
 
     @in_turn
     def act(self, env: Any) -> int:
-        plain = planner_view(env, self.route, self.assume)
+        env, plain = self._planned(env)
         check_in_play(env)
         if self._uses_knowledge:
             known = self._knowledge_of(plain.game)
@@ -275,7 +336,7 @@ class TreeSearchAgent:
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
-        plain = planner_view(env, self.route, self.assume)
+        plain = self._planned(env)[1]
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
         view = self._search_view(plain)
@@ -285,6 +346,13 @@ class TreeSearchAgent:
         self._prepare_trees(plain, view)
         self._new_run(view, self._workers[0])
         self.statistics = found
+
+    def _planned(self, env: Any) -> tuple[Any, View]:
+        """An environment as one whose agents act in turn, and how the search sees it."""
+        is_for_two = self.is_for_two or self.transpositions
+        env = env if is_for_two else turn_based(env)
+        discount = None if is_for_two else self.discount
+        return env, planner_view(env, self.route, self.assume, discount)
 
     def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play in a position outside of the game played, and its value."""
@@ -309,7 +377,7 @@ class TreeSearchAgent:
         runs = [self._new_run(view, worker) for worker in self._workers]
         started += time.perf_counter() - before_compiling
         simulations = self._search(runs, started, in_threads=view.compiles)
-        trees = [cast("Tree", worker.tree) for worker in self._workers]
+        trees = self._trees()
         seconds = time.perf_counter() - started
         if view.actions is None:
             from agents.search.foreign import tell_rate  # most programs never meet one
@@ -318,7 +386,8 @@ class TreeSearchAgent:
 
         @cache
         def find_statistics() -> Statistics:
-            line = max((worker.line() for worker in self._workers), key=len)
+            lines = (worker.line() for worker in self._workers if worker.owns_tree)
+            line = max(lines, key=len)
             return self.statistics_of(trees, line, view, simulations, seconds)
 
         chosen = self.choose_action(view, trees, self._workers[0].rng, find_statistics)
@@ -378,7 +447,7 @@ class TreeSearchAgent:
             if not worker.go_on(played, key):
                 worker.clear()
                 worker.variant = self._variant_for(plain, view)
-                if self._saved is not None:
+                if self._saved is not None and worker.owns_tree:
                     self._take_saved_tree(plain, number)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(plain.game)
@@ -432,7 +501,7 @@ class TreeSearchAgent:
         from agents.mcts.saved_trees import save_trees  # few programs save trees
 
         self._check_can_be_saved()
-        trees = [worker.tree for worker in self._workers]
+        trees = [worker.tree for worker in self._workers if worker.owns_tree]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or any(tree is None for tree in trees):
@@ -449,13 +518,13 @@ class TreeSearchAgent:
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it is damaged, or of another variant or number of workers, or this agent
+            ValueError: If it is damaged, or of another variant or number of trees, or this agent
                 searches graphs, or selects by patterns.
         """
         from agents.mcts.saved_trees import load_trees
 
         self._check_can_be_saved()
-        self._saved = load_trees(path, self.variant, self.workers)
+        self._saved = load_trees(path, self.variant, len(self._trees()))
         self._saved_root = None
 
     def _check_can_be_saved(self) -> None:
@@ -514,6 +583,11 @@ class TreeSearchAgent:
         """Spend the budget on all trees; returns the simulations run."""
         if (count := len(runs)) == 1:
             return self._spend_budget(runs[0], started, self.simulations, self.seconds)
+        if self.shares_tree:
+            first = runs[0]
+            first.search(0)  # the root gets its children before the others begin
+            first.worker.visits_before = int(self._trees()[0].visits[ROOT])
+            in_threads = in_threads and self._is_fast(first)
         parts = shares(self.simulations, count)
         if in_threads:
             arguments = (runs, [started] * count, parts, [self.seconds] * count)
@@ -525,6 +599,11 @@ class TreeSearchAgent:
             for run, part in zip(runs, parts, strict=True)
         )
 
+    def _is_fast(self, run: "WorkerRun") -> bool:
+        """Whether it runs as machine code."""
+        kept = run.worker.kept
+        return kept is not None and kept.run is not self._kernel().function
+
     def _spend_budget(
         self, run: "WorkerRun", started: float, simulations: int | None, seconds: float | None
     ) -> int:
@@ -533,19 +612,21 @@ class TreeSearchAgent:
         decided = partial(is_decided, tree) if self.early_stop else None
         is_watched = self.on_slice is not None and run.worker is self._workers[0]
         show = partial(self._show, run) if is_watched else None
-        kept = run.worker.kept
-        is_fast = kept is not None and kept.run is not self._kernel().function
-        first = COMPILED_SLICE if is_fast and show is None and decided is None else 1
+        first = COMPILED_SLICE if self._is_fast(run) and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, self.batch, decided, show, first)
 
     def _show(self, run: "WorkerRun", simulations: int, seconds: float) -> None:
         """Call `on_slice` with a function that gives the statistics so far."""
         assert self.on_slice is not None
         worker = run.worker
+        trees = [cast("Tree", worker.tree)]
+        if self.shares_tree:
+            simulations = int(trees[0].visits[ROOT]) - worker.visits_before
 
         def found() -> Statistics:
-            trees = [cast("Tree", worker.tree)]
-            return self.statistics_of(trees, worker.line(), run.view, simulations, seconds)
+            # Below the root, nodes of a shared tree may move while they are looked at.
+            line = [choose(trees, "visits")] if self.shares_tree else worker.line()
+            return self.statistics_of(trees, line, run.view, simulations, seconds)
 
         self.on_slice(found)
 
@@ -557,12 +638,19 @@ class TreeWorker:
     """A tree, what searches it, a stream of random numbers and a variant with its memory."""
 
     kernel: CompiledFunction = compiled_search
+    owns_tree = True
+    visits_before = 0  # of the root, where several workers search the tree
 
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         self.rng = np.random.default_rng(seed)
         self.tree: Tree | None = None
         self.variant: Variant | None = None
         self.kept: CodeAndArrays | None = None
+
+    @classmethod
+    def several(cls, seeds: Sequence[Any]) -> "list[TreeWorker]":
+        """A worker for each of some seeds."""
+        return [cls(seed) for seed in seeds]
 
     def arrays(self) -> tuple[Any, ...]:
         """What the kernel searches in."""
@@ -593,7 +681,7 @@ class TreeWorker:
         used = 0 if self.tree is None else int(self.tree.node_count[0])
         size = min(most, used + nodes)
         if self.tree is None or len(self.tree.action) < size:
-            larger = new_tree(size, variant.selection.new_extras(size))
+            larger = tree_for(variant, size)
             if self.tree is not None:
                 copy_nodes(self.tree, larger)
             self.tree = larger
@@ -601,7 +689,7 @@ class TreeWorker:
     def take_tree(self, source: Tree, played: Sequence[int]) -> None:
         """Begin with a copy of a tree, after some actions, if it knows the position there."""
         size = int(source.node_count[0])
-        self.tree = new_tree(size, cast("Variant", self.variant).selection.new_extras(size))
+        self.tree = tree_for(cast("Variant", self.variant), size)
         copy_nodes(source, self.tree)
         if not go_down(self.tree, played):
             self.clear()
@@ -614,7 +702,7 @@ class TreeWorker:
         trimmed = None  # after `reset`, the content of the tree is of no use
         if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
             count = max(int(self.tree.node_count[0]), 1)
-            trimmed = new_tree(count, self.variant.selection.new_extras(count))
+            trimmed = tree_for(self.variant, count)
             copy_nodes(self.tree, trimmed)
         return {**self.__dict__, "tree": trimmed, "kept": None}
 
@@ -682,7 +770,9 @@ def played_since(view: View, last: TreeRoot | None, tree: Tree | None) -> tuple[
     if last is None or type(last.game) is not type(view.game):
         return None
     if view.actions is None:
-        return None if tree is None else _guess_played(view, last, tree)
+        if tree is None or not view.game.knows_positions:
+            return None
+        return _guess_played(view, last, tree)
     if last.game != view.game or view.actions[: len(last.actions)] != last.actions:
         return None
     played = view.actions[len(last.actions) :]

@@ -45,7 +45,7 @@ class UCB1Tuned(NamedTuple):
         for child in range(first, first + tree.child_count[node]):
             tree.extras.squares[child] = 0.0
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

@@ -11,7 +11,7 @@ from agents.play.commands import COMMANDS, SHORT, greeting, understand
 from agents.play.live import LiveSession
 from agents.play.session import Session
 from hexenv.games.base import EMPTY, IN_PLAY, Game, State, clone, new_state
-from hexenv.games.notation import IllegalActionError
+from hexenv.games.notation import IllegalActionError, has_stones
 from hexenv.render.geometry import cell_at, cell_centers, geometry_of
 from hexenv.render.look import Look
 from hexenv.render.rgb import render_rgb
@@ -137,7 +137,8 @@ class Picture:
         self._left = (self._width - self._board_width) // 2
         self._font = ImageFont.load_default(TEXT_SIZE)
         state = new_state(self._game)  # for a stone of the person's, as large as a line of text
-        self._game.place(state, 0, live.session.side)
+        if has_stones(self._game):
+            self._game.place(state, 0, live.session.side)
         stone = Image.fromarray(self._drawn(state)[self._square(0)])
         self._stone = stone.resize((LINE_HEIGHT, LINE_HEIGHT))
         self._shown: tuple[Any, ...] | None = None

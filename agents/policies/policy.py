@@ -71,6 +71,8 @@ class PolicyAgent(SeededAgent):
         title: str = "policy",
     ) -> None:
         super().__init__(seed)
+        if not callable(policy):
+            raise ValueError(f"expected a policy, a function of planes and masks, got {policy!r}")
         self.temperature = number_within("temperature", temperature)
         self.title = title
         self.policy = policy

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import IO, Any, Final, TypeAlias, TypeVar, cast
 
-from agents.core.agent import ForfeitError, Statistics
+from agents.core.agent import AgentBase, ForfeitError, Statistics
 from agents.core.options import number_within
 from agents.search.environment import check_in_play
 
@@ -37,6 +37,8 @@ Lines: TypeAlias = "queue.Queue[str | None]"
 
 def split_command(command: str) -> list[str]:
     """The words of an engine's command line; ValueError if no program by that name exists."""
+    if not isinstance(command, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected a command to run, got {command!r}")
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -243,7 +245,7 @@ def cut_lines(pieces: Iterable[bytes]) -> Iterator[str]:
         yield begun
 
 
-class EngineAgent:
+class EngineAgent(AgentBase):
     """An agent that plays the moves of an outside engine.
 
     The engine starts at its first use. A copy of the agent, also in another process, starts an

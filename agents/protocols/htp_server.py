@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from inspect import signature
-from typing import Final
+from typing import Final, cast
 
 import hexenv
 from agents.core.agent import Agent
@@ -18,7 +18,7 @@ from agents.protocols.exchange import COLOURS, SWAP, mirrored
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import hex as rules
-from hexenv.games.base import Game, State, new_state
+from hexenv.games.base import State, StoneGame, new_state
 
 FEWEST_MOVES: Final = 6
 """Least number of moves of Hex that share the main time."""
@@ -195,7 +195,7 @@ class HTPServer(ProtocolServer):
             raise ValueError("cannot undo")
         return ""
 
-    def _board(self, game: Game) -> State:
+    def _board(self, game: StoneGame) -> State:
         """The stones on an empty board; whose move it is is not set."""
         state = new_state(game)
         for cell, colour in self._stones.items():
@@ -272,7 +272,7 @@ class HTPServer(ProtocolServer):
     def _out_of_turn(self, to_play: int) -> BoardEnv:
         """A position that no game leads to, as one colour has moved too often."""
         env = self._env(self._size, False)
-        state = self._board(env.game)
+        state = self._board(cast("StoneGame", env.game))
         stones = len(self._stones)
         state.ply = stones + (stones + to_play) % 2  # its parity says who moves
         env.begin_at(state, [])

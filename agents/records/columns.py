@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agents.core.messages import error_at
 from agents.records.record import GameRecord, rules_of
 from hexenv.games import notation
+from hexenv.messages import error_at
 
 SCORE: Final = re.compile(r"[+-]?\d{1,2}", re.ASCII)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.core.files import write_text
-from agents.core.messages import error_in, shortened
 from agents.core.reading import read_object
 from agents.core.structured import WholeKey, convert, to_structure
 from agents.records.record import GameRecord, Search
 from agents.records.recorder import Recorder
+from hexenv.messages import error_in, shortened
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult

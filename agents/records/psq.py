@@ -16,11 +16,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from agents.core.messages import error_at
 from agents.records.record import MOST_PLIES, GameRecord, options_text, rules_of
 from agents.records.sgf import check_plain
 from hexenv.games import base, notation
 from hexenv.games.gomoku import RULES
+from hexenv.messages import error_at
 
 HEADER: Final = re.compile(r"Piskvorky\s+(\d{1,3})x(\d{1,3}),\s*-?\d+:-?\d+,\s*([01])", re.ASCII)
 MOVE: Final = re.compile(r"(\d{1,3}),(\d{1,3})(?:,(\d{1,12}))?", re.ASCII)

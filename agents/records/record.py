@@ -63,7 +63,8 @@ class GameRecord:
         game: A game of `hexenv`, or ``module:function`` of an environment.
         options: ``key=value`` texts for the game.
         actions: All actions, in order.
-        moves: The same as people write them; None for a game that is not of `hexenv`.
+        moves: The same as people write them. Those of a game ``module:function`` are as its
+            environment wrote them, which only `replay` can check; None where it writes none.
         outcome: For player 0: 1 won, 0 drawn, -1 lost; None for a game without an end.
         reason: Why the game ended or stopped, where the rules do not say; else None.
         agents: Who played, in the order of the players.
@@ -96,16 +97,16 @@ class GameRecord:
         actions: Sequence[int],
         *,
         outcome: int | None = None,
+        moves: str | None = None,
         **about: Any,
     ) -> "GameRecord":
         """The record of a game with these attributes, checked against its rules.
 
-        Of a game of `hexenv` that is over the rules know the outcome.
+        Of a game of `hexenv` the rules know the moves, and the outcome if it is over.
 
         Raises:
             ValueError: If the rules do not allow it, or an attribute contradicts them.
         """
-        moves = None
         if not is_foreign_name(game):
             rules = rules_of(game, tuple(options))
             end = notation.play(rules, list(actions))
@@ -130,13 +131,19 @@ class GameRecord:
             raise ValueError(f"expected a game of hexenv, got {self.game}: only replay can play it")
         return rules_of(self.game, self.options)
 
-    def states(self) -> list[State]:
+    def states(self, game: Game | None = None) -> list[State]:
         """The positions, the start first: one more than there are actions.
 
+        Args:
+            game: The rules; only those of a game of `hexenv` need not be given.
+
         Raises:
-            ValueError: If the game is not of `hexenv`.
+            ValueError: If the game is not of `hexenv` and not given, or an action is not legal.
         """
-        game = self.rules()
+        if game is None:
+            game = self.rules()
+        else:
+            notation.play(game, list(self.actions))
         states = [base.new_state(game)]
         for action in self.actions:
             states.append(base.clone(game, states[-1]))
@@ -163,6 +170,9 @@ class GameRecord:
                 raise ValueError(f"expected a legal action at ply {ply}, got {action}")
             game.step(state, action)
             yield env
+        rules = getattr(env.unwrapped, "game", None)
+        if self.moves is not None and rules is not None:
+            self._check_moves(rules)
         self._check_end(is_over(env), game.outcome(state, 0))
 
     def check(self) -> None:
@@ -180,8 +190,6 @@ class GameRecord:
             if len(entries) not in (0, plies):
                 raise ValueError(f"expected {name} for {plies} plies or none, got {len(entries)}")
         if self.is_foreign:
-            if self.moves is not None:
-                raise ValueError(f"expected no moves for {self.game}, got some")
             return
         game = self.rules()
         state = base.new_state(game)
@@ -194,6 +202,9 @@ class GameRecord:
                     raise ValueError(f"searches[{ply}]: {error}") from None
             game.step(state, notation.check_action(game, state, action))
         self._check_end(game.is_terminal(state), game.outcome(state, 0))
+        self._check_moves(game)
+
+    def _check_moves(self, game: Game) -> None:
         moves = notation.moves_text(game, list(self.actions))
         if self.moves != moves:
             raise ValueError(f"expected moves {moves!r} of these actions, got {self.moves!r}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
 from hexenv.games import base
+from hexenv.games.notation import moves_text
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult
@@ -84,6 +85,7 @@ class Recorder:
         self._names, self._agents = names, agents
         self._searches: list[Search | None] = []
         self._seconds: list[float | None] = []
+        self._rules: Any = None  # of an environment of the user's, if it is a board of ours
         self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
 
     def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
@@ -91,6 +93,7 @@ class Recorder:
 
         The time it took is to be said where the move is played by others.
         """
+        self._rules = getattr(env.unwrapped, "game", None)
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
         self._known[number] = statistics
@@ -135,6 +138,8 @@ class Recorder:
         count = min(len(self._searches), len(actions))
         searches, seconds = self._searches[:count], self._seconds[:count]
         opening = len(actions) - count
+        if is_foreign_name(self._game) and hasattr(self._rules, "action_text"):
+            about["moves"] = moves_text(self._rules, list(actions))
         return GameRecord.of(
             self._game,
             self._options,

@@ -32,13 +32,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import hexenv
-from agents.core.messages import error_at
 from agents.protocols.exchange import SWAP, SwapView
 from agents.records.record import GameRecord, Search, options_text, rules_of
 from hexenv.games import base, notation
 from hexenv.games.base import Game
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
 from hexenv.games.hex import Hex
+from hexenv.messages import error_at
 
 # ---- syntax --------------------------------------------------------------------------------------
 
@@ -332,9 +332,13 @@ def write_sgf(records: Sequence[GameRecord]) -> str:
 
 
 def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
+    name = record.game
+    if record.is_foreign or name not in NUMBERS:
+        raise ValueError(
+            f"expected a game of {', '.join(NUMBERS)} for SGF, got {name}: the format has no "
+            "number for it, so keep the record as it is, or its moves as text"
+        )
     rules: Any = record.rules()
-    if rules.name not in NUMBERS:
-        raise ValueError(f"expected a game of {', '.join(NUMBERS)} for SGF, got {rules.name}")
     if rules.name == "gomoku":
         check_plain(rules)
     yield _root(record, rules)

@@ -8,6 +8,7 @@ from agents.search.mcts import (
     Variant,
     count_simulation,
     descend,
+    initialise_children,
     is_settled,
     prove_root,
     simulate_leaf,
@@ -45,10 +46,10 @@ def search_eagerly(
         depth = simulation.depth[0]
         is_bare_root = leaf == ROOT and tree.child_count[ROOT] == 0
         if not is_bare_root and is_settled(game, state, tree, leaf, variant, simulation):
-            count_simulation(tree, variant, simulation)
+            count_simulation(tree, variant, simulation, True)
             done += 1
         elif expand(game, state, tree, leaf, variant.knowledge, simulation.actions, rng):
-            variant.selection.initialise(game, state, tree, leaf)
+            initialise_children(game, state, tree, leaf, variant)
             first = tree.first_child[leaf]
             for child in range(first, first + tree.child_count[leaf]):
                 replay_path(game, root, state, tree, simulation, depth, child)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import is_compiled
 from hexenv.games.base import clone, new_states
+from hexenv.messages import not_one_of
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
 PERFECT_INFORMATION: Final = "perfect information"
@@ -64,6 +65,15 @@ def _are_transparent(classes: tuple[type, ...]) -> bool:
 
 
 # ---- the state of the game -----------------------------------------------------------------------
+
+
+def turn_based(env: Any) -> Any:
+    """The environment itself if it names its agents, else as one of a single agent."""
+    if hasattr(env, "possible_agents"):
+        return env
+    from agents.search.one_agent import OneAgentEnv  # most programs never meet one
+
+    return OneAgentEnv(env)
 
 
 def check_agents(env: Any) -> None:
@@ -152,7 +162,9 @@ class View(NamedTuple):
         return self.game.new_state(self.root) if is_foreign else clone(self.game, self.root)
 
 
-def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> View:
+def planner_view(
+    env: Any, route: str = "auto", assume: str | None = None, discount: float | None = None
+) -> View:
     """The game behind an environment, if it may be used, else the environment itself as a game.
 
     Args:
@@ -164,6 +176,9 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
         assume: ``"perfect information"``: plan over an environment that hides something from a
             player, or leaves something to chance, as if its clones showed what everybody knows.
             The view is marked as `assumed` there. None: refuse such an environment.
+        discount: For planners that can do with one player, or with three and more: the discount of
+            their rewards a ply (`agents.search.returns`). An environment of one agent is one of
+            Gymnasium. None: refuse environments that are not for two.
 
     Raises:
         UnfitEnvironmentError: If the environment cannot be planned over (see `ForeignGame` and
@@ -171,12 +186,14 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
         ValueError: If the route is not open to this environment, or it was not reset.
     """
     check_route(route, assume)
+    if discount is not None:
+        env = turn_based(env)
     check_agents(env)
     is_ours = is_transparent(env)
     if route == "environment" or (route == "auto" and not is_ours):
         from agents.search.requirements import foreign_view  # most programs never meet one
 
-        return foreign_view(env, assume)
+        return foreign_view(env, assume, discount)
     if not is_ours:
         raise ValueError(f'route "{route}" is for plain hexenv environments, got {names_of(env)}')
     raw = env.unwrapped
@@ -189,6 +206,6 @@ def planner_view(env: Any, route: str = "auto", assume: str | None = None) -> Vi
 def check_route(route: str, assume: str | None = None) -> None:
     """Refuse a route that `planner_view` does not know, and what cannot be assumed."""
     if route not in ROUTES:
-        raise ValueError(f"expected a route of {', '.join(ROUTES)}, got {route!r}")
+        raise ValueError(not_one_of("a route", ROUTES, route))
     if assume not in (None, PERFECT_INFORMATION):
         raise ValueError(f'expected assume as None or "{PERFECT_INFORMATION}", got {assume!r}')

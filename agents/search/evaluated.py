@@ -16,7 +16,14 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import Variant, back_up, descend, is_settled, prove_root
+from agents.search.mcts import (
+    Variant,
+    back_up,
+    descend,
+    initialise_children,
+    is_settled,
+    prove_root,
+)
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
@@ -205,6 +212,7 @@ def tree_of(trees: Tree, row: int) -> Tree:
         EvaluatedExtras(
             extras.prior[row], extras.raw_value[row], extras.pending[row], extras.root_noise[row]
         ),
+        trees.backed_up,
     )
 
 
@@ -218,6 +226,7 @@ def simulation_of(pending: PendingSimulations, row: int) -> Simulation:
         pending.path[row],  # moves are not recorded
         pending.rewards[row],
         pending.actions,
+        pending.depth[row : row + 1],  # nothing is played out
         pending.depth[row : row + 1],
         pending.depth[row : row + 1],
         pending.result[row : row + 1],
@@ -276,7 +285,7 @@ def expand_evaluated(
     if tree.child_count[leaf] == 0 and expand(
         game, state, tree, leaf, variant.knowledge, simulation.actions, rng
     ):
-        variant.selection.initialise(game, state, tree, leaf)
+        initialise_children(game, state, tree, leaf, variant)
     if simulation.depth[0] > 0:
         value = evaluation[evaluation.size - 1]
         simulation.result[0] = value if game.to_play(state) == 0 else -value
@@ -330,7 +339,7 @@ def descend_trees(
             leaf = descend(game, state, tree, variant, simulation, rng, False)
             if leaf != ROOT and is_settled(game, state, tree, leaf, variant, simulation):
                 pending.remaining[number] -= 1
-                back_up(tree, variant, simulation)
+                back_up(tree, variant, simulation, True)
                 continue
             if tree.extras.pending[leaf] > 0 and tree.child_count[leaf] == 0:
                 break  # the leaf is pending already: a second evaluation would add nothing
@@ -451,6 +460,9 @@ class EvaluatedSearch:
         most, num_actions = trees.action.shape[1], game.num_actions()
         if most <= num_actions:
             raise ValueError(f"expected trees of more than {num_actions} nodes, got {most}")
+        if trees.backed_up != () or variant.backup.new_extras(1) != ():
+            kind = type(variant.backup).__name__
+            raise ValueError(f"expected a backup that keeps nothing of its own, got {kind}")
         self.game = game
         self.trees = trees
         self.states = states

@@ -177,10 +177,13 @@ class ForeignGame:
             from 0.
     """
 
+    number_of_agents: int | None = 2
+    knows_positions: bool = True  # whether a search can find out what has been played since
+
     def __init__(self, env: Any) -> None:
         check_agents(env)
         self.agents: list[Any] = list(env.possible_agents)
-        if len(self.agents) != 2:
+        if self.number_of_agents not in (None, len(self.agents)):
             raise UnfitEnvironmentError(
                 f"expected an environment of two agents, got {len(self.agents)}: {self.agents}"
             )

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import Variant, select_child
+from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
 from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.games.base import score_of
 
 NOWHERE: Final = -1
 """The target of an edge that no simulation has gone down, or for which there is no room."""
@@ -45,6 +47,8 @@ def check_variant(variant: Variant) -> None:
         wanted, part = "reward that counts no plies", variant.reward
     elif variant.selection.new_extras(1) != ():
         wanted, part = "selection rule that keeps nothing of its own", variant.selection
+    elif type(variant.backup) is not MeanBackup:
+        wanted, part = "backup of means", variant.backup
     if wanted:
         raise ValueError(f"expected a {wanted} with transpositions, got {type(part).__name__}")
 
@@ -174,7 +178,7 @@ def descend(
                 graph.target[edge] = NOWHERE
             variant.selection.initialise(game, state, tree, position)
         read_targets(tree, graph, position)
-        edge = select_child(tree, position, variant)
+        edge = select_child(tree, position, variant, rng)
         action = int(tree.action[edge])
         simulation.path[depth] = edge
         simulation.players[depth] = game.to_play(state)
@@ -207,7 +211,7 @@ def finish(
     if game.is_terminal(state) or (
         (leaf == NOWHERE or tree.proof[leaf] == UNPROVEN) and variant.knowledge.decides(game, state)
     ):
-        simulation.result[0] = game.outcome(state, 0)
+        simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and leaf != NOWHERE:
             tree.proof[leaf] = game.outcome(state, 0)
     elif variant.solver.proves() and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:

@@ -6,22 +6,23 @@ A simulation copies the root position and
    reaches one that has not been visited before, or whose outcome is proven;
 2. *expands*: a leaf that is reached for the second time gets its children;
 3. *plays out*: the playout policy plays from the leaf to the end;
-4. *backs up*: every node on the path counts the reward of the player who chose it. If the game is
-   over, the parents that this proves are proven (Winands, Bjornsson and Saito 2008).
+4. *backs up*: every node on the path counts the reward of the player who chose it, and its value
+   is the mean of them, or what the variant's backup makes of it. If the game is over, the parents
+   that this proves are proven (Winands, Bjornsson and Saito 2008).
 
 `search` runs interpreted, over the games of `hexenv` and the adapter of any other environment, and
 numba compiles it. A variant of the search is a set of small values (`Variant`).
 """
 
 import operator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.playout import Playout
 from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
-from agents.search.reward import Reward
+from agents.search.reward import Backup, MeanBackup, Reward
 from agents.search.selection import Selection
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import (
@@ -34,10 +35,11 @@ from agents.search.tree import (
     expand,
     grow,
     is_partial,
+    new_tree,
     record_visit,
 )
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.games.base import Game, State
+from hexenv.games.base import Game, State, score_of
 
 NO_CHILD: Final = -1
 """No number of a node."""
@@ -60,17 +62,19 @@ class Variant(NamedTuple):
     """The depth of the tree, at most."""
     knowledge: Knowledge = NoKnowledge()
     """What it knows of the game besides the rules."""
+    backup: Backup = MeanBackup()
+    """How the values of nodes follow from simulations."""
 
 
 @inlined_kernel
-def next_child(tree: Tree, node: int) -> int:
+def next_child(tree: Tree, node: int, first: int, count: int) -> int:
     """The child to visit next, where all are visited before any is scored, or `NO_CHILD`.
+
+    The node has `count` children from `first` on.
 
     They are visited in order, one at each visit of the node after its first. A node has more visits
     if the tree was full when it should have been expanded.
     """
-    first = tree.first_child[node] & NOT_NEGATIVE
-    count = tree.child_count[node]
     if tree.spread[first + count - 1] > 0.0:
         return NO_CHILD
     child = first + min(tree.visits[node] - 1, count - 1)
@@ -80,26 +84,35 @@ def next_child(tree: Tree, node: int) -> int:
 
 
 @inlined_kernel
-def select_child(tree: Tree, node: int, variant: Variant) -> int:
+def select_child(tree: Tree, node: int, variant: Variant, rng: np.random.Generator) -> int:
     """The child that a simulation goes down to, of a node that has got all its children."""
-    child = next_child(tree, node) if variant.selection.tries_all_first() else NO_CHILD
+    first, count = tree.first_child[node] & NOT_NEGATIVE, int(tree.child_count[node])
+    all_first = variant.selection.tries_all_first()
+    child = next_child(tree, node, first, count) if all_first else NO_CHILD
     if child != NO_CHILD:
         return child
-    return best_child(tree, node, int(tree.child_count[node]), variant)
+    return best_child(tree, node, first, count, variant, rng)
 
 
 @inlined_kernel
-def best_child(tree: Tree, node: int, count: int, variant: Variant) -> int:
-    """The one with the highest score among the first children of a node."""
+def is_left_out(tree: Tree, node: int, child: int, variant: Variant) -> bool:
+    """Whether no simulation may go down to a child, by its proof or by its backup."""
+    return variant.solver.skips(tree, child) or variant.backup.prunes(tree, node, child)
+
+
+@inlined_kernel
+def best_child(
+    tree: Tree, node: int, first: int, count: int, variant: Variant, rng: np.random.Generator
+) -> int:
+    """The one with the highest score among `count` children of a node from `first` on."""
     is_quick = variant.selection.tries_all_first()  # with scores of little but the statistics
-    prepared = variant.selection.prepare(tree, node)
-    first = tree.first_child[node] & NOT_NEGATIVE
+    prepared = variant.selection.prepare(tree, node, rng)
     last = first + count
     best, best_score = first, -np.inf
     middle = first + count % BLOCK if is_quick else last
     for child in range(first, middle):
         score = variant.selection.score(tree, child, prepared)
-        if score > best_score and not variant.solver.skips(tree, child):
+        if score > best_score and not is_left_out(tree, node, child, variant):
             best_score = score
             best = child
     if is_quick:
@@ -107,14 +120,21 @@ def best_child(tree: Tree, node: int, count: int, variant: Variant) -> int:
             has_better = False
             for child in range(start, start + BLOCK):
                 score = variant.selection.score(tree, child, prepared)
-                has_better |= score > best_score and not variant.solver.skips(tree, child)
+                has_better |= score > best_score and not is_left_out(tree, node, child, variant)
             if has_better:
                 for child in range(start, start + BLOCK):
                     score = variant.selection.score(tree, child, prepared)
-                    if score > best_score and not variant.solver.skips(tree, child):
+                    if score > best_score and not is_left_out(tree, node, child, variant):
                         best_score = score
                         best = child
     return best
+
+
+@inlined_kernel
+def initialise_children(game: Game, state: State, tree: Tree, node: int, variant: Variant) -> None:
+    """Let the parts that keep something for nodes prepare the new children of one."""
+    variant.selection.initialise(game, state, tree, node)
+    variant.backup.initialise(game, state, tree, node)
 
 
 @kernel
@@ -136,10 +156,10 @@ def add_children(
     size = game.num_actions() if node == ROOT else GROWTH * old
     if not grow(game, state, tree, node, variant.knowledge, simulation.actions, rng, size):
         return NO_CHILD
-    # For the rule, the new children are all there are.
+    # For the parts, the new children are all there are.
     first, count = tree.first_child[node], tree.child_count[node]
     tree.first_child[node], tree.child_count[node] = first + old, count - old
-    variant.selection.initialise(game, state, tree, node)
+    initialise_children(game, state, tree, node, variant)
     tree.first_child[node], tree.child_count[node] = first, count
     return first + old - 1
 
@@ -181,14 +201,14 @@ def descend(
             buffer = simulation.actions
             if not expand(game, state, tree, node, variant.knowledge, buffer, rng, grows):
                 break
-            variant.selection.initialise(game, state, tree, node)
-        count = int(tree.child_count[node])
-        child = next_child(tree, node) if all_first else NO_CHILD
+            initialise_children(game, state, tree, node, variant)
+        first, count = tree.first_child[node] & NOT_NEGATIVE, int(tree.child_count[node])
+        child = next_child(tree, node, first, count) if all_first else NO_CHILD
         if child != NO_CHILD and tree.first_child[child] == MORE_TO_COME:
             child = add_children(game, state, tree, node, variant, simulation, rng)
             count -= 1  # the last one waits for the others, if the tree is full
         if child == NO_CHILD:
-            child = best_child(tree, node, count, variant)
+            child = best_child(tree, node, first, count, variant, rng)
         node = child & NOT_NEGATIVE
         action = int(tree.action[node])
         simulation.path[depth] = node
@@ -215,7 +235,7 @@ def is_settled(
         simulation.result[0] = proof if simulation.players[depth - 1] == 0 else -proof
         return True
     if game.is_terminal(state) or variant.knowledge.decides(game, state):
-        simulation.result[0] = game.outcome(state, 0)
+        simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
             tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             back_up_proof(tree, variant, simulation)
@@ -224,8 +244,11 @@ def is_settled(
 
 
 @inlined_kernel
-def back_up(tree: Tree, variant: Variant, simulation: Simulation) -> None:
-    """Count a simulation in every node on its path, for the player who chose the node."""
+def back_up(tree: Tree, variant: Variant, simulation: Simulation, exact: bool = False) -> None:
+    """Count a simulation in every node on its path, for the player who chose the node.
+
+    `exact`: whether its result is that of the end of the game, not of a playout.
+    """
     tree.visits[ROOT] += 1
     outcome = simulation.result[0]
     length = simulation.length[0]
@@ -235,6 +258,7 @@ def back_up(tree: Tree, variant: Variant, simulation: Simulation) -> None:
         reward = variant.reward.shape(own_outcome, player, length - i - 1, length)
         simulation.rewards[i] = reward
         record_visit(tree, simulation.path[i] & NOT_NEGATIVE, reward)
+    variant.backup.revise(tree, simulation, exact)
 
 
 @inlined_kernel
@@ -248,17 +272,20 @@ def simulate_leaf(
     rng: np.random.Generator,
 ) -> None:
     """Find the result of a simulation that has reached a leaf, and count it."""
-    if not is_settled(game, state, tree, leaf, variant, simulation):
+    exact = is_settled(game, state, tree, leaf, variant, simulation)
+    if not exact:
         simulation.result[0] = variant.playout.simulate(
             game, state, rng, simulation.actions, simulation
         )
-    count_simulation(tree, variant, simulation)
+    count_simulation(tree, variant, simulation, exact)
 
 
 @inlined_kernel
-def count_simulation(tree: Tree, variant: Variant, simulation: Simulation) -> None:
+def count_simulation(
+    tree: Tree, variant: Variant, simulation: Simulation, exact: bool = False
+) -> None:
     """Count a simulation in the nodes on its path, and let the variant's parts learn from it."""
-    back_up(tree, variant, simulation)
+    back_up(tree, variant, simulation, exact)
     variant.selection.update(tree, simulation)
     variant.playout.update(tree, simulation)
     variant.reward.update(tree, simulation)
@@ -323,12 +350,26 @@ def simulation_for(variant: Variant, game: Game) -> Simulation:
     return new_simulation(game, any(part.needs_moves() for part in parts))
 
 
+def tree_for(variant: Variant, max_nodes: int) -> Tree:
+    """An empty tree with what the parts of the variant keep for nodes."""
+    extras = variant.selection.new_extras(max_nodes)
+    return new_tree(max_nodes, extras, variant.backup.new_extras(max_nodes))
+
+
+PARTS_WITH_MEMORY: Final = ("selection", "playout", "reward", "knowledge", "backup")
+
+
 def with_memory(variant: Variant, game: Game) -> Variant:
-    """The variant with empty memory of the size that the game needs."""
-    given = variant.selection, variant.playout, variant.reward, variant.knowledge
-    selection, playout, reward, knowledge = parts = tuple(part.with_memory(game) for part in given)
+    """The variant with empty memory of the size that the game needs.
+
+    Where the game has scores, nothing is proven: a proof is of a win, a draw or a loss.
+    """
+    if hasattr(game, "fitted"):  # it is not for two players
+        variant = cast("Any", game).fitted(variant)
+    given = [getattr(variant, name) for name in PARTS_WITH_MEMORY]
+    parts = [part.with_memory(game) for part in given]
+    if hasattr(game, "final_score") and variant.solver.proves():
+        variant = variant._replace(solver=NoSolver())
     if all(map(operator.is_, parts, given)):
         return variant
-    return variant._replace(
-        selection=selection, playout=playout, reward=reward, knowledge=knowledge
-    )
+    return variant._replace(**dict(zip(PARTS_WITH_MEMORY, parts, strict=True)))

@@ -1,7 +1,7 @@
 """Playout policies: how a simulation goes on from a leaf to the end of the game.
 
-A policy is a method `choose` that picks the next action; `play_out` is the loop around it. Policies
-nest: one that knows no move in a position asks another one, its `otherwise`.
+A policy is a method `choose` that returns the next action; `play_out` is the loop around it.
+Policies nest: one that knows no move in a position asks another one, its `otherwise`.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update, record_move
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, kernel
-from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly
+from hexenv.compiled import compiled, inlined_kernel, interpreted_only, kernel
+from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly, score_of
 
 
 class Playout(Part, Protocol):
@@ -36,7 +36,13 @@ class Playout(Part, Protocol):
         count: int,
         simulation: Simulation,
     ) -> int:
-        """Which of the first `count` of `actions`, the legal ones in any order, to play."""
+        """The action to play: one of the first `count` of `actions`, the legal ones in any order.
+
+        It does not change the position or the list. One that has the place of the action in the
+        list may return it by `take`, so that `play_out` need not look for it. An action that is not
+        legal is a `ValueError` where the search runs interpreted; in machine code, which checks
+        nothing, the first of the list is played in its place.
+        """
         ...
 
 
@@ -47,12 +53,41 @@ def play_out(
     """`Playout.simulate` by way of `choose`."""
     count = game.legal_actions(state, actions)
     while not game.is_terminal(state):
-        pick = self.choose(game, state, rng, actions, count, simulation)
+        chosen = int(self.choose(game, state, rng, actions, count, simulation))
+        pick = place_of(self, actions, count, chosen, simulation)
         action = int(actions[pick])
         record_move(game, state, action, simulation)
         game.step(state, action)
         count = game.next_actions(state, actions, count, pick)
-    return float(game.outcome(state, 0))
+    return score_of(game, state, 0)
+
+
+@inlined_kernel
+def take(actions: Actions, pick: int, simulation: Simulation) -> int:
+    """The action at a place of the list, for `Playout.choose` to return."""
+    simulation.picked[0] = pick
+    return int(actions[pick])
+
+
+@inlined_kernel
+def place_of(policy: Any, actions: Actions, count: int, chosen: int, simulation: Simulation) -> int:
+    """Where the action that a policy chose is in the list, mostly where it says; else 0."""
+    pick = int(simulation.picked[0])
+    if 0 <= pick < count and actions[pick] == chosen:
+        return pick
+    for place in range(count):
+        if actions[place] == chosen:
+            return place
+    refuse_choice(policy, actions, count, chosen)
+    return 0
+
+
+@interpreted_only
+def refuse_choice(policy: Any, actions: Actions, count: int, chosen: int) -> None:
+    """Refuse an action that is not legal."""
+    legal = actions[:count].tolist()
+    where = f"{type(policy).__name__}.choose"
+    raise ValueError(f"expected a legal action, got {chosen} of {legal}, in {where}")
 
 
 @compiled
@@ -81,7 +116,7 @@ class Uniform(NamedTuple):
     ) -> int:
         if not self.fast:
             game.legal_actions(state, actions)
-        return int(rng.random() * count)
+        return take(actions, int(rng.random() * count), simulation)
 
     def simulate(
         self, game: Game, state: State, rng: Generator, actions: Actions, simulation: Simulation
@@ -92,7 +127,7 @@ class Uniform(NamedTuple):
             game.random_playout(state, rng, actions)
         else:
             play_randomly(game, state, rng, actions)
-        return float(game.outcome(state, 0))
+        return score_of(game, state, 0)
 
 
 @compiled
@@ -135,9 +170,7 @@ class Decisive(NamedTuple):
         if action == NO_ACTION:
             action = game.winning_action(state, 1 - player, theirs, actions, count)
         if action != NO_ACTION:
-            for pick in range(count):
-                if actions[pick] == action:
-                    return pick
+            return action
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
@@ -145,12 +178,14 @@ class Decisive(NamedTuple):
 
 
 @kernel
-def pick_of_cell(game: Game, state: State, actions: Actions, count: int, cell: int) -> int:
-    """The index of the action, among the first `count`, that fills a cell, or -1."""
+def action_on(
+    game: Game, state: State, actions: Actions, count: int, cell: int, simulation: Simulation
+) -> int:
+    """The action, among the first `count`, that fills a cell, or `NO_ACTION`."""
     for pick in range(count):
         if game.cell_of(state, int(actions[pick])) == cell:
-            return pick
-    return -1
+            return take(actions, pick, simulation)
+    return NO_ACTION
 
 
 def memory_behind(otherwise: Any, game: Game) -> Any:

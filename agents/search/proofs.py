@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, inlined_kernel, kernel
 
 if TYPE_CHECKING:
     from agents.search.mcts import Variant
@@ -99,9 +99,16 @@ def proof_by_children(tree: Tree, variant: "Variant", node: int) -> int:
     One winning child is enough. Otherwise the best child counts, if all are proven and no other
     action is left.
     """
+    first, count = tree.first_child[node], tree.child_count[node]
+    return best_proof(tree, variant, node, first, count)
+
+
+@inlined_kernel
+def best_proof(tree: Tree, variant: "Variant", node: int, first: int, count: int) -> int:
+    """`proof_by_children` of a node with so many children from `first` on."""
     covered = variant.knowledge.covers(variant.selection, tree, node)
-    best = -1 if covered and tree.child_count[node] > 0 else UNPROVEN
-    for child in range(tree.first_child[node], tree.first_child[node] + tree.child_count[node]):
+    best = -1 if covered and count > 0 else UNPROVEN
+    for child in range(first, first + count):
         proof = int(tree.proof[child])
         if proof == 1:
             return 1

@@ -135,8 +135,12 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 # ---- refusing ------------------------------------------------------------------------------------
 
 
-def foreign_view(env: Any, assume: str | None) -> View:
+def foreign_view(env: Any, assume: str | None, discount: float | None = None) -> View:
     """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`."""
+    if discount is not None and len(getattr(env, "possible_agents", ())) != 2:
+        from agents.search import returns  # most environments are for two
+
+        return returns.foreign_view(env, assume, discount)
     game = ForeignGame(env)
     assumed = check_planning(env, assume)
     root = ForeignState(env)

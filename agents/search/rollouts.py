@@ -51,7 +51,8 @@ class RolloutEvaluator:
                     action = legal[np.argmax(prior[legal])]
                 game.step(boards[i], int(action))
             playing = [i for i in playing if not game.is_terminal(boards[i])]
-        outcomes = np.array([game.outcome(boards[i], movers[i]) for i in range(count)], np.float64)
+        scores = [base.score_of(game, boards[i], movers[i]) for i in range(count)]
+        outcomes = np.array(scores, np.float64)
         if own_values is not None:
             outcomes += self.mix * (own_values - outcomes)
         return np.ones((count, game.num_actions())), outcomes

@@ -24,8 +24,12 @@ SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 class Selection(Part, Protocol):
     """What a selection rule offers besides."""
 
-    def prepare(self, tree: Tree, node: int) -> Any:
-        """The part of the score that all children of `node` share."""
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> Any:
+        """The part of the score that all children of `node` share; it is called once a visit.
+
+        `rng` is the random stream of the search. A rule whose scores are drawn, as Thompson
+        sampling, returns it too, for `score` to draw from, and has `tries_all_first` False.
+        """
         ...
 
     def score(self, tree: Tree, child: int, prepared: Any) -> float:
@@ -37,7 +41,8 @@ class Selection(Part, Protocol):
 
         Then most children get nodes only shortly before their first visit, and nodes move: such a
         rule keeps no numbers of nodes. Its scores are compared eight at once, so some are computed
-        twice. A rule that needs all children may score those without a visit infinite instead.
+        twice, and may not be drawn. A rule that needs all children may score those without a visit
+        infinite instead.
         """
         ...
 
@@ -116,7 +121,7 @@ class UCB1(NamedTuple):
             for child in range(first, first + tree.child_count[node]):
                 tree.value[child] = self.fpu  # until the first visit replaces it
 
-    def prepare(self, tree: Tree, node: int) -> float:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:

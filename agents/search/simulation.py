@@ -25,6 +25,7 @@ class Simulation(NamedTuple):
     cells: NDArray[np.int32]  # the moves, as `Game.cell_of` numbers them, if `recorded`
     rewards: NDArray[np.float64]  # of each node on the path, for the player who chose it
     actions: NDArray[np.int32]  # (num_actions(),): scratch space
+    picked: NDArray[np.int32]  # (1,): where a playout policy found the action it chose; a hint
     depth: NDArray[np.int32]  # (1,): plies in the tree
     length: NDArray[np.int32]  # (1,): plies in `players` and `cells`, from the root
     result: NDArray[np.float64]  # (1,): for player 0, -1 lost to 1 won
@@ -40,6 +41,7 @@ def new_simulation(game: Game, recorded: bool) -> Simulation:
         np.empty(plies, np.int32),
         np.empty(plies, np.float64),
         np.empty(game.num_actions(), np.int32),
+        np.zeros(1, np.int32),
         np.zeros(1, np.int32),
         np.zeros(1, np.int32),
         np.zeros(1, np.float64),

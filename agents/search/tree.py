@@ -48,7 +48,8 @@ class Tree(NamedTuple):
     visits: NDArray[np.int32]
     """``(N,)``: simulations through the node. The root starts with one."""
     value: NDArray[np.float64]
-    """``(N,)``: their mean reward, 0 to 1, for the player who chose the node."""
+    """``(N,)``: their mean reward, 0 to 1, for the player who chose the node; or what the
+    variant's backup puts in its place."""
     spread: NDArray[np.float64]
     """``(N,)``: 1 / sqrt(visits), to which the standard error of `value` is proportional. It is
     kept because selection rules read it for every child."""
@@ -59,9 +60,11 @@ class Tree(NamedTuple):
     """``(1,)``: nodes in use."""
     extras: Any = ()
     """The selection rule's own NamedTuple of arrays ``(N,)``, or an empty tuple."""
+    backed_up: Any = ()
+    """That of the backup."""
 
 
-def new_tree(max_nodes: int, extras: Any = ()) -> Tree:
+def new_tree(max_nodes: int, extras: Any = (), backed_up: Any = ()) -> Tree:
     """An empty tree. Memory is touched only as nodes come into use."""
     return Tree(
         first_child=np.empty(max_nodes, np.int32),
@@ -73,6 +76,7 @@ def new_tree(max_nodes: int, extras: Any = ()) -> Tree:
         proof=np.empty(max_nodes, np.int8),
         node_count=np.zeros(1, np.int32),
         extras=extras,
+        backed_up=backed_up,
     )
 
 
@@ -162,14 +166,7 @@ def grow(
     """
     count = knowledge.list_actions(game, state, rng, buffer)
     first, old = tree.first_child[node], tree.child_count[node]
-    known = 0  # so many actions have children; they come to the front
-    for child in range(first, first + old):
-        for i in range(known, count):
-            if buffer[i] == tree.action[child]:
-                buffer[i] = buffer[known]
-                buffer[known] = tree.action[child]
-                known += 1
-                break
+    known = put_known_first(tree, first, old, buffer, count)
     more = min(size - old, count - known)
     place = tree.node_count[0]
     if place + old + more > tree.action.size:
@@ -180,6 +177,20 @@ def grow(
     tree.first_child[node] = place
     tree.child_count[node] = old + more
     return True
+
+
+@inlined_kernel
+def put_known_first(tree: Tree, first: int, old: int, buffer: NDArray[np.int32], count: int) -> int:
+    """Bring the actions that have children to the front of the buffer; returns how many."""
+    known = 0
+    for child in range(first, first + old):
+        for i in range(known, count):
+            if buffer[i] == tree.action[child]:
+                buffer[i] = buffer[known]
+                buffer[known] = tree.action[child]
+                known += 1
+                break
+    return known
 
 
 @inlined_kernel
@@ -202,6 +213,7 @@ def copy_node(tree: Tree, node: int, into: int) -> None:
     tree.spread[into] = tree.spread[node]
     tree.proof[into] = tree.proof[node]
     copy_entry(tree.extras, node, into)
+    copy_entry(tree.backed_up, node, into)
 
 
 @inlined_kernel
@@ -240,10 +252,11 @@ def child_by_action(tree: Tree, node: int, action: int) -> int | None:
 
 
 def node_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
-    """The arrays over nodes by name, with those of the extras; not copies."""
+    """The arrays over nodes by name, with those that parts keep; not copies."""
     arrays = cast("dict[str, NDArray[Any]]", tree._asdict())
-    del arrays["node_count"], arrays["extras"]
-    return arrays | extra_arrays("extras", tree.extras)
+    del arrays["node_count"], arrays["extras"], arrays["backed_up"]
+    kept = extra_arrays("extras", tree.extras) | extra_arrays("backed_up", tree.backed_up)
+    return arrays | kept
 
 
 def number_arrays(tree: Tree) -> tuple[NDArray[np.int32], ...]:

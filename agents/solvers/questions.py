@@ -202,7 +202,7 @@ class ScoreSolver(ExactSolver):
         game, child = self.game, self.copy_of(state)
         player = game.to_play(state)
         game.step(child, action)
-        if not game.is_terminal(child) and game.to_play(child) == player:
+        if game.to_play(child) == player:  # at the end, too: its score is for that player
             return self._settle(child, low, high, clock)
         least, most = self._settle(child, -high, -low, clock)
         return -most, -least

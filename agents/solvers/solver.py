@@ -15,7 +15,6 @@ plies count from the position and `half` is 101.
 """
 
 import functools
-import operator
 import os
 import threading
 from collections import OrderedDict
@@ -35,7 +34,9 @@ from agents.search.environment import View, check_in_play, check_route, legal_ac
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import announced, uses_machine_code
+from hexenv.games.base import whole_number
 from hexenv.importing import attribute_at, import_on_demand
+from hexenv.messages import not_one_of
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -253,9 +254,9 @@ class Solver(SeededAgent):
         assume: str | None = None,
     ) -> None:
         if choice not in CHOICES:
-            raise ValueError(f"expected a choice of {', '.join(CHOICES)}, got {choice!r}")
+            raise ValueError(not_one_of("a choice", CHOICES, choice))
         check_budget(None, seconds)
-        if not 1 << 10 <= operator.index(table_entries) <= 1 << 32:
+        if not 1 << 10 <= whole_number("table_entries", table_entries) <= 1 << 32:
             raise ValueError(f"expected table_entries from 2^10 to 2^32, got {table_entries}")
         check_route(route, assume)
         super().__init__(seed)

@@ -6,7 +6,9 @@ from typing import Any
 
 from benchmark_pages import strength
 from tables import described, parameter_table, sections, table, text_of
+from which_agent import groups, which_agent_page
 
+import agents
 from agents.core.options import DEFAULT_SIMULATIONS
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.registry import agent_classes, parameters
@@ -18,19 +20,36 @@ SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
 def agent_pages() -> dict[str, str | bytes]:
     """The pages of all agents, by path."""
     classes = agent_classes()
-    rows = [
-        [f"[`{name}`]({name}.md)", f"`{agent.__name__}`", text_of(agent).partition("\n\n")[0]]
-        for name, agent in classes.items()
+    parts = [
+        "# Agents",
+        "[Which agent should I use?](which.md) has what plays best, by game and budget.",
+        "Every class with a name is an agent by that name: `uct:simulations=1000,c=0.7` on the "
+        "command line, as an opponent, in a tournament. Each page is made from the class and from "
+        "the benchmark files when the site is built.",
     ]
-    index = (
-        "# Agents\n\nEvery class with a name is an agent by that name: "
-        "`uct:simulations=1000,c=0.7` on the command line, as an opponent, in a tournament. Each "
-        "page is made from the class and from the benchmark files when the site is built.\n\n"
-    )
+    for group in groups():
+        rows = [
+            [f"[`{name}`]({name}.md)", f"`{classes[name].__name__}`", in_short(classes[name])]
+            for name in group.agents
+        ]
+        parts += [f"## {group.title}", group.about, table(["Name", "Class", "What it is"], rows)]
     pages: dict[str, str | bytes] = {
-        "agents/index.md": index + table(["Name", "Class", "What it is"], rows) + "\n"
+        "agents/index.md": "\n\n".join(parts) + "\n",
+        "agents/which.md": which_agent_page(),
     }
     return pages | {f"agents/{name}.md": agent_page(name, classes[name]) for name in classes}
+
+
+def in_short(agent: type[Any]) -> str:
+    """The first paragraph of what a class says of itself."""
+    return text_of(agent).partition("\n\n")[0]
+
+
+def agent_navigation() -> list[Any]:
+    """The pages of the agents in the order of the navigation, by group."""
+    return ["agents/index.md", "agents/which.md"] + [
+        {group.title: [f"agents/{name}.md" for name in group.agents]} for group in groups()
+    ]
 
 
 def agent_page(name: str, agent: type[Any]) -> str:
@@ -42,6 +61,7 @@ def agent_page(name: str, agent: type[Any]) -> str:
         text_of(agent),
     ]
     for heading, text in (
+        ("Example", example(agent)),
         ("Formula", section(agent, "Formula")),
         ("What it is made of", composition(agent)),
         ("Sources", sources(agent)),
@@ -58,6 +78,48 @@ def agent_page(name: str, agent: type[Any]) -> str:
         )
     parts += ["## Measured strength", strength(name)]
     return "\n\n".join(parts) + "\n"
+
+
+SPECIAL = {
+    "AlphaZero": ("hex7", "hex_v0.env(board_size=7)"),
+    "NetworkAgent": ("hex7", "hex_v0.env(board_size=7)"),
+    "GumbelAgent": ("network:net=connect4", "connect4_v0.env()"),
+    "PUCTAgent": ("network:net=connect4", "connect4_v0.env()"),
+    "RHMCTS": (None, "gomoku_v0.env()"),
+    "Solver": (None, "tictactoe_v0.env()"),
+}
+"""What an agent is made with besides its defaults, and the environment that it is for."""
+
+
+def example(agent: type[Any]) -> str:
+    """A move of the agent, as code to be copied; empty if it needs what a reader has to provide."""
+    first, maker = SPECIAL.get(agent.__name__, (None, "connect4_v0.env()"))
+    known = parameters(agent)
+    if agent.__name__ not in SPECIAL and any(p.default is p.empty for p in known.values()):
+        return ""
+    given = [*([f'"{first}"'] if first else [])]
+    given += [
+        f"{name}={value}" for name, value in (("simulations", 1_000), ("seed", 1)) if name in known
+    ]
+    return "\n".join(
+        [
+            "```python",
+            f"from {module_of(agent)} import {agent.__name__}",
+            f"from hexenv import {maker.partition('.')[0]}",
+            "",
+            f"env = {maker}",
+            "env.reset()",
+            f"agent = {agent.__name__}({', '.join(given)})",
+            "action = agent.act(env)  # plans on copies; the environment stays as it is",
+            "print(env.unwrapped.game.action_text(action))",
+            "```",
+        ]
+    )
+
+
+def module_of(agent: type[Any]) -> str:
+    """Where users import an agent from."""
+    return "agents" if agent.__name__ in agents.__all__ else agent.__module__
 
 
 def section(agent: type[Any], title: str) -> str:

@@ -1,13 +1,18 @@
 """The benchmark files as pages, and the rows in them that tell how strong an agent is."""
 
+import json
+import lzma
+import math
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify
+from result_plots import dot_plot, measured, time_plot
 from tables import classed, table
 
 BENCHMARKS = Path(__file__).parents[2] / "tests" / "benchmarks"
+RESULTS = BENCHMARKS / "results"
 
 
 class Figures(NamedTuple):
@@ -35,9 +40,76 @@ def benchmark_pages() -> dict[str, str | bytes]:
     return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
 
 
+MARK = re.compile(r"<!-- table (\w+) ([\w. -]+?) -->\n\n((?:\|.*\n)+)")
+"""A table that `published.py` has made from results, and where the results are."""
+
+
 def page_text(file: Path) -> str:
-    """A file's text with links to the pages of the others."""
-    return re.sub(r"\]\((\w+)\.md\)", lambda link: f"]({link[1].lower()}.md)", file.read_text())
+    """A file's text with links to the pages of the others, and a picture before each result."""
+    text = re.sub(r"\]\((\w+)\.md\)", lambda link: f"]({link[1].lower()}.md)", file.read_text())
+    return MARK.sub(pictured, text)
+
+
+def pictured(found: re.Match[str]) -> str:
+    """A table of results as pictures; below, folded, the table, the commands and their dates."""
+    names = found[2].split()
+    header, _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in found[3].splitlines()
+    )
+    parts = [dot_plot(header, some) for some in tournaments(rows, header)]
+    if found[1] == "gauntlet":
+        parts += [
+            "Score against `uct` at 1,000 simulations, by the time for a move in these games:",
+            by_time(names[0], rows),
+        ]
+    parts += [
+        "<details markdown>\n<summary>The table, its command and its date</summary>",
+        found[3].rstrip(),
+        *(made_by(name) for name in names),
+        "</details>",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def tournaments(rows: list[list[str]], header: list[str]) -> list[list[list[str]]]:
+    """The rows of each tournament: ratings of two are not to be compared, and each begins anew."""
+    if not header[1].startswith("Elo"):
+        return [rows]
+    found: list[list[list[str]]] = []
+    last = -math.inf
+    for row in rows:
+        rating = measured(row[1])
+        assert rating is not None
+        if rating.value > last or not found:
+            found.append([])
+        found[-1].append(row)
+        last = rating.value
+    return found
+
+
+def made_by(name: str) -> str:
+    """The command, the commit and the date of results."""
+    index = json.loads((RESULTS / "index.json").read_text())
+    (about,) = (each for file, each in index.items() if file.partition(".")[0] == name)
+    return f"Of {about['date']}, commit `{about['commit']}`:\n\n```sh\n{about['command']}\n```"
+
+
+def by_time(name: str, rows: list[list[str]]) -> str:
+    """The agents of a gauntlet by their score and the time that they took for a move."""
+    seconds: dict[str, float] = {}
+    moves: dict[str, int] = {}
+    (path,) = RESULTS.glob(f"{name}.jsonl.xz")
+    for line in lzma.decompress(path.read_bytes()).decode().splitlines()[1:]:
+        game = json.loads(line)
+        for agent, taken, count in zip(game["agents"], game["seconds"], game["moves"], strict=True):
+            label = re.sub(r"[:,]simulations=1000\b", "", agent)
+            seconds[label] = seconds.get(label, 0.0) + taken
+            moves[label] = moves.get(label, 0) + count
+    scores = {row[0].strip("`"): measured(row[1]) for row in rows}
+    known = {agent: score for agent, score in scores.items() if score and agent in seconds}
+    return time_plot(
+        list(known), list(known.values()), [seconds[agent] / moves[agent] for agent in known]
+    )
 
 
 def page_name(file: Path) -> str:

@@ -5,15 +5,22 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent_pages import agent_pages
+from agent_pages import agent_navigation, agent_pages
 from benchmark_pages import benchmark_pages
 from gallery_page import gallery_page
 from game_pages import game_pages
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
+from notebook_pages import notebook_pages
+from project_pages import project_pages
 from reference_pages import reference_pages
 
 ROOT = Path(__file__).parents[2]
+
+MAKERS = (
+    game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, notebook_pages,
+    project_pages,
+)  # fmt: skip
 
 PAGES: dict[str, str | bytes] = {}
 """The pages and pictures that are made from the code, by path; in the order of the navigation."""
@@ -23,7 +30,7 @@ def on_config(config: Any) -> Any:
     """Make the pages, and fill the entries ``folder/*`` of the navigation with them."""
     config.mdx_configs["pymdownx.snippets"]["base_path"] = [str(ROOT)]
     PAGES.clear()
-    for make in (game_pages, agent_pages, benchmark_pages, gallery_page, reference_pages):
+    for make in MAKERS:
         PAGES.update(make())
     config.nav = [
         {title: made_in(entry[:-1]) if str(entry).endswith("/*") else entry}
@@ -33,8 +40,10 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def made_in(folder: str) -> list[str]:
-    """The pages made in a folder, its index first."""
+def made_in(folder: str) -> list[Any]:
+    """The pages made in a folder, its index first; those of agents by group."""
+    if folder == "agents/":
+        return agent_navigation()
     pages = [path for path in PAGES if path.startswith(folder) and path.endswith(".md")]
     return sorted(pages, key=lambda path: not path.endswith("index.md"))
 
@@ -47,12 +56,29 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_content(page_html: str, **_: Any) -> str:
-    r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML."""
+    r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML; link names."""
     marked = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
-    return re.sub(marked, formula, page_html, flags=re.DOTALL)
+    page_html = re.sub(marked, formula, page_html, flags=re.DOTALL)
+    return re.sub(NAME, link, page_html)
+
+
+NAME = re.compile(r"<a\b.*?</a>|<code>((?:hexenv|agents)(?:\.\w+)+)(?:\(\))?</code>", re.DOTALL)
+"""A name of the packages in a text, or a link, in which none is made."""
+
+
+def link(match: re.Match[str]) -> str:
+    """A name as a link to where the reference has it, if it does."""
+    if match[1] is None:
+        return match[0]
+    return f'<autoref identifier="{match[1]}" optional>{match[0]}</autoref>'
 
 
 def formula(match: re.Match[str]) -> str:
     """A formula as MathML, which browsers show without a script."""
     display = "block" if match[1] == "div" else "inline"
     return convert(html.unescape(match[2]).strip(), display=display)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Give the search a name, which the theme leaves out."""
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')

@@ -4,11 +4,11 @@ import agents
 from agents.registry import agent_classes, environment_makers
 
 MODULES = {
-    "Environments": [
-        "hexenv", "hexenv.envs.aec", "hexenv.envs.standard_wrapper", "hexenv.learners.single",
-        "hexenv.learners.vector", "hexenv.wrappers",
-        "hexenv.learners.boards", "hexenv.adapters.sb3", "hexenv.adapters.rllib",
-        "hexenv.adapters.torchrl",
+    "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
+    "Learners": [
+        "hexenv.learners.single", "hexenv.learners.vector", "hexenv.wrappers",
+        "hexenv.adapters.sb3", "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
+        "hexenv.learners.boards",
     ],
     "Rules": [
         "hexenv.games.contract", "hexenv.games.base", "hexenv.games.notation", "hexenv.compiled",
@@ -25,7 +25,8 @@ MODULES = {
     ],
     "Parts of a search": [
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
-        "agents.search.reward", "agents.search.simulation", "agents.search.tree",
+        "agents.search.reward", "agents.search.backups", "agents.search.simulation",
+        "agents.search.tree", "agents.search.checks",
         "agents.search.proofs", "agents.search.evaluated.Evaluator",
         "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
         "agents.mcts.grave.Grave", "agents.mcts.history.ProgressiveHistory",
@@ -47,7 +48,8 @@ MODULES = {
 def reference_pages() -> dict[str, str | bytes]:
     """The pages of the reference, by path."""
     found = {title: [*modules] for title, modules in MODULES.items()}
-    found["Environments"] += [maker.__module__ for maker in environment_makers().values()]
+    games = [maker.__module__ for maker in environment_makers().values()]
+    found["Environments"] = ["hexenv", *games, *found["Environments"]]
     found["Agents"] += [
         f"{agent.__module__}.{agent.__qualname__}"
         for agent in agent_classes().values()

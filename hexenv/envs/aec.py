@@ -3,7 +3,7 @@
 import copy
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -11,14 +11,27 @@ from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
 from hexenv.envs.observation import Observation, extra_codes, plane_names
-from hexenv.envs.position import BoardPosition, Rules, Start, opening_starts, start_from_options
+from hexenv.envs.position import (
+    BoardPosition,
+    Rules,
+    Start,
+    describe,
+    opening_starts,
+    start_from_options,
+)
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
+from hexenv.messages import check_seed, not_one_of, shortened, true_or_false
 from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
 
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
+
+SET_BY_RESET: Final = (
+    "agent_selection", "agents", "infos", "rewards", "terminations", "truncations"
+)  # fmt: skip
+"""Attributes of PettingZoo's interface that an environment does not have before its reset."""
 
 
 class ViewOptions(TypedDict, total=False):
@@ -92,13 +105,13 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     ) -> None:
         super().__init__()
         check_render_mode(render_mode, self.render_modes)
-        if mask_in not in ("both", "observation", "info"):
-            raise ValueError(f"expected mask_in of both, observation, info, got {mask_in!r}")
+        if mask_in not in (known := ("both", "observation", "info")):
+            raise ValueError(not_one_of("mask_in", known, mask_in))
         self.game = game
         self.actions: list[int] = []
         self.render_mode = render_mode
         self.look = Look(theme, cell_size, coordinates)
-        self.planes = plane_names(game, (planes,) if isinstance(planes, str) else tuple(planes))
+        self.planes = plane_names(game, planes)
         self.metadata = {
             "name": name,
             "render_modes": list(self.render_modes),
@@ -110,8 +123,8 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             "planes": self.planes,
         }
         self.possible_agents = list(AGENTS)
-        self.channels_first = channels_first
-        self.dtype = np.dtype(dtype)
+        self.channels_first = true_or_false("channels_first", channels_first)
+        self.dtype = _number_dtype(dtype)
         self.mask_in = mask_in
         self.board_shape = (game.rows, game.columns, len(self.planes))
         self.shown_shape = self.board_shape
@@ -146,7 +159,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         if not self._owns_spaces:  # a clone must not share the random streams of the original
             self._spaces = self._make_spaces()
             self._owns_spaces = True
-        return self._spaces[agent]
+        try:
+            return self._spaces[agent]
+        except KeyError:
+            raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations, the same object for each call."""
@@ -167,16 +183,25 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             options: At most one of ``"moves"``, a move list such as ``"a1 b2"``; ``"board"``, rows
                 of ``X``, ``O`` and ``.`` (with ``"to_play"``, 0 or 1, if the stones leave it open);
                 ``"state"``, a position from `to_bytes` or the `state` of an environment of the same
-                game. Other keys are ignored.
+                game. For other keys there is a UserWarning.
 
         Raises:
-            ValueError: If the position cannot be read or is impossible.
+            ValueError: If the position cannot be read or is impossible, or the seed is none.
         """
+        check_seed(seed)
         starts = self.starting_positions(options or {})
         if len(self._starts) > 1 and (seed is not None or self._rng is None):
             self._rng = np.random.default_rng(seed)
         drawn = 0 if len(starts) == 1 or self._rng is None else self._rng.random()
         self._begin(starts[int(drawn * len(starts))])
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in SET_BY_RESET:
+                message = f"expected reset of the environment before {name} is read"
+                raise AttributeError(message, name=name, obj=self)
+            return super().__getattribute__(name)  # raises, with Python's message
 
     def begin_at(self, state: State, actions: Iterable[int]) -> None:
         """Start from a position of the same game, which is copied, without checks.
@@ -278,7 +303,11 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, on either player's turn; fresh arrays for each call."""
-        out = self._position.planes(PLAYER[agent]).reshape(self.board_shape)
+        try:
+            player = PLAYER[agent]
+        except KeyError:
+            raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
+        out = self._position.planes(player).reshape(self.board_shape)
         if self.channels_first:
             out = np.ascontiguousarray(out.transpose(2, 0, 1))
         if self.dtype != np.int8:
@@ -355,6 +384,13 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """The board as `render_mode` says: text, ``(H, W, 3) uint8``, a list of these, or None."""
         return self._get_display().render(self.state, self.render_mode)
 
+    def describe(self) -> str:
+        """The game and where it stands, in a line: ``X to play (ply 2), last move b2``."""
+        return describe(self.game, self.state if hasattr(self, "agents") else None)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.describe()}>"
+
     def _repr_svg_(self) -> str:
         return self._get_display().picture(self.state, "svg")
 
@@ -364,3 +400,14 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     def close(self) -> None:
         if self._display is not None:
             self._display.close()
+
+
+def _number_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype of numbers or flags; ValueError for another."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if dtype is None or found.kind not in "biuf":
+        raise ValueError(f"expected a dtype of numbers, such as int8, got {shortened(dtype)}")
+    return found

@@ -1,5 +1,6 @@
 """Observations: the planes that a player sees of a position, with or without an action mask."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.games.base import NO_ACTION, Cells, Game, State, legal_actions, new_state
+from hexenv.messages import not_one_of
 
 Observation = dict[str, NDArray[Any]] | NDArray[Any]
 """Of one board or many: ``{"observation": planes, "action_mask": mask}``, or planes alone."""
@@ -30,13 +32,16 @@ def observation_of(observations: Observation, board: int | slice) -> Observation
     return observations[board]
 
 
-def plane_names(game: Game, extra: tuple[str, ...]) -> tuple[str, ...]:
-    """The planes of an observation in order: the game's own, then those of `extra` it lacks."""
+def plane_names(game: Game, planes: Iterable[str]) -> tuple[str, ...]:
+    """The planes of an observation in order: the game's own, then those of `planes` it lacks."""
     own = game.planes()
+    given: Any = planes
+    is_many = isinstance(planes, Iterable) and not isinstance(planes, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+    extra: tuple[Any, ...] = tuple(given) if is_many else (given,)
     for name in extra:
         if name not in (*own, *EXTRA_PLANES):
-            known = ", ".join(dict.fromkeys((*own, *EXTRA_PLANES)))
-            raise ValueError(f"expected planes of {known}, got {name!r}")
+            known = dict.fromkeys((*own, *EXTRA_PLANES))
+            raise ValueError(not_one_of("planes", known, name))
     return tuple(dict.fromkeys((*own, *extra)))
 
 
@@ -85,7 +90,7 @@ def write_planes(
     for i in range(extra.size):
         if extra[i] == SIDE:
             out[:, first + i] = 1 - game.to_play(state)
-        elif extra[i] == LAST_MOVE and state.last_action != NO_ACTION:
+        elif extra[i] == LAST_MOVE and game.last_cell(state) != NO_ACTION:
             out[game.last_cell(state), first + i] = 1
 
 

@@ -1,6 +1,7 @@
 """The position of an environment: its start, its legal mask, and compiled code to play on it."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -11,6 +12,47 @@ from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.observation import compiled_show, show
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
+from hexenv.messages import not_one_of, shortened
+from hexenv.render.display import board_image, render_picture
+
+# ---- positions that show themselves --------------------------------------------------------------
+
+
+def describe(game: Game, state: State | None) -> str:
+    """A game and where it stands, in a line; without a state it has not begun."""
+    if state is None:
+        return f"{game!r} before reset"
+    from hexenv.render.ansi import status_text  # few programs show anything
+
+    last = (
+        "" if state.last_action < 0 else f", last move {game.action_text(int(state.last_action))}"
+    )
+    return f"{game!r}: {status_text(game, state)}{last}"
+
+
+class BoardState(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """A state that shows itself: its game is in the metadata of its dtype."""
+
+    def _game(self) -> Game | None:
+        return (self.dtype.metadata or {}).get("game")
+
+    def __repr__(self) -> str:
+        game = self._game()
+        return super().__repr__() if game is None else f"<state of {describe(game, self)}>"
+
+    def __str__(self) -> str:
+        game = self._game()
+        return super().__str__() if game is None else render_picture(game, self, "ansi")
+
+    def _repr_html_(self) -> str | None:
+        game = self._game()
+        return None if game is None else board_image(game, self)
+
+
+def state_dtype_of(game: Game) -> np.dtype[Any]:
+    """The dtype of a game's states with the class `BoardState`, of which NumPy makes elements."""
+    return np.dtype((BoardState, game.state_dtype), metadata={"game": game})
+
 
 # ---- starting positions --------------------------------------------------------------------------
 
@@ -55,14 +97,28 @@ def opening_starts(game: Game, openings: Sequence[str] | None) -> list[Start]:
     return starts
 
 
+START_OPTIONS: Final = ("moves", "board", "to_play", "state")
+"""What the options of a reset may give."""
+IGNORED_OPTIONS: Final = ("options",)
+"""What PettingZoo's API test gives, to see that options may be given."""
+
+
 def start_from_options(game: Game, options: dict[str, Any]) -> Start | None:
     """The position that the options of `hexenv.envs.aec.BoardEnv.reset` give; None without one."""
+    if not isinstance(options, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected options of reset as a dict, got {shortened(options)}")
+    for key in options:
+        if key not in START_OPTIONS and key not in IGNORED_OPTIONS:
+            unknown = not_one_of("an option of reset", START_OPTIONS, key)
+            warnings.warn(f"{unknown}: it is ignored", UserWarning, stacklevel=2)
     given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
     if len(given) > 1:
         raise ValueError(f"expected one starting position, got {' and '.join(given)}")
     for key in ("moves", "board"):
         if key in given and not isinstance(options[key], str):
             raise ValueError(f"expected {key} as text, got {type(options[key]).__name__}")
+    if options.get("to_play") is not None and "board" not in given:
+        raise ValueError("expected to_play with a board, got it without one")
     if "moves" in given:
         return Start.after(game, options["moves"])
     if "board" in given:
@@ -123,7 +179,7 @@ class Rules:
         self.game = game
         self.extra_planes = extra_planes
         self.planes_shape = (game.rows * game.columns, num_planes)
-        self.dtype = np.dtype((np.record, game.state_dtype))  # a record in Python, too
+        self.dtype = state_dtype_of(game)  # a record in Python, too
         self._mask = np.empty(game.num_actions(), np.int8)
 
     def _fast(self, function: Callable[..., Any], fast: CompiledFunction, *arguments: Any) -> Any:

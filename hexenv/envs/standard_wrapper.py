@@ -13,7 +13,8 @@ from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStub
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import State
-from hexenv.games.notation import IllegalActionError
+from hexenv.games.notation import IllegalActionError, action_of_move
+from hexenv.messages import shortened, with_full_signature
 
 P = ParamSpec("P")
 
@@ -54,7 +55,8 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
         agent = env.agent_selection
         dead = env.terminations[agent] or env.truncations[agent]
         assert (action is None and dead) or env.all_actions.contains(action), (
-            "action is not in action space"
+            f"action is not in action space: expected 0 to {env.all_actions.n - 1}, "
+            f"got {shortened(action)}{action_of_move(env.game, action)}"
         )
         try:
             env.step(action)
@@ -88,6 +90,9 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
     def _repr_html_(self) -> str:
         return self.env._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.env.describe()}>"
+
     def __str__(self) -> str:
         return str(self.env)
 
@@ -96,9 +101,10 @@ def with_standard_wrapper(raw_env: Callable[P, BoardEnv]) -> Callable[P, Standar
     """The `env` function of a module from its `raw_env`."""
 
     @functools.wraps(raw_env)
-    def env(*args: P.args, **kwargs: P.kwargs) -> StandardWrapper:
+    def make(*args: P.args, **kwargs: P.kwargs) -> StandardWrapper:
         return StandardWrapper(raw_env(*args, **kwargs))
 
+    env = with_full_signature(make, returns=StandardWrapper)
     env.__name__ = env.__qualname__ = "env"  # where pickle looks for it
-    env.__doc__ = f"{raw_env.__doc__}\n\n    Wrapped by `StandardWrapper`: an illegal move loses."
+    env.__doc__ = f"{raw_env.__doc__}\n    Wrapped by `StandardWrapper`: an illegal move loses.\n"
     return env

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import copy_record, inlined_kernel, kernel
+from hexenv.compiled import copy_record, inlined_kernel, kernel, optional_method
 from hexenv.games.contract import (
     DRAW,
     EMPTY,
@@ -19,17 +19,19 @@ from hexenv.games.contract import (
     Cells,
     Game,
     State,
+    StoneGame,
     Style,
     state_dtype,
 )
 
 __all__ = [
     "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "SECOND_PLAYER_KEY", "STATE_FIELDS",
-    "Actions", "Cells", "Game", "State", "Style", "begin", "cell_of", "cell_owners", "clone",
-    "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "grid_symmetries",
-    "is_terminal", "last_cell", "legal_actions", "legal_mask", "legal_mask_of", "line_cells",
-    "new_state", "new_states", "next_actions", "num_cells", "observe", "outcome", "owner_by_bits",
-    "owners", "parameters", "parse_board_size", "parse_cell", "play_randomly", "split_draw",
+    "Actions", "Cells", "Game", "State", "StoneGame", "Style", "begin", "cell_of",
+    "cell_owners", "clone", "column_letters", "copy", "count_plies", "dihedral_images",
+    "drop_played", "grid_symmetries", "is_terminal", "last_cell", "legal_actions",
+    "legal_mask", "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions",
+    "num_cells", "observe", "outcome", "owner_by_bits", "owners", "parameters",
+    "parse_board_size", "parse_cell", "play_randomly", "score_of", "split_draw",
     "state_dtype", "stone_planes", "to_play", "whole_number", "why_illegal", "winning_action",
     "write_stones", "zobrist_keys",
 ]  # fmt: skip
@@ -63,6 +65,16 @@ def outcome(self: Any, state: State, player: int) -> int:
 
 
 @kernel
+def outcome_as_score(self: Any, state: State, player: int) -> float:
+    """`score_of` in a game that knows only wins, draws and losses."""
+    return float(self.outcome(state, player))
+
+
+score_of = optional_method("final_score", outcome_as_score)
+"""The result of a game that is over for a player, -1 to 1: its `final_score`, else `outcome`."""
+
+
+@kernel
 def last_cell(self: Any, state: State) -> int:
     """`Game.last_cell` where actions are cells."""
     return int(state.last_action)
@@ -92,7 +104,8 @@ def winning_action(
 ) -> int:
     """An action with which `player` would win at once, or `NO_ACTION`.
 
-    With a cell `near` it is enough to find wins that the stone there has a part in; -1: all.
+    With a cell `near` it is enough to find wins that the stone there has a part in; -1: all. A game
+    in which a player may move twice in a row looks for all of them.
     """
     for pick in range(count):
         if self.wins_at(state, player, int(actions[pick])):
@@ -290,7 +303,7 @@ def dihedral_images(cells: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     return turned + [image[:, ::-1] for image in turned]
 
 
-def line_cells(game: Game, state: State, length: int) -> list[int]:
+def line_cells(game: StoneGame, state: State, length: int) -> list[int]:
     """The winner's stones on the lines of at least `length` that have won, ascending."""
     if state.winner == IN_PLAY:
         return []

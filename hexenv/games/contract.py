@@ -3,6 +3,13 @@
 A *game* is a `typing.NamedTuple` under `@compiled`: its fields are the static parameters, its
 methods the rules. A *state* is one NumPy record that the game's verbs fill and change in place.
 
+The contract has three layers. The *core* is enough for searches, matches, records, environments of
+one board and of many. The *board*, rows and columns of cells with owners, is for planes and
+pictures; a game may show one empty cell. And a *game of stones* (`StoneGame`) says how a position
+is built from the stones on it; of any other game a position is kept as the bytes of its state.
+Stones may be captured, moves may lead from cell to cell, and a player may move several times in a
+row: whose turn it is, `to_play` says. `hexenv.games.own.game` adds what a class leaves out.
+
 A game may also offer two verbs that playouts with decisive moves need: `wins_at(state, player,
 action) -> bool`, whether `player` would win at once by playing the legal `action`, were it that
 player's turn, and `winning_action`, which finds such an action; see that of `hexenv.games.base`.
@@ -11,6 +18,11 @@ that has led here did. Of such an end the stones tell nothing. And a game in whi
 the whole position has `details(state) -> dict[str, int]`, what else there is (nothing where they
 do), and `set_up(state, owners, to_play, details)`, which writes into a starting position all but
 the stones.
+
+A game that counts more than who has won has `final_score(state, player) -> float`: at the end, the
+score of `player` in place of 1, 0 and -1, from -1, the worst there is, to 1, the best; the other
+player's is the opposite. Searches then look for the highest score, and prove nothing; `outcome`,
+and so the rewards of environments, still say who has won.
 
 Games and the code around them import these names from `hexenv.games.base`, with what games share.
 
@@ -149,7 +161,7 @@ class Game(Protocol):
         """
 
     def last_cell(self, state: State) -> int:
-        """The cell of the stone that was placed last, or `NO_ACTION`."""
+        """The cell of the stone that was placed or moved last, or `NO_ACTION`."""
         ...
 
     def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
@@ -171,16 +183,6 @@ class Game(Protocol):
         """One more than the greatest number that `cell_of` returns."""
         ...
 
-    def place(self, state: State, cell: int, player: int) -> None:
-        """Put a stone on an empty cell without judging the position or passing the turn."""
-
-    def completes(self, state: State, cell: int) -> bool:
-        """Whether the owner of the stone on `cell` has won, as far as that stone can tell.
-
-        It may look at the whole board, or only at the lines through the cell.
-        """
-        ...
-
     # ---- plain Python from here on ----
 
     def action_text(self, action: int) -> str:
@@ -193,13 +195,6 @@ class Game(Protocol):
 
     def why_illegal(self, state: State, action: int) -> str:
         """Why an action of a game in play is not legal: ``e5 is taken``."""
-        ...
-
-    def count_plies(self, owners: Cells, to_play: int) -> int:
-        """How many plies lead from the start to these stones; ValueError if they cannot come about.
-
-        `owners` is ``(rows, columns) int8`` of 0, 1 and `EMPTY`.
-        """
         ...
 
     def labels(self) -> tuple[list[str], list[str]]:
@@ -219,7 +214,28 @@ class Game(Protocol):
         ...
 
     def winning_cells(self, state: State) -> list[int]:
-        """The cells that won, in order along the line or path; empty where no player has won."""
+        """The cells that won, in order along the line or path; empty where no cells have."""
+        ...
+
+
+class StoneGame(Game, Protocol):
+    """A game of stones that are placed and stay: its stones tell how a position came about."""
+
+    def place(self, state: State, cell: int, player: int) -> None:
+        """Put a stone on an empty cell without judging the position or passing the turn."""
+
+    def completes(self, state: State, cell: int) -> bool:
+        """Whether the owner of the stone on `cell` has won, as far as that stone can tell.
+
+        It may look at the whole board, or only at the lines through the cell.
+        """
+        ...
+
+    def count_plies(self, owners: Cells, to_play: int) -> int:
+        """How many plies lead from the start to these stones; ValueError if they cannot come about.
+
+        `owners` is ``(rows, columns) int8`` of 0, 1 and `EMPTY`.
+        """
         ...
 
 

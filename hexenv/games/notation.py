@@ -3,7 +3,8 @@
 import json
 import operator
 import struct
-from typing import Final
+import zlib
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from hexenv.games.base import (
     Cells,
     Game,
     State,
+    StoneGame,
     cell_owners,
     legal_actions,
     new_state,
     parameters,
 )
+from hexenv.messages import shortened
 
 SYMBOLS: Final = "XO"
 """The stones of players 0 and 1 on text boards; an empty cell is a dot."""
@@ -38,7 +41,10 @@ def check_action(game: Game, state: State, action: object) -> int:
     try:
         number = operator.index(action)  # type: ignore[arg-type]
     except TypeError:
-        raise IllegalActionError(f"illegal action {action!r}: not an integer {where}") from None
+        raise IllegalActionError(
+            f"illegal action {shortened(action)}: not an integer, expected one from 0 to "
+            f"{game.num_actions() - 1}{action_of_move(game, action)} {where}"
+        ) from None
     if not 0 <= number < game.num_actions():
         raise IllegalActionError(
             f"illegal action {number}: expected 0 to {game.num_actions() - 1} {where}"
@@ -50,6 +56,16 @@ def check_action(game: Game, state: State, action: object) -> int:
             f"illegal action {number}: {game.why_illegal(state, number)} {where}"
         )
     return number
+
+
+def action_of_move(game: Game, move: object) -> str:
+    """`` (the move a1 is action 0)`` where a user gives a move for an action, else nothing."""
+    if not isinstance(move, str):
+        return ""
+    try:
+        return f" (the move {move} is action {game.parse_action(move.strip().lower())})"
+    except ValueError:
+        return ""
 
 
 def parse_move(game: Game, state: State, text: str) -> int:
@@ -97,6 +113,21 @@ def play(game: Game, actions: list[int]) -> State:
 # ---- boards ------------------------------------------------------------------------------------
 
 
+def has_stones(game: Game) -> TypeGuard[StoneGame]:
+    """Whether a position of the game can be built from the stones on it."""
+    return hasattr(game, "place")
+
+
+def _with_stones(game: Game) -> StoneGame:
+    """The game, or a ValueError if its positions cannot be built from stones."""
+    if has_stones(game):
+        return game
+    raise ValueError(
+        f"expected a game whose stones stay where they are placed, got {game.name}: "
+        "give the moves that lead to a position, or the bytes of its state"
+    )
+
+
 def board_text(game: Game, state: State) -> str:
     """The board as rows of ``X``, ``O`` and ``.``, separated by spaces, without margins."""
     symbols = {EMPTY: ".", 0: SYMBOLS[0], 1: SYMBOLS[1]}
@@ -111,6 +142,7 @@ def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
     Line ends or slashes separate rows; blanks do not count. Who is to play is told by the numbers
     of stones unless given. ValueError if the rows do not fit, or no game leads there.
     """
+    game = _with_stones(game)
     values = {"x": 0, "o": 1, ".": EMPTY, "-": EMPTY, "_": EMPTY}
     rows = ["".join(row.split()).lower() for row in text.replace("/", "\n").splitlines()]
     rows = [row for row in rows if row]
@@ -139,8 +171,10 @@ def from_cells(
 ) -> State:
     """The position with these ``(rows, columns)`` stones, judged as the rules judge it.
 
-    `details` is what else `details_of` has said of it. ValueError if no game leads there.
+    `details` is what else `details_of` has said of it. ValueError if no game leads there, or the
+    game's positions cannot be built from stones.
     """
+    game = _with_stones(game)
     if to_play not in (0, 1):
         raise ValueError(f"expected player 0 or 1 to play, got {to_play!r}")
     state = new_state(game)
@@ -204,22 +238,28 @@ FORMAT_VERSION: Final = 1
 
 
 def to_bytes(game: Game, state: State) -> bytes:
-    """A position as bytes: a header with the format's version and the game, then the stones."""
-    header = {
-        "game": game.name,
-        "parameters": parameters(game),
-        "to_play": int(game.to_play(state)),
-        "last_action": int(state.last_action),
-    }
-    if details := details_of(game, state):
-        header["details"] = details
+    """A position as bytes: a header with the format's version and the game, then the stones.
+
+    Of a game whose positions cannot be built from stones it is the state itself.
+    """
+    header: dict[str, Any] = {"game": game.name, "parameters": parameters(game)}
+    if has_stones(game):
+        header |= {"to_play": int(game.to_play(state)), "last_action": int(state.last_action)}
+        if details := details_of(game, state):
+            header["details"] = details
+        position = cell_owners(game, state).tobytes()
+    else:
+        position = state.tobytes()
+        header["check"] = zlib.crc32(position)
     text = json.dumps(header, sort_keys=True).encode()
-    start = MAGIC + struct.pack("<HH", FORMAT_VERSION, len(text))
-    return start + text + cell_owners(game, state).tobytes()
+    return MAGIC + struct.pack("<HH", FORMAT_VERSION, len(text)) + text + position
 
 
 def from_bytes(game: Game, data: bytes) -> State:
     """The position that `to_bytes` wrote, checked as if it had been typed in.
+
+    The state of a game without stones that are placed can only be checked for damage: take it from
+    where you trust.
 
     ValueError if the data are damaged, or of another version, game or options.
     """
@@ -232,13 +272,18 @@ def from_bytes(game: Game, data: bytes) -> State:
     try:
         header = json.loads(data[start : start + length])
         of = (str(header["game"]), dict(header["parameters"]))
-        to_play, last_action = int(header["to_play"]), int(header["last_action"])
+        if not has_stones(game):
+            to_play, last_action = 0, NO_ACTION
+        else:
+            to_play, last_action = int(header["to_play"]), int(header["last_action"])
         details = {str(key): int(value) for key, value in header.get("details", {}).items()}
     except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise ValueError("expected the header of a position, got damaged data") from None
     if of != (game.name, parameters(game)):
         raise ValueError(f"expected a position of {game}, got one of {of[0]} {of[1]}")
     board = data[start + length :]
+    if not has_stones(game):
+        return _state_of(game, board, header.get("check"))
     if len(board) != game.rows * game.columns:
         raise ValueError(
             f"expected {game.rows * game.columns} cells, got {len(board)} (damaged data?)"
@@ -247,3 +292,12 @@ def from_bytes(game: Game, data: bytes) -> State:
     if not np.isin(owners, (EMPTY, 0, 1)).all() or to_play not in (0, 1):
         raise ValueError("expected cells of -1, 0 and 1 and a player of 0 or 1, got damaged data")
     return from_cells(game, owners, to_play, last_action, details)
+
+
+def _state_of(game: Game, data: bytes, check: object) -> State:
+    """The state with these bytes."""
+    if len(data) != game.state_dtype.itemsize or zlib.crc32(data) != check:
+        raise ValueError(f"expected a state of {game}, got damaged data")
+    state = new_state(game)
+    game.copy(np.frombuffer(data, game.state_dtype).view(np.recarray)[0], state)
+    return state

@@ -4,23 +4,25 @@ The single-agent and the vector environments share this: a learner plays one sid
 opponent (`hexenv.learners.opponents`) the other side.
 """
 
-import inspect
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from numbers import Real
 from operator import ne
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
-from hexenv.envs.aec import BoardEnv, ViewOptions
+from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of, write_planes
 from hexenv.envs.position import Start
 from hexenv.games import notation
-from hexenv.games.base import IN_PLAY, whole_number
+from hexenv.games.base import IN_PLAY, Game, whole_number
 from hexenv.games.notation import IllegalActionError
 from hexenv.learners.policies import Stream, new_seed
+from hexenv.messages import expect_parameters, not_one_of, shortened
 
 Which = NDArray[np.int64]
 """Numbers of boards."""
@@ -75,32 +77,38 @@ def split_options(options: dict[str, Any]) -> tuple[LearnerOptions, dict[str, An
     return cast("LearnerOptions", of_learner), of_game
 
 
-def make_raw_env(game: str | Callable[..., BoardEnv], options: dict[str, Any]) -> BoardEnv:
+def make_raw_env(
+    game: str | Callable[..., BoardEnv], options: dict[str, Any], also: Iterable[str] = ()
+) -> BoardEnv:
     """The environment behind a Gymnasium one, of a function or the name of one.
 
-    A TypeError names the options that there are, if the function does not have one.
+    A TypeError names the options that there are, with those of `also` and of `LearnerOptions`, if
+    the function does not have one.
     """
     if isinstance(game, str):
         module, _, name = game.partition(":")
-        game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
-    parameters = inspect.signature(game).parameters.values()
-    # A function without `ViewOptions` checks its own options.
-    if any(get_args(one.annotation) == (ViewOptions,) for one in parameters):
-        own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-        known = [*own, *ViewOptions.__annotations__]
-        for name in set(options).difference(known):
-            known += ["opponent", *LearnerOptions.__annotations__]
-            raise TypeError(f"expected an option of {', '.join(known)}, got {name!r}")
+        try:
+            game = cast("Callable[..., BoardEnv]", getattr(import_module(module), name))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"expected a game as module:function, got {game!r}: {error}") from None
+    if not callable(game):
+        raise TypeError(f"expected a function that makes an environment, got {shortened(game)}")
+    title = getattr(game, "__module__", "").rpartition(".")[2] or "environment"
+    also = ("opponent", *also, *LearnerOptions.__annotations__)
+    expect_parameters(title, game, (), options, also)
     return game(**options)
 
 
-def action_array(actions: Any, shape: tuple[int, ...]) -> Actions:
+def action_array(actions: Any, shape: tuple[int, ...], game: Game) -> Actions:
     """Actions as an array of integers; ValueError if they are none, or of another shape."""
     array = np.asarray(actions)
     if array.shape != shape or array.dtype.kind not in "iu":
-        expected = f"actions of shape {shape}" if shape else "an action"
-        got = f"shape {array.shape} of {array.dtype}" if array.ndim or shape else repr(actions)
-        raise ValueError(f"expected {expected} as integers, got {got}")
+        expected = f"actions of shape {shape} as integers" if shape else "an action as an integer"
+        got = f", shape {array.shape} of {array.dtype}" if array.ndim or shape else ""
+        raise ValueError(
+            f"expected {expected} from 0 to {game.num_actions() - 1}, "
+            f"got {shortened(actions)}{got}{notation.action_of_move(game, actions)}"
+        )
     return np.ascontiguousarray(array, np.int64)  # compiled code assumes no strides
 
 
@@ -394,9 +402,9 @@ class Boards:
         max_illegal: int = 10,
     ) -> None:
         if side not in SIDES:
-            raise ValueError(f"expected a side of {', '.join(SIDES)}, got {side!r}")
+            raise ValueError(not_one_of("a side", SIDES, side))
         if illegal not in ILLEGAL:
-            raise ValueError(f"expected illegal of {', '.join(ILLEGAL)}, got {illegal!r}")
+            raise ValueError(not_one_of("illegal", ILLEGAL, illegal))
         if whole_number("max_illegal", max_illegal) < 1:
             raise ValueError(f"expected max_illegal of at least 1, got {max_illegal}")
         self.env = env
@@ -407,8 +415,8 @@ class Boards:
         self.threads: int | None = None
         self.moves: NDArray[np.int32] | None = None
         self.lengths = np.zeros(count, np.int32)
-        if not np.isfinite(penalty) or penalty > 0.0:
-            raise ValueError(f"expected a penalty of at most 0, got {penalty}")
+        if not isinstance(penalty, Real) or not -math.inf < penalty <= 0.0:
+            raise ValueError(f"expected a penalty of at most 0, got {penalty!r}")
         if env.dtype not in DTYPES:
             raise ValueError(f"expected a dtype of {', '.join(DTYPES)}, got {env.dtype}")
         self._drawn_side = SIDES.index(side)

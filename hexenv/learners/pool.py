@@ -31,6 +31,7 @@ from hexenv.learners.opponents import (
     pool_files,
     resolve_opponent,
 )
+from hexenv.messages import not_one_of
 
 Sampling = Literal["uniform", "pfsp", "pfsp-variance", "latest"]
 Drop = Literal["oldest", "easiest"]
@@ -150,10 +151,9 @@ class OpponentPool:
         drop: Drop = "oldest",
     ) -> None:
         if sampling not in get_args(Sampling):
-            known = ", ".join(get_args(Sampling))
-            raise ValueError(f"expected a sampling of {known}, got {sampling!r}")
+            raise ValueError(not_one_of("a sampling", get_args(Sampling), sampling))
         if drop not in get_args(Drop):
-            raise ValueError(f"expected drop of {', '.join(get_args(Drop))}, got {drop!r}")
+            raise ValueError(not_one_of("drop", get_args(Drop), drop))
         if not 0.0 <= newest <= 1.0:
             raise ValueError(f"expected newest from 0 to 1, got {newest}")
         if not (math.isfinite(power) and power >= 0.0):
@@ -257,7 +257,7 @@ class OpponentPool:
 
     def _expect_member(self, title: str) -> None:
         if title not in self.titles:
-            raise ValueError(f"expected a member of {', '.join(self.titles)}, got {title!r}")
+            raise ValueError(not_one_of("a member", self.titles, title))
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation, observation_of
+from hexenv.envs.position import describe, state_dtype_of
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.pool import OpponentPool, PoolRoster, Tally, as_pool
-from hexenv.render.display import PICTURE_MODES, check_render_mode
+from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
 
 class SingleEnv(gymnasium.Env[Observation, Any]):
@@ -51,7 +52,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
-        "render_modes": ["human", *PICTURE_MODES],
+        "render_modes": RenderModes(("human", *PICTURE_MODES)),
         "render_fps": 2,
     }
 
@@ -116,8 +117,9 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """
         boards = self._boards
         if boards.idle[0]:
-            raise ValueError("expected reset after the end of an episode, got step")
-        actions = action_array(action, ()).reshape(1)
+            when = "after the end of an episode" if self._has_reset else "before the first step"
+            raise ValueError(f"expected reset {when}, got step")
+        actions = action_array(action, (), boards.game).reshape(1)
         boards.refuse_illegal(actions)
         result = rewards, terminations, truncations = boards.play(actions)
         boards.idle |= terminations | truncations
@@ -141,7 +143,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def state(self) -> State:
-        return self._boards.states[0]
+        return self._boards.states[:1].view(state_dtype_of(self.raw_env.game))[0]
 
     @property
     def side(self) -> int:
@@ -156,6 +158,11 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     def render(self) -> Any:
         self.raw_env.begin_at(self.state, ())
         return None if self.render_mode == "human" else self.raw_env.render()
+
+    def __repr__(self) -> str:
+        where = describe(self.raw_env.game, self.state if self._has_reset else None)
+        players = f", learner {AGENTS[self.side]}, opponent {self.opponent}" * self._has_reset
+        return f"<{type(self).__name__} of {where}{players}>"
 
     def _repr_svg_(self) -> str:
         self.raw_env.begin_at(self.state, ())

@@ -8,8 +8,9 @@ Examples:
     (1024, 25)
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -36,11 +37,18 @@ from hexenv.learners.boards import (
     split_options,
 )
 from hexenv.learners.pool import OpponentPool, PoolRoster, Tally, as_pool
-from hexenv.render.display import PICTURE_MODES, check_render_mode, render_picture
+from hexenv.messages import check_seed, not_one_of
+from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
 CELLS_PER_THREAD: Final = 200_000
 """Cells of all boards per thread: below, the transfer to another thread (about a fifth of a
 millisecond) costs more than it saves."""
+
+MOST_BOARDS: Final = 1 << 24
+"""Of one environment: their states and observations take gigabytes of memory."""
+
+SHOWN_BOARDS: Final = 4
+"""Of an environment in a notebook."""
 
 Infos = dict[str, Any]
 T = TypeVar("T")
@@ -52,8 +60,12 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
         return [None] * count
     if isinstance(seed, (int, np.integer)):
         return [int(seed) + board for board in range(count)]
+    if isinstance(seed, str) or not isinstance(seed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"expected a seed as a whole number, or {count} of them, got {seed!r}")
     if len(seed) != count:
         raise ValueError(f"expected a seed or {count} of them, got {len(seed)}")
+    for one in seed:
+        check_seed(one)
     return [None if one is None else int(one) for one in seed]
 
 
@@ -220,20 +232,18 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        if whole_number("num_envs", num_envs) < 1:
-            raise ValueError(f"expected num_envs of at least 1, got {num_envs}")
+        if not 1 <= whole_number("num_envs", num_envs) <= MOST_BOARDS:
+            raise ValueError(f"expected num_envs from 1 to {MOST_BOARDS}, got {num_envs}")
         if max_episode_steps is not None:
             raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")
         self.num_envs = num_envs
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
-            known = ", ".join(str(mode.value) for mode in AutoresetMode)
-            raise ValueError(
-                f"expected an autoreset_mode of {known}, got {autoreset_mode!r}"
-            ) from None
+            known = [mode.value for mode in AutoresetMode]
+            raise ValueError(not_one_of("an autoreset_mode", known, autoreset_mode)) from None
         of_learner, of_game = split_options(options)
-        self.raw_env = make_raw_env(game, of_game)
+        self.raw_env = make_raw_env(game, of_game, ("num_envs", "autoreset_mode", "threads"))
         self._plays_both = opponent is None
         if self._plays_both and "side" in of_learner:
             raise ValueError("expected no side without an opponent: the learner plays both")
@@ -330,6 +340,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             options: ``"reset_mask"``, ``(num_envs,) bool``, and the starting position, as for
                 `hexenv.envs.aec.BoardEnv.reset`.
         """
+        if not isinstance(options or {}, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"expected options of reset as a dict, got {options!r}")
         options = dict(options or {})
         which = self._checked_reset_mask(options.pop("reset_mask", None))
         seeds = seeds_of_boards(seed, self.num_envs)
@@ -406,7 +418,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             ValueError: If the actions are not integers, or have another shape; before the first
                 reset; or if an episode is over and its board was not reset (autoreset disabled).
         """
-        actions = action_array(actions, (self.num_envs,))
+        actions = action_array(actions, (self.num_envs,), self.raw_env.game)
         if self._generators is None:
             raise ValueError("expected reset before the first step")
         if self._mode != AutoresetMode.NEXT_STEP:
@@ -538,6 +550,17 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             return None
         game, mode, look = self.raw_env.game, self.render_mode, self.raw_env.look
         return tuple(render_picture(game, state, mode, look) for state in self.states)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, game={self.raw_env.game!r})"
+
+    def _repr_html_(self) -> str:
+        """The first boards."""
+        game, look = self.raw_env.game, self.raw_env.look
+        shown = self.states[:SHOWN_BOARDS]
+        boards = [board_image(game, state, look) for state in shown]
+        more = " ..." * (self.num_envs > SHOWN_BOARDS)
+        return f"<div>{escape(repr(self))}</div>{' '.join(boards)}{more}"
 
     def close_extras(self, **kwargs: Any) -> None:
         self._parts.close()

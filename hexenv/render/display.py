@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hexenv.extras import how_to_install
 from hexenv.games.base import Game, State
+from hexenv.messages import not_one_of
 from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.window import Window
 
@@ -36,6 +37,13 @@ def render_picture(game: Game, state: State, mode: str, look: Look = DEFAULT_LOO
             from hexenv.render.rgb import render_rgb
 
             return render_rgb(game, state, look=look)
+
+
+def board_image(game: Game, state: State, look: Look = DEFAULT_LOOK) -> str:
+    """A position as an HTML image: several documents in one page would share their names."""
+    from hexenv.render.svg import svg_image  # most programs draw nothing
+
+    return svg_image(render_picture(game, state, "svg", look))
 
 
 class Display:
@@ -81,10 +89,7 @@ class Display:
         return render_picture(self._game, state, mode, self._look)
 
     def html(self, state: State) -> str:
-        """A position as an HTML image: several documents in one page would share their names."""
-        from hexenv.render.svg import svg_image
-
-        return svg_image(self.picture(state, "svg"))
+        return board_image(self._game, state, self._look)
 
     def copy(self) -> "Display":
         """An independent display with the frames so far; a window stays with the original."""
@@ -101,6 +106,23 @@ class Display:
             self._window = None
 
 
+class RenderModes(list[str]):
+    """Render modes in metadata, a list in which only a text can be looked for.
+
+    `gymnasium.make` takes any mode that is not in the list for a text, before the environment is
+    made and could say what is wrong.
+    """
+
+    def __contains__(self, mode: object) -> bool:
+        if not isinstance(mode, str):
+            raise ValueError(_unknown_mode(mode, self))
+        return super().__contains__(mode)
+
+
+def _unknown_mode(mode: object, known: Iterable[str]) -> str:
+    return not_one_of("a render_mode", [*known, "None"], mode)
+
+
 def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
     """Check a render mode that a user gives.
 
@@ -109,8 +131,6 @@ def check_render_mode(render_mode: str | None, known: Iterable[str]) -> None:
         ImportError: If it needs a library that is not installed.
     """
     if render_mode is not None and render_mode not in known:
-        raise ValueError(
-            f"expected a render_mode of {', '.join(known)} or None, got {render_mode!r}"
-        )
+        raise ValueError(_unknown_mode(render_mode, known))
     if render_mode == "human" and find_spec("pygame") is None:
         raise ImportError(f'render_mode "human" needs pygame: {how_to_install("human")}')

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal, cast, get_args
 
 from hexenv.games.base import whole_number
+from hexenv.messages import not_one_of, true_or_false
 
 Color = tuple[int, int, int]
 
@@ -102,7 +103,8 @@ class Look:
 
     def __post_init__(self) -> None:
         if self.theme not in THEMES:
-            raise ValueError(f"expected a theme of {', '.join(THEMES)}, got {self.theme!r}")
+            raise ValueError(not_one_of("a theme", THEMES, self.theme))
+        true_or_false("coordinates", self.coordinates)
         size = whole_number("cell_size", self.cell_size)
         if not MIN_CELL_SIZE <= size <= MAX_CELL_SIZE:
             raise ValueError(

@@ -1,10 +1,13 @@
 """`check_game`: all that the contract claims, on random games."""
 
+import re
+
 import numpy as np
 
-from hexenv.compiled import is_compiled
+from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
-from hexenv.games.base import Game
+from hexenv.games.base import STATE_FIELDS, Game, State
+from hexenv.testing.compilable import check_source
 from hexenv.testing.definition import check_names, check_symmetry_group
 from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record
 from hexenv.testing.planning import (
@@ -40,6 +43,8 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     """
     check_names(game)
     check_symmetry_group(game)
+    if is_compiled(game):
+        check_source(game)
     rng = np.random.default_rng(seed)
     seen = _SeenPositions(game)
     for number in range(games):
@@ -48,6 +53,9 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
             log = _check_played_game(game, actions, seed + number)
         except AssertionError:
             raise
+        except COMPILE_ERRORS as error:
+            claim = "machine code, where Python has passed"
+            raise AssertionError(f"{game}: {claim}: expected none of {in_short(error)}") from error
         except Exception as error:
             moves = notation.moves_text(game, actions)
             claim = f"{game}: expected no error, got {error!r}; in the game {moves} ({actions})"
@@ -82,7 +90,11 @@ def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> li
 
 def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
     played = Played(game, actions, record_game(game, actions, interpreted=True))
-    played.expect_position(0, "initial, against a new state", base.new_state(game))
+    begun = base.new_state(game)
+    if not notation.has_stones(game) and not same_record(played.log.states[0], begun):
+        names = [n for n in begun.dtype.names or () if (played.log.states[0][n] != begun[n]).any()]
+        played.fail(0, "initial", "every field to be written", f"{', '.join(names)} left in parts")
+    played.expect_position(0, "initial, against a new state", begun)
     for check in (
         check_actions, check_ends, check_stones, check_copies, check_moves, check_rebuilt,
         check_texts, check_illegal_actions, check_images,
@@ -112,8 +124,22 @@ def _check_machine_code(played: Played, seed: int) -> None:
     )
 
 
+def in_short(error: Exception) -> str:
+    """What numba says of source that does not compile, without its report of all it has tried."""
+    lines = [re.sub(r"\x1b\[\d*m", "", line).strip() for line in str(error).splitlines()]
+    words = ("Untyped", "Unknown attribute", "nsupported", "Cannot", "No implementation")
+    said = [(word, n) for word in words for n, line in enumerate(lines) if word in line]
+    last = said[0][1] if said else 0
+    place = next((line for line in lines[last:] if line.startswith("File ")), "")
+    return f"{lines[last]} {place}".strip().rstrip(":")
+
+
 class _SeenPositions:
-    """All positions of all games by their hashes: equal positions, and only they, share one."""
+    """All positions of all games by their hashes: equal positions, and only they, share one.
+
+    What tells positions apart are stones, player and legal actions: `from_cells` mostly needs no
+    more. In a game that is not of stones the states may hold more, and then more hashes are right.
+    """
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -122,13 +148,21 @@ class _SeenPositions:
 
     def add(self, actions: list[int], log: GameLog) -> None:
         for ply, value in enumerate(log.hashes.tolist()):
-            # What tells positions apart: `from_cells` mostly needs no more than stones and player.
             position = log.owners[ply].tobytes() + log.players[ply].tobytes()
             position += log.masks[ply].tobytes()
-            expected = self.hash_of.setdefault(position, value)
+            known = position + self._more_of(log.states[ply])
+            expected = self.hash_of.setdefault(known, value)
             if value != expected:
                 claim = "position_hash, seen before by another way"
                 fail_after(self.game, actions[:ply], claim, expected, value)
             if self.position_of.setdefault(value, position) != position:
                 claim = "position_hash"
                 fail_after(self.game, actions[:ply], claim, "one not seen at another", value)
+
+    def _more_of(self, state: State) -> bytes:
+        """What the state of a game that is not of stones holds beside the shared fields."""
+        if notation.has_stones(self.game):
+            return b""
+        shared = dict(STATE_FIELDS)
+        own = (name for name in state.dtype.names or () if name not in shared)
+        return b"".join(np.asarray(state[name]).tobytes() for name in own)

@@ -37,12 +37,13 @@ class GameLog(NamedTuple):
     """``(plies + 1, rows * columns)``: whose stone is on a cell."""
     single_owners: NDArray[np.int64]
     """``(plies + 1, rows * columns)``: the same, asked cell by cell."""
-    completing: NDArray[np.bool_]
-    """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins."""
     planes: NDArray[np.int8]
     """``(plies + 1, 2, cells, n)``: the views of 0 and 1; the last plane is not theirs."""
     last_cells: NDArray[np.int64]
-    """The cell of the stone placed last."""
+    """The cell of the stone that was placed or moved last."""
+    completing: NDArray[np.bool_]
+    """``(plies + 1, rows * columns)``: whether the stone on a cell is part of what wins; in a game
+    of stones that are placed."""
 
 
 def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False) -> GameLog:
@@ -52,14 +53,17 @@ def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False
     """
     log = _empty_log(game, len(actions) + 1)
     run = _compiled_replay if is_compiled(game) and not interpreted else replay
-    run(game, used_state(game), np.array(actions, np.int32), tuple(log))
+    run(game, used_state(game), np.array(actions, np.int32), tuple(log[:-1]))
+    if notation.has_stones(game):
+        find = _compiled_completing if run is _compiled_replay else find_completing
+        find(game, log.states, log.single_owners, log.completing)
     return log
 
 
 def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
-    """Kernel: play `actions` and fill a `GameLog`, given as a plain tuple."""
+    """Kernel: play `actions` and fill a `GameLog` but for its end, given as a plain tuple."""
     states, legal, counts, masks, players, ended, outcomes, hashes = log[:8]
-    owners, single_owners, completing, planes, last_cells = log[8:]
+    owners, single_owners, planes, last_cells = log[8:]
     game.initial(state)
     for ply in range(len(actions) + 1):
         if ply > 0:
@@ -77,8 +81,14 @@ def replay(game: Any, state: Any, actions: Any, log: Any) -> None:
             game.observe(state, player, owners[ply], planes[ply, player])
         for cell in range(game.rows * game.columns):
             single_owners[ply, cell] = game.owner(state, cell)
-            if single_owners[ply, cell] != EMPTY:
-                completing[ply, cell] = game.completes(state, cell)
+
+
+def find_completing(game: Any, states: Any, owners: Any, completing: Any) -> None:
+    """Kernel: `GameLog.completing` of the stones that there are."""
+    for ply in range(len(states)):
+        for cell in range(owners.shape[1]):
+            if owners[ply, cell] != EMPTY:
+                completing[ply, cell] = game.completes(states[ply], cell)
 
 
 def _empty_log(game: Game, positions: int) -> GameLog:
@@ -94,9 +104,9 @@ def _empty_log(game: Game, positions: int) -> GameLog:
         hashes=np.zeros(positions, np.int64),
         owners=np.full((positions, cells), UNTOUCHED, np.int8),
         single_owners=np.zeros((positions, cells), np.int64),
-        completing=np.zeros((positions, cells), np.bool_),
         planes=np.full((positions, 2, cells, planes), UNTOUCHED, np.int8),
         last_cells=np.zeros(positions, np.int64),
+        completing=np.zeros((positions, cells), np.bool_),
     )
 
 
@@ -107,6 +117,7 @@ def used_state(game: Game) -> State:
 
 
 _compiled_replay = CompiledFunction(replay, "the tests")
+_compiled_completing = CompiledFunction(find_completing, "the tests")
 
 
 def fail(game: Game, claim: str, expected: object, got: object) -> NoReturn:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled
-from hexenv.games import base
+from hexenv.games import base, notation
 from hexenv.games.base import DRAW, IN_PLAY, NO_ACTION, Game, State
 from hexenv.testing.log import UNTOUCHED, Played, used_state
 
@@ -103,9 +103,10 @@ def _followed(played: Played, follow: Any, find: Any) -> tuple[Any, Any, Any]:
 
 
 def _check_filled_cell(played: Played, ply: int, cell: int) -> None:
-    """The last action filled the cell that `cell_of` said, unless that is beyond the board."""
+    """A stone was placed on the cell that `cell_of` said, unless that is beyond the board."""
     game, log = played.game, played.log
-    if cell < game.rows * game.columns and cell != log.last_cells[ply]:
+    is_cell = notation.has_stones(game) and cell < game.rows * game.columns
+    if is_cell and cell != log.last_cells[ply]:
         played.fail(ply, "cell_of", log.last_cells[ply], cell)
 
 

@@ -37,6 +37,11 @@ def check_ends(played: Played) -> None:
     played.expect("winner", expected, log.states.winner)
     outcomes = [(0, 0)] * plies + [{0: (1, -1), 1: (-1, 1), DRAW: (0, 0)}[winner]]
     played.expect("outcome", outcomes, log.outcomes)
+    first, second = (base.score_of(played.game, log.states[-1], player) for player in (0, 1))
+    if not -1 <= first <= 1 or first != -second:
+        played.fail(plies, "final_score", "two opposite ones from -1 to 1", (first, second))
+    if winner != DRAW and (first, second)[winner] < 0:
+        played.fail(plies, "final_score", f"one of {winner}, who won, above 0", (first, second))
 
 
 def check_stones(played: Played) -> None:
@@ -57,7 +62,7 @@ def check_stones(played: Played) -> None:
     for ply, state in enumerate(log.states):
         owners = log.owners[ply]
         cell = log.last_cells[ply]
-        is_told = not notation.details_of(game, state)
+        is_told = cell != NO_ACTION and not notation.details_of(game, state)
         if ply > 0 and is_told and owners[cell] != log.players[ply - 1]:
             claim = f"owner of last_cell {cell}"
             played.fail(ply, claim, log.players[ply - 1], owners[cell])
@@ -69,14 +74,18 @@ def _check_winning_cells(played: Played, ply: int) -> None:
     state, owners, completing = log.states[ply], log.owners[ply], log.completing[ply]
     cells = game.winning_cells(state)
     won = state.winner in (0, 1) and not _is_lost_by_itself(game, state)
-    if bool(cells) != won or len(set(cells)) != len(cells):
+    has_stones = notation.has_stones(game)
+    is_right = bool(cells) == won if has_stones else won or not cells
+    if not is_right or len(set(cells)) != len(cells):
         expected = "different cells" if won else "none before a win"
         played.fail(ply, "winning_cells", expected, cells)
+    if cells and {int(owners[cell]) for cell in cells} != {int(state.winner)}:
+        played.fail(ply, "winning_cells", f"stones of {state.winner}", owners[cells])
+    if not has_stones:
+        return
     if not won and completing.any():
         played.fail(ply, "completes", "no stone before a win", np.flatnonzero(completing))
     if won:
-        if {int(owners[cell]) for cell in cells} != {int(state.winner)}:
-            played.fail(ply, "winning_cells", f"stones of {state.winner}", owners[cells])
         for cell in (*cells, game.last_cell(state)):
             if not completing[cell]:
                 played.fail(ply, f"completes for cell {cell}", True, False)
@@ -91,7 +100,11 @@ def _is_lost_by_itself(game: Game, state: State) -> bool:
 
 def _is_told_by_stones(game: Game, state: State) -> bool:
     """Whether the stones and the player to move tell the position."""
-    return not notation.details_of(game, state) and not _is_lost_by_itself(game, state)
+    return (
+        notation.has_stones(game)
+        and not notation.details_of(game, state)
+        and not _is_lost_by_itself(game, state)
+    )
 
 
 def check_copies(played: Played) -> None:

@@ -139,7 +139,7 @@ class BoardWrapper(RecordConstructorArgs, gymnasium.Wrapper[Observation, Any, Ob
         return self._shown(observation, info)
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        actions = self.view.map_back(action_array(action, ()).reshape(1))
+        actions = self.view.map_back(action_array(action, (), self.view.raw_env.game).reshape(1))
         observation, reward, terminated, truncated, info = self.env.step(actions[0])
         observation, info = self._shown(observation, info)
         return observation, reward, terminated, truncated, info
@@ -195,7 +195,8 @@ class VectorBoardWrapper(VectorWrapper):
         return self.view.show_observation(observations, self._all), self._show_infos(infos)
 
     def step(self, actions: Any) -> Step:
-        actions = self.view.map_back(action_array(actions, (self.num_envs,)))
+        game = self.view.raw_env.game
+        actions = self.view.map_back(action_array(actions, (self.num_envs,), game))
         try:
             observations, rewards, terminations, truncations, infos = self.env.step(actions)
         except BaseException:

@@ -43,6 +43,7 @@ def inner_tree(tree: Tree) -> Tree:
         tree.proof,
         tree.node_count,
         tree.extras.inner,
+        tree.backed_up,
     )
 
 
@@ -94,8 +95,9 @@ class ImplicitMinimax(NamedTuple):
     def is_complete(self, tree: Tree, node: int) -> bool:
         return self.selection.is_complete(inner_tree(tree), node)
 
-    def prepare(self, tree: Tree, node: int) -> Any:
-        return self.selection.prepare(inner_tree(tree), node), int(tree.extras.mover[node])
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> Any:
+        prepared = self.selection.prepare(inner_tree(tree), node, rng)
+        return prepared, int(tree.extras.mover[node])
 
     def score(self, tree: Tree, child: int, prepared: Any) -> float:
         found = self.selection.score(inner_tree(tree), child, prepared[0])

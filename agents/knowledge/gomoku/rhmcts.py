@@ -132,7 +132,7 @@ class EvaluationPrior(NamedTuple):
     def is_complete(self, tree: Tree, node: int) -> bool:
         return tree.extras.complete[node]
 
-    def prepare(self, tree: Tree, node: int) -> tuple[float, float, int]:
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float, int]:
         visits = tree.visits[node]
         weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))
         allowed = int(tree.child_count[node])
@@ -202,12 +202,11 @@ class GuidedPlayout(NamedTuple):
             ):
                 cell = find_kind(game, state, side, WINS, 0)
                 if game.allows(state, player, cell):
-                    actions[0] = cell
-                    return 0
+                    return int(cell)
         count = list_best(game, state, self, 0, actions)
         if count == 0:
             count = game.legal_actions(state, actions)
-        return draw_cell(game, state, count, self.defend, rng, actions)
+        return int(actions[draw_cell(game, state, count, self.defend, rng, actions)])
 
     def simulate(
         self,
@@ -236,8 +235,7 @@ class GuidedPlayout(NamedTuple):
         for _ in range(self.depth):
             if game.is_terminal(state):
                 break
-            pick = self.choose(game, state, rng, actions, 0, simulation)
-            game.step(state, int(actions[pick]))
+            game.step(state, self.choose(game, state, rng, actions, 0, simulation))
         if game.is_terminal(state):
             return float(game.outcome(state, 0))
         if not self.evaluates:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.search.playout import Uniform, memory_behind, pick_of_cell, play_out
+from agents.search.playout import Uniform, action_on, memory_behind, play_out
 from agents.search.simulation import Simulation
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
@@ -58,7 +58,7 @@ class SaveBridge(NamedTuple):
                     and owners[last + AROUND[turn + 1 if turn < 5 else 0]] == player
                 ):
                     cell = (place // WIDTH - 1) * game.columns + place % WIDTH - 1
-                    return pick_of_cell(game, state, actions, count, cell)
+                    return action_on(game, state, actions, count, cell, simulation)
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:

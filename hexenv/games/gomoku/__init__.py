@@ -34,6 +34,7 @@ from hexenv.games.gomoku.stone_lines import (
     set_stone,
 )
 from hexenv.games.lines import runs
+from hexenv.messages import not_one_of
 
 FREESTYLE, STANDARD, RENJU, RENJU_LOSES = range(4)
 """With `RENJU_LOSES` a forbidden move loses; in `RENJU` it is no legal action."""
@@ -389,9 +390,9 @@ def new(
         raise ValueError(f"expected connect from 3 to 6, got {connect}")
     rows, columns = base.parse_board_size(board_size, min(5, connect), MAX_SIZE)
     if rule not in RULES:
-        raise ValueError(f"expected a rule of {', '.join(RULES)}, got {rule!r}")
+        raise ValueError(not_one_of("a rule", RULES, rule))
     if forbidden not in FORBIDDEN:
-        raise ValueError(f"expected forbidden of {', '.join(FORBIDDEN)}, got {forbidden!r}")
+        raise ValueError(not_one_of("forbidden", FORBIDDEN, forbidden))
     if rule != "renju":
         if forbidden != "masked":
             raise ValueError(f"expected forbidden moves only in renju, got them in {rule}")

@@ -34,6 +34,7 @@ from hexenv.compiled import compiled
 from hexenv.games import base, gomoku
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, Game, State
 from hexenv.games.gomoku import Gomoku, Renju
+from hexenv.messages import not_one_of
 
 SWAP, SWAP2, PRO, LONG_PRO = range(4)
 OPENINGS: Final = ("swap", "swap2", "pro", "long_pro")
@@ -451,7 +452,7 @@ def new(
     9 x 9 for `long_pro`; `connect` is 5 or 6. ValueError if a parameter is out of its range.
     """
     if opening not in OPENINGS:
-        raise ValueError(f"expected an opening of {', '.join(OPENINGS)}, got {opening!r}")
+        raise ValueError(not_one_of("an opening", OPENINGS, opening))
     plain = gomoku.new(board_size, connect, rule, forbidden)
     if plain.connect < 5:
         raise ValueError(f"expected connect of 5 or 6 with an opening, got {connect}")

@@ -1,0 +1,212 @@
+"""A game of your own: its class says what is different, `game` adds the rest.
+
+    @game
+    class Subtraction(NamedTuple):
+        counters: int = 21
+        state_dtype = base.state_dtype(("left", np.int16))
+
+        def num_actions(self) -> int: ...
+        def max_plies(self) -> int: ...
+        def initial(self, state: State) -> None: ...
+        def legal_actions(self, state: State, out: Actions) -> int: ...
+        def step(self, state: State, action: int) -> None: ...
+
+What a class has beside these five and `state_dtype`, it has because it differs:
+
+* the *core*, enough for searches, matches and environments: `to_play` where the players do not
+  alternate, `outcome`, `position_hash`, `action_text` and `parse_action`, ...;
+* the *board*, for planes and pictures: `rows`, `columns` and `owner`, and perhaps `labels`,
+  `last_cell`, `winning_cells`, `symmetries`. A game without one shows one empty cell;
+* *stones that are placed* and stay: `place` and `completes`. Then a position can be built from its
+  stones, an action is the cell it fills, and a move is refused because the cell is taken. All other
+  games keep a position as the bytes of its state.
+
+`hexenv.testing.check_game` checks the result.
+"""
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled, hash_record, kernel, scratch_array
+from hexenv.games import base
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
+
+REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
+"""The methods that every game has to write itself."""
+CONTRACT: Final = {
+    name: value
+    for protocol in (base.Game, base.StoneGame)
+    for name, value in vars(protocol).items()
+    if not name.startswith("_")
+}
+"""The contract's properties and methods by name."""
+
+
+@kernel
+def position_hash(self: Any, state: State) -> int:
+    """`Game.position_hash` by all fields but those that every state has, and the player to move."""
+    return hash_record(state) ^ (base.SECOND_PLAYER_KEY * int(self.to_play(state)))
+
+
+@kernel
+def legal_mask(self: Any, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+    """`Game.legal_mask` for every game: by `Game.legal_actions`."""
+    actions = scratch_array(out.size, np.int32)
+    count = self.legal_actions(state, actions)
+    out[:] = 0
+    for pick in range(count):
+        out[actions[pick]] = 1
+
+
+@kernel
+def no_owner(self: Any, state: State, cell: int) -> int:
+    """`Game.owner` of a game without a board."""
+    return EMPTY
+
+
+@kernel
+def no_cell(self: Any, state: State) -> int:
+    """`Game.last_cell` where an action fills no cell."""
+    return NO_ACTION
+
+
+def action_text(self: Any, action: int) -> str:
+    """`Game.action_text`: the number."""
+    return str(action)
+
+
+def parse_action(self: Any, text: str) -> int:
+    """`Game.parse_action`: by the texts of all actions."""
+    for action in range(self.num_actions()):
+        if self.action_text(action) == text:
+            return action
+    first, last = self.action_text(0), self.action_text(self.num_actions() - 1)
+    raise ValueError(f"expected a move of {self.name} such as {first} or {last}, got {text!r}")
+
+
+def why_illegal(self: Any, state: State, action: int) -> str:
+    """`Game.why_illegal` where there is no more to say."""
+    return f"the rules do not allow {self.action_text(action)} here"
+
+
+def labels(self: Any) -> tuple[list[str], list[str]]:
+    """`Game.labels`: none."""
+    return [], []
+
+
+def symmetries(self: Any) -> NDArray[np.int32]:
+    """`Game.symmetries`: the identity alone."""
+    return np.arange(self.num_actions(), dtype=np.int32)[np.newaxis]
+
+
+def no_winning_cells(self: Any, state: State) -> list[int]:
+    """`Game.winning_cells` where cells do not win."""
+    return []
+
+
+def completing_cells(self: Any, state: State) -> list[int]:
+    """`Game.winning_cells`: the winner's stones that complete something."""
+    if state.winner in (IN_PLAY, DRAW):
+        return []
+    owners = base.cell_owners(self, state).ravel()
+    mine: list[int] = np.flatnonzero(owners == state.winner).tolist()
+    return [cell for cell in mine if self.completes(state, cell)]
+
+
+DEFAULTS: Final[dict[str, Any]] = {
+    # the core
+    "copy": base.copy,
+    "is_terminal": base.is_terminal,
+    "to_play": base.to_play,
+    "outcome": base.outcome,
+    "next_actions": base.next_actions,
+    "legal_mask": legal_mask,
+    "position_hash": position_hash,
+    "random_playout": base.play_randomly,
+    "cell_of": base.cell_of,
+    "num_cells": base.num_cells,
+    "action_text": action_text,
+    "parse_action": parse_action,
+    "why_illegal": why_illegal,
+    "symmetries": symmetries,
+    # the board
+    "style": "squares",
+    "rows": 1,
+    "columns": 1,
+    "owner": no_owner,
+    "owners": base.owners,
+    "observe": base.observe,
+    "planes": base.stone_planes,
+    "labels": labels,
+    "last_cell": no_cell,
+    "winning_cells": no_winning_cells,
+}
+"""What `game` adds where a class has nothing of the name."""
+OF_STONES: Final[dict[str, Any]] = {
+    "last_cell": base.last_cell,
+    "winning_cells": completing_cells,
+    "why_illegal": base.why_illegal,
+    "count_plies": base.count_plies,
+}
+"""What it adds instead to a game of stones that are placed."""
+
+
+def game(cls: type[Any]) -> Callable[..., Game]:
+    """Class decorator: make a NamedTuple class a game that compiles, with defaults.
+
+    Args:
+        cls: A `typing.NamedTuple` class with at least one field, `state_dtype`, and the methods
+            `num_actions`, `max_plies`, `initial`, `legal_actions` and `step`.
+
+    Returns:
+        The same class, with what it lacks of `hexenv.games.base.Game`.
+
+    Raises:
+        TypeError: If something is missing, or a method has other parameters than the contract says.
+    """
+    found: dict[str, Any] = dict(vars(cls))
+    fields: tuple[str, ...] = getattr(cls, "_fields", ())
+    name = cls.__name__
+    if not fields:
+        raise TypeError(f"expected a NamedTuple class with at least one field, got {name}")
+    if missing := [each for each in ("state_dtype", *REQUIRED) if each not in found]:
+        raise TypeError(f"{name}: expected {', '.join(map(_written, missing))}, got none")
+    defaults = DEFAULTS | {"name": name.lower()} | (OF_STONES if "place" in found else {})
+    board = ("rows", "columns", "owner") if {"owner", "owners", "place"} & set(found) else ()
+    if missing := [each for each in board if each not in found]:
+        raise TypeError(f"{name}: expected {', '.join(missing)} of its board, got none")
+    for each, value in found.items():
+        if isinstance(value, (FunctionType, staticmethod, classmethod)) and each in CONTRACT:
+            _check_parameters(name, each, value)
+    for each, value in defaults.items():
+        if each not in found:
+            setattr(cls, each, value)
+    return compiled(cls)
+
+
+def _written(name: str) -> str:
+    """A member as the contract writes it: ``step(self, state, action)``."""
+    method = CONTRACT[name]
+    if not isinstance(method, FunctionType):
+        return name
+    return f"{name}({', '.join(inspect.signature(method).parameters)})"
+
+
+def _check_parameters(cls: str, name: str, method: Any) -> None:
+    """Refuse a method that cannot be called as the contract calls it."""
+    if not isinstance(CONTRACT[name], FunctionType):
+        raise TypeError(f"{cls}.{name}: expected a field, a constant or a property, got a method")
+    if not isinstance(method, FunctionType):
+        kind = type(method).__name__
+        raise TypeError(f"{cls}.{name}: expected a method {_written(name)}, got a {kind}")
+    parameters = inspect.signature(method).parameters.values()
+    asked = len(inspect.signature(CONTRACT[name]).parameters)
+    needed = sum(each.default is each.empty for each in parameters)
+    if not needed <= asked <= len(parameters):
+        got = ", ".join(each.name for each in parameters)
+        raise TypeError(f"{cls}: expected {_written(name)}, got {name}({got})")
