@@ -44,12 +44,13 @@ def play(envs, steps, seed=3, before_step=lambda: None):
         _, rewards, terminations, truncations, infos = envs.step(actions)
         infos = infos.get("final_info", infos)
         over = terminations | truncations
-        assert over.any() == ("opponent" in infos)
-        if over.any():
+        assert (envs._counts_results and over.any()) == ("opponent" in infos)
+        if "opponent" in infos:
             assert infos["_opponent"].tolist() == over.tolist()
             assert [one is None for one in infos["opponent"]] == (~over).tolist()
         for board in np.flatnonzero(over).tolist():
-            ended.append((board, infos["opponent"][board], float(rewards[board])))
+            title = infos["opponent"][board] if "opponent" in infos else None
+            ended.append((board, title, float(rewards[board])))
     return ended
 
 
@@ -285,6 +286,28 @@ def test_infos_name_the_opponent_of_the_episode_that_ended(mode, threads):
     assert total > 20
     assert (wrong > 5) == (mode is AutoresetMode.SAME_STEP)  # where `opponents` is drawn anew
     envs.close()
+
+
+@pytest.mark.parametrize("opponent", ["random", ["random"], first_legal, snapshot("s")])
+def test_one_opponent_that_is_in_no_pool_is_neither_named_nor_counted(opponent):
+    for make in (single, vector):
+        env = make(opponent=opponent)
+        assert env.pool is None
+        assert env.take_results() == {}
+        env.set_opponent(OpponentPool("random"))
+        assert env.pool.titles == ("random",)
+        env.set_opponent(opponent)
+        assert env.pool is None
+    envs = vector(opponent=opponent)
+    assert {title for _, title, _ in play(envs, 12)} == {None}
+    envs.set_opponent(OpponentPool(opponent))
+    assert {title for _, title, _ in play(envs, 12)} == {*envs.pool.titles}
+    env = single(opponent=opponent, side="first")
+    env.reset(seed=1)
+    assert "opponent" not in env.step(-1)[4]
+    env.set_opponent([opponent, "greedy"])
+    env.reset(seed=1)
+    assert env.step(-1)[4]["opponent"] in env.pool.titles
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from numbers import Real
-from operator import ne
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast
 
 import numpy as np
@@ -136,15 +135,11 @@ def start_boards(
     states: Any,
     begun: NDArray[np.int32],
     players: Players,
-    chosen: NDArray[np.int32],
     seeds: Seeds,
     which: Which,
     side: int,
-    opponents: int,
-    first_opponent: int,
-    shares: Shares,
 ) -> None:
-    """Draw a starting position, the learner's side and the opponent of boards, and set them up."""
+    """Draw a starting position and the learner's side of boards, and set them up."""
     for i in range(which.size):
         board = which[i]
         begun[board] = 0
@@ -156,15 +151,27 @@ def start_boards(
             players[board] = side
         elif side == RANDOM:
             players[board] = int(Stream(seeds, board).random() * 2.0)
-        chosen[board] = first_opponent
-        if opponents > 1:
-            draw = Stream(seeds, board).random()
-            number = int(draw * opponents)
-            if shares.size > 0:
-                number = 0
-                while draw >= shares[number]:  # the last is 1
-                    number += 1
-            chosen[board] += number
+
+
+@kernel
+def choose_opponents(
+    game: Any,
+    chosen: NDArray[np.int32],
+    seeds: Seeds,
+    which: Which,
+    first: int,
+    count: int,
+    shares: Shares,
+) -> None:
+    """Draw the opponents of boards, of `count` numbers from `first` on."""
+    for i in range(which.size):
+        draw = Stream(seeds, which[i]).random()
+        number = int(draw * count)
+        if shares.size > 0:
+            number = 0
+            while draw >= shares[number]:  # the last is 1
+                number += 1
+        chosen[which[i]] = first + number
 
 
 @kernel
@@ -291,6 +298,7 @@ COMPILED: Final = {
     function: CompiledFunction(function, "the boards")
     for function in (
         start_boards,
+        choose_opponents,
         play_boards,
         play_given,
         answer_boards,
@@ -348,17 +356,96 @@ class Roster(Protocol):
     """The opponents of which one is drawn for each new episode; see `hexenv.learners.pool`.
 
     Attributes:
-        opponents: At least one.
+        opponents: At least one; another tuple whenever they are others.
         shares: See `Shares`.
-        version: Another number whenever `opponents` are others.
     """
 
     opponents: tuple[Opponent, ...]
     shares: Shares
-    version: int
 
     def count(self, opponent: Opponent, wins: int, draws: int, losses: int) -> None:
         """Note the learner's results against one that it has, or has had."""
+
+
+class Lineup:
+    """Who plays on boards: the opponents by number, their rosters, and the results against each.
+
+    Attributes:
+        rosters: Of new episodes.
+        roster_of: ``(count,)``: the place among these of each board's.
+        opponents: First those that are only in running episodes, then those of the rosters.
+        former: The number of the first of these.
+        owners: The roster of each opponent.
+        names: ``(len(opponents),)`` texts.
+        counts: ``(len(opponents), 3)``: the learner's wins, draws and losses that are not noted.
+        noted: Results for `hand_in`, also of opponents that have left.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.rosters: list[Roster] = []
+        self.roster_of = np.zeros(count, np.int64)
+        self.opponents: list[Opponent] = []
+        self.former = 0
+        self.owners: list[Roster] = []
+        self.names = np.zeros(0, object)
+        self.counts = np.zeros((0, 3), np.int64)
+        self.noted: list[tuple[Roster, Opponent, list[int]]] = []
+        self._arranged: list[tuple[Roster, tuple[Opponent, ...]]] = []
+
+    def set(self, roster: Roster, which: Which) -> None:
+        """Set the roster of some boards; `arrange` must follow."""
+        self.roster_of[which] = len(self.rosters)
+        used, self.roster_of = np.unique(self.roster_of, return_inverse=True)
+        self.rosters = [[*self.rosters, roster][number] for number in used]
+
+    def has_changed(self) -> bool:
+        """Whether a roster has other opponents than at the last `arrange`."""
+        for roster, opponents in self._arranged:  # noqa: SIM110  # faster than a generator
+            if roster.opponents is not opponents:
+                return True
+        return False
+
+    def arrange(self, in_play: list[int]) -> NDArray[np.int32]:
+        """Number the opponents; those of running episodes are `in_play`.
+
+        Returns their new numbers by the old ones.
+        """
+        self._note_counts()
+        listed = [(one, roster) for roster in self.rosters for one in roster.opponents]
+        places = {id(one): place for place, (one, _) in enumerate(listed)}
+        former = [number for number in in_play if id(self.opponents[number]) not in places]
+        numbers = np.zeros(len(self.opponents) + 1, np.int32)
+        numbers[former] = np.arange(len(former))
+        for number, one in enumerate(self.opponents):
+            if id(one) in places:
+                numbers[number] = len(former) + places[id(one)]
+        self.former = len(former)
+        self.owners = [*(self.owners[one] for one in former), *(roster for _, roster in listed)]
+        self.opponents = [*(self.opponents[one] for one in former), *(one for one, _ in listed)]
+        self.names = np.array([one.name for one in self.opponents], object)
+        self.counts = np.zeros((len(self.opponents), 3), np.int64)
+        self._arranged = [(roster, roster.opponents) for roster in self.rosters]
+        return numbers
+
+    def by_roster(self, which: Which) -> list[tuple[Which, Roster]]:
+        """Boards by their rosters, of all of these."""
+        if len(self.rosters) == 1:
+            return [(which, self.rosters[0])]
+        places = self.roster_of[which]
+        return [(which[places == place], one) for place, one in enumerate(self.rosters)]
+
+    def hand_in(self) -> None:
+        """Give the results since the last call to the rosters."""
+        self._note_counts()
+        for roster, opponent, counts in self.noted:
+            roster.count(opponent, *counts)
+        self.noted.clear()
+
+    def _note_counts(self) -> None:
+        numbers = list(dict.fromkeys(self.counts.nonzero()[0].tolist()))
+        for number, counts in zip(numbers, self.counts[numbers].tolist(), strict=True):
+            self.noted.append((self.owners[number], self.opponents[number], counts))
+        self.counts[:] = 0
 
 
 class StepResult(NamedTuple):
@@ -423,15 +510,9 @@ class Boards:
         self._illegal = illegal
         self._penalty = float(penalty)
         self._max_illegal = int(max_illegal)
-        self._rosters: list[Roster] = []
-        self._versions: list[int] = []
-        self._roster_of = np.zeros(count, np.int64)
-        self._opponents: list[Opponent] = []
-        self._names = np.zeros(0, object)
-        self._owners: list[Roster] = []
-        self._former = 0
-        self._noted: list[tuple[Roster, Opponent, list[int]]] = []
-        self._counts = np.zeros((0, 3), np.int64)  # wins, draws and losses by opponent
+        # Python reads attributes fast of an object that has up to 30: those are in another one.
+        self._lineup = Lineup(count)
+        self._opponents = self._lineup.opponents
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(env.starting_positions({}))
@@ -455,7 +536,7 @@ class Boards:
     @property
     def side(self) -> int:
         """`FIRST`, `SECOND` or `RANDOM`; `BOTH` without opponents."""
-        return self._drawn_side if self._rosters else BOTH
+        return self._drawn_side if self._opponents else BOTH
 
     @property
     def is_compiled(self) -> bool:
@@ -467,32 +548,14 @@ class Boards:
 
         Without any, the learner plays both sides. Running episodes keep their opponent.
         """
-        if which is None:
-            which = self._all
-        self._roster_of[which] = len(self._rosters)
-        used, self._roster_of = np.unique(self._roster_of, return_inverse=True)
-        self._rosters = [[*self._rosters, roster][number] for number in used]
+        self._lineup.set(roster, self._all if which is None else which)
         self._arrange()
 
     def _arrange(self) -> None:
-        """Number the opponents: first those that are only in running episodes, then all others."""
-        self._note_counts()
-        listed = [(one, roster) for roster in self._rosters for one in roster.opponents]
-        places = {id(one): place for place, (one, _) in enumerate(listed)}
+        """Take in whom the rosters have now."""
         in_play = each_of(self._chosen[~self.idle]) if self._opponents else []
-        former: list[int] = [i for i in in_play if id(self._opponents[i]) not in places]
-        numbers = np.zeros(len(self._opponents) + 1, np.int32)
-        numbers[former] = np.arange(len(former))
-        for i, one in enumerate(self._opponents):
-            if id(one) in places:
-                numbers[i] = len(former) + places[id(one)]
-        self._chosen = numbers[self._chosen]
-        self._former = len(former)
-        self._owners = [*(self._owners[i] for i in former), *(roster for _, roster in listed)]
-        self._opponents = [*(self._opponents[i] for i in former), *(one for one, _ in listed)]
-        self._names = np.array([one.name for one in self._opponents], object)
-        self._versions = [roster.version for roster in self._rosters]
-        self._counts = np.zeros((len(self._opponents), 3), np.int64)
+        self._chosen = self._lineup.arrange(in_play)[self._chosen]
+        self._opponents = self._lineup.opponents
         if not any(opponent.needs_moves for opponent in self._opponents):
             self.moves = None
         elif self.moves is None:
@@ -502,14 +565,19 @@ class Boards:
     def opponent_of(self, board: int) -> Opponent | None:
         return self._opponents[int(self._chosen[board])] if self._opponents else None
 
-    def _answer(self, which: Which) -> None:
+    def _by_opponent(self, which: Which) -> list[tuple[Opponent, Which]]:
+        """The opponents on some boards, each with its own."""
         if len(self._opponents) == 1:
-            self._opponents[0].answer(self, which)
+            return [(self._opponents[0], which)]
+        chosen = self._chosen[which]
+        return [(self._opponents[one], which[chosen == one]) for one in each_of(chosen)]
+
+    def _answer(self, groups: list[tuple[Opponent, Which]]) -> None:
+        if len(groups) == 1:
+            groups[0][0].answer(self, groups[0][1])
             return
         seeing: list[tuple[SeeingOpponent, Which]] = []
-        chosen = self._chosen[which]
-        for number in each_of(chosen):
-            opponent, own = self._opponents[number], which[chosen == number]
+        for opponent, own in groups:
             as_seeing = opponent.as_seeing(self)
             if as_seeing is None:
                 opponent.answer(self, own)
@@ -523,25 +591,13 @@ class Boards:
 
         `hand_in` gives the results to the rosters; those of truncated episodes are left out.
         """
-        if len(self._opponents) == 1:
-            chosen = np.zeros(which.size, np.int32)
-        else:
-            chosen = self._chosen[which]
-        self._run(count_results, which, chosen, result.rewards, result.terminations, self._counts)
-        return self._names[chosen]
+        chosen, lineup = self._chosen[which], self._lineup
+        self._run(count_results, which, chosen, result.rewards, result.terminations, lineup.counts)
+        return lineup.names[chosen]
 
     def hand_in(self) -> None:
         """Give the results since the last call to the rosters, which are shared between threads."""
-        self._note_counts()
-        for roster, opponent, counts in self._noted:
-            roster.count(opponent, *counts)
-        self._noted.clear()
-
-    def _note_counts(self) -> None:
-        for number, counts in enumerate(self._counts.tolist()):
-            if any(counts):
-                self._noted.append((self._owners[number], self._opponents[number], counts))
-                self._counts[number] = 0
+        self._lineup.hand_in()
 
     # ---- episodes -------------------------------------------------------------------------------
 
@@ -560,7 +616,7 @@ class Boards:
         """Begin new episodes, up to the learner's first turn."""
         if which.size == 0:
             return
-        if any(map(ne, (one.version for one in self._rosters), self._versions)):
+        if self._lineup.has_changed():
             self._arrange()
         self.idle[which] = False
         try:
@@ -568,12 +624,16 @@ class Boards:
         except BaseException:
             self.idle[which] = True  # an opponent has failed
             raise
-        if self._former and self._chosen.min() >= self._former:  # all episodes have new opponents
+        former = self._lineup.former
+        if former and self._chosen.min() >= former:  # all episodes have new opponents
             self._arrange()
 
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
-            self._draw_starts(which)
+            self._run(
+                start_boards, self._initial, self.states, self._begun, self.players, self.seeds,
+                which, self.side,
+            )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:
                 return
@@ -582,33 +642,29 @@ class Boards:
                     first = self._first_moves[self._begun[board]]
                     self.moves[board, : len(first)] = first
                     self.lengths[board] = len(first)
-            if len(self._opponents) == 1:
-                self._opponents[0].begin(self, which)
-            else:
-                chosen = self._chosen[which]
-                for number in each_of(chosen):
-                    self._opponents[number].begin(self, which[chosen == number])
-            self._answer(which)
+            self._draw_opponents(which)
+            groups = self._by_opponent(which)
+            for opponent, own in groups:
+                opponent.begin(self, own)
+            self._answer(groups)
             which = which[self.states["winner"][which] != IN_PLAY]
             if which.size == 0:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
 
-    def _draw_starts(self, which: Which) -> None:
-        """Begin games on some boards, each with an opponent of its roster."""
-        drawn = (
-            start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
-            self.seeds,
-        )  # fmt: skip
-        if not self._rosters:
-            self._run(*drawn, which, self.side, 0, 0, ALL_ALIKE)
-        first = self._former
-        for number, roster in enumerate(self._rosters):
-            own = which
-            if len(self._rosters) > 1:
-                own = which[self._roster_of[which] == number]
+    def _draw_opponents(self, which: Which) -> None:
+        """Draw the opponents of some boards, each of its roster."""
+        if len(self._opponents) == 1:
+            return  # its number is 0, as it is everywhere already
+        first = self._lineup.former
+        for own, roster in self._lineup.by_roster(which):
             count = len(roster.opponents)
-            self._run(*drawn, own, self.side, count, first, roster.shares)
+            if count == 1:
+                self._chosen[own] = first
+            else:
+                self._run(
+                    choose_opponents, self._chosen, self.seeds, own, first, count, roster.shares
+                )
             first += count
 
     def play(self, actions: Actions) -> StepResult:
@@ -622,7 +678,11 @@ class Boards:
             self._note_moves(played, actions[played])
         if self._opponents:
             try:
-                self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
+                which = self._all if not found else np.flatnonzero(~self._found_illegal)
+                if len(self._opponents) == 1:
+                    self._opponents[0].answer(self, which)
+                else:
+                    self._answer(self._by_opponent(which))
             except BaseException:
                 self.idle[:] = True  # it is not the learner's turn: no episode can continue
                 raise
@@ -686,35 +746,46 @@ class Boards:
             groups = [(one, left) for one, own in groups if (left := own[self._waiting[own]]).size]
             if not groups:
                 return
-            which = np.concatenate([own for _, own in groups])
+            which = groups[0][1]
+            if len(groups) > 1:
+                which = np.concatenate([own for _, own in groups])
             planes, legal = self.show(which, to_play=True)
             masks = legal.copy()  # an opponent may change its arguments
             observations = self.env.pack_observation(planes, masks)
-            answers: list[NDArray[Any]] = []
-            names: list[str] = []
-            for one, own in groups:
-                rows = slice(len(names), len(names) + own.size)
-                found = one.choose(self, observation_of(observations, rows), masks[rows])
-                expect_actions(one.name, found, own.shape)
-                answers.append(found)
-                names += [one.name] * own.size
-            actions = np.concatenate(answers) if len(answers) > 1 else answers[0]
-            self.check_answers(names, which, actions, legal)
+            if len(groups) == 1:
+                actions = groups[0][0].choose(self, observations, masks)
+                expect_actions(groups[0][0].name, actions, which.shape)
+            else:
+                answers: list[NDArray[Any]] = []
+                first = 0
+                for one, own in groups:
+                    rows = slice(first, first + own.size)
+                    first = rows.stop
+                    found = one.choose(self, observation_of(observations, rows), masks[rows])
+                    expect_actions(one.name, found, own.shape)
+                    answers.append(found)
+                actions = np.concatenate(answers)
+            self.check_answers(groups, which, actions, legal)
             self.answer_with(which, actions.astype(np.int64))
 
     def check_answers(
-        self, names: Sequence[str], which: Which, actions: NDArray[Any], masks: Masks
+        self,
+        groups: Sequence[tuple["Opponent | SeeingOpponent", Which]],
+        which: Which,
+        actions: NDArray[Any],
+        masks: Masks,
     ) -> None:
         """Refuse actions of opponents, one for each board, by a ValueError that names one.
 
-        `masks` are the legal actions of these boards.
+        `groups` are the opponents with their boards, `masks` the legal actions of these boards.
         """
         near = actions.clip(0, masks.shape[1] - 1)
         for i in ((near != actions) | (masks[np.arange(which.size), near] == 0)).nonzero()[0]:
             try:
                 self.check_action(int(which[i]), actions[i])
             except IllegalActionError as error:
-                raise ValueError(f"opponent {names[i]}: {error}") from None
+                name = next(one.name for one, own in groups if which[i] in own)
+                raise ValueError(f"opponent {name}: {error}") from None
 
     def answer_by(self, policy: Any, which: Which) -> None:
         self._run(

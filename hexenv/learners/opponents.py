@@ -228,7 +228,7 @@ class AgentOpponent:
             expect_actions(self.name, action, (1,))
             answers[row] = action[0]
         legal = boards.show(which, to_play=True)[1]
-        boards.check_answers([self.name] * which.size, which, answers, legal)
+        boards.check_answers([(self, which)], which, answers, legal)
         boards.answer_with(which, answers)
 
 

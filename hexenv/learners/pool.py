@@ -290,7 +290,10 @@ class OpponentPool:
     def record(self, title: str, wins: int = 0, draws: int = 0, losses: int = 0) -> None:
         """Count games of the learner; environments that share the pool do so by themselves."""
         with self._lock:
-            self._tallies.setdefault(title, Tally()).add(wins, draws, losses)
+            tally = self._tallies.get(title)
+            if tally is None:
+                tally = self._tallies[title] = Tally()
+            tally.add(wins, draws, losses)
             if self._is_copy:
                 self._fresh.setdefault(title, Tally()).add(wins, draws, losses)
 
@@ -437,17 +440,21 @@ class PoolRoster:
 
     Its owner calls `refresh` between steps; nothing changes while boards play.
 
+    Attributes:
+        is_counted: Whether somebody may ask for the results: False of one opponent that was not
+            given as a pool, so that steps need no time for it.
+
     Args:
-        pool: The pool.
+        given: A pool, or what a user gives as opponents.
         batched: Whether functions get many boards at once.
         boards: Their number; with 1, members are drawn of all.
     """
 
-    def __init__(self, pool: OpponentPool, batched: bool, boards: int = 1) -> None:
-        self.pool = pool
+    def __init__(self, given: Any, batched: bool, boards: int = 1) -> None:
+        self.pool = as_pool(given)
+        self.is_counted = self.pool is given or len(self.pool) > 1
         self.opponents: tuple[Opponent, ...] = ()
         self.shares: Shares = ALL_ALIKE
-        self.version = 0
         self._batched = batched
         self._boards = boards
         self._members: tuple[Member, ...] = ()
@@ -473,7 +480,6 @@ class PoolRoster:
             self._seen, self._members = pool.version, pool.members
             self._by_number = {one.number: self._opponent_of(one) for one in self._members}
             self.opponents = tuple(self._by_number.values())
-            self.version += 1
             self._has_changed = True
             is_more = pool.at_once is not None and pool.at_once < len(self._members)
             self._few = pool.at_once if is_more and self._boards > 1 else None

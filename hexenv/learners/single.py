@@ -20,7 +20,7 @@ from hexenv.envs.observation import Observation, observation_of
 from hexenv.envs.position import describe, state_dtype_of
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
-from hexenv.learners.pool import OpponentPool, PoolRoster, Tally, as_pool
+from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
 
@@ -30,8 +30,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     The observation is ``{"observation": planes, "action_mask": mask}`` with the learner's own
     stones in the first plane, and the mask is in the info as well. `step` plays the learner's
     action and the opponent's answer; if one of the two ends the game, the reward is 1, 0 or -1 for
-    the learner, and ``info["opponent"]`` is the opponent's title. At the end of a game the mask is
-    all ones, as an empty mask breaks distributions.
+    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions,
+    and with several opponents or an `OpponentPool`, ``info["opponent"]`` is the opponent's title.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
@@ -67,21 +67,23 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self.observation_space = self.raw_env.observation_space(AGENTS[0])
         self.action_space = self.raw_env.action_space(AGENTS[0])
         self._has_reset = False
+        self._counts_results = False
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
         """Set the opponent from the next episode on, as the class's argument does."""
-        self._roster = PoolRoster(as_pool(opponent), batched=False)
+        self._roster = PoolRoster(opponent, batched=False)
+        self._counts_results |= self._roster.is_counted  # a running episode keeps its opponent
         self._boards.set_opponents(self._roster)
 
     @property
-    def pool(self) -> OpponentPool:
-        """The opponents, with the results against each."""
-        return self._roster.pool
+    def pool(self) -> OpponentPool | None:
+        """The opponents, with the results against each; None for one that is not in a pool."""
+        return self._roster.pool if self._roster.is_counted else None
 
     def take_results(self) -> dict[str, Tally]:
         """See `hexenv.learners.pool.OpponentPool.take_results`."""
-        return self.pool.take_results()
+        return self._roster.pool.take_results()
 
     @property
     def opponent(self) -> str:
@@ -124,7 +126,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         result = rewards, terminations, truncations = boards.play(actions)
         boards.idle |= terminations | truncations
         observation, info = self._shown()
-        if boards.idle[0]:
+        if self._counts_results and boards.idle[0]:
             info["opponent"] = boards.note_ended(np.zeros(1, np.int64), result)[0]
             boards.hand_in()
         return observation, float(rewards[0]), bool(terminations[0]), bool(truncations[0]), info

@@ -36,7 +36,7 @@ from hexenv.learners.boards import (
     make_raw_env,
     split_options,
 )
-from hexenv.learners.pool import OpponentPool, PoolRoster, Tally, as_pool
+from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
 from hexenv.messages import check_seed, not_one_of
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
@@ -189,8 +189,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     With ``opponent=None`` every step plays for the player to move. The observation is then from the
     view of the player to move, and the reward is for the player who has just moved.
 
-    ``infos["opponent"]`` has the titles of the opponents of the episodes that have ended; if the
-    board begins a new one in the same step, it is in ``infos["final_info"]``.
+    With several opponents or an `OpponentPool`, ``infos["opponent"]`` has the titles of the
+    opponents of the episodes that have ended; if the board begins a new one in the same step, it is
+    in ``infos["final_info"]``.
 
     Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
@@ -264,13 +265,14 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         roster = None if opponent is None else self._new_roster(opponent)
         self._roster_of = [] if roster is None else [roster] * num_envs
         self._rosters = self._roster_of[:1]
+        self._counts_results = roster is not None and roster.is_counted
         self._parts = ThreadedBoards(self.raw_env, num_envs, roster, threads, of_learner)
         self.closed = False
 
     # ---- opponents -------------------------------------------------------------------------------
 
     def _new_roster(self, opponent: Any) -> PoolRoster:
-        return PoolRoster(as_pool(opponent), batched=True, boards=self.num_envs)
+        return PoolRoster(opponent, batched=True, boards=self.num_envs)
 
     def set_opponent(self, opponent: Any, boards: Sequence[int] | None = None) -> None:
         """Set the opponent of new episodes; running episodes keep theirs.
@@ -295,6 +297,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             for board in chosen.nonzero()[0].tolist():
                 self._roster_of[board] = roster
             self._rosters = list(dict.fromkeys(self._roster_of))  # the first board's first
+            if roster.is_counted or len(self._rosters) > 1:
+                self._counts_results = True  # from now on: running episodes keep their opponents
 
     def _checked_numbers(self, boards: Sequence[int]) -> Which:
         numbers = np.asarray(boards)
@@ -305,11 +309,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     @property
     def pool(self) -> OpponentPool | None:
-        """The opponents, with the results against each; None without.
+        """The opponents, with the results against each; None for one that is not in a pool.
 
         If boards have different ones, those of the first board.
         """
-        return self._roster_of[0].pool if self._roster_of else None
+        pools = [one.pool for one in self._roster_of[:1] if one.is_counted]
+        return pools[0] if pools else None
 
     def take_results(self) -> dict[str, Tally]:
         """See `hexenv.learners.pool.OpponentPool.take_results`; of all opponents here."""
@@ -429,14 +434,16 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
-        for roster in self._rosters:
-            roster.refresh()
+        if self._counts_results:
+            for roster in self._rosters:
+                roster.refresh()
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         observations, infos = self._seen(planes)
-        for part in self._parts:
-            part.boards.hand_in()
-        opponents = self._ended_opponents([ended for _, ended, _ in stepped if ended is not None])
+        opponents: Infos = {}
+        if self._counts_results:
+            found = [ended for _, ended, _ in stepped if ended is not None]
+            opponents = self._ended_opponents(found)
         if self._mode != AutoresetMode.SAME_STEP:
             infos |= opponents
         finals = [final for _, _, final in stepped if final is not None]
@@ -456,7 +463,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         result = boards.play(actions[part.place])
         over = result.terminations | result.truncations
         numbers = over.nonzero()[0]
-        if numbers.size and not self._plays_both:  # before the next opponents are drawn
+        if self._counts_results and numbers.size:  # before the next opponents are drawn
             names = boards.note_ended(numbers, result)
             ended = EndedEpisodes(numbers + part.place.start, names)
         if self._mode == AutoresetMode.SAME_STEP:
@@ -485,10 +492,15 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
     def _ended_opponents(self, parts: list[EndedEpisodes]) -> Infos:
-        """Whom the learner played in the episodes that have ended, in Gymnasium's form."""
+        """Whom the learner played in the episodes that have ended, in Gymnasium's form.
+
+        The results there are counted.
+        """
         if not parts:
             return {}
-        opponents = np.full(self.num_envs, None, dtype=object)
+        for part in self._parts:
+            part.boards.hand_in()
+        opponents = np.empty(self.num_envs, dtype=object)  # of None
         has_ended = np.zeros(self.num_envs, np.bool_)
         for ended in parts:
             opponents[ended.numbers] = ended.opponents
@@ -499,7 +511,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         """Add the last observations and infos, in Gymnasium's form."""
         if not parts:
             return
-        final_obs = np.full(self.num_envs, None, dtype=object)
+        final_obs = np.empty(self.num_envs, dtype=object)  # of None
         masks = np.zeros_like(self._parts.masks)
         has_ended = np.zeros(self.num_envs, np.bool_)
         for final in parts:
