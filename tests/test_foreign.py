@@ -20,7 +20,15 @@ from pettingzoo.utils.wrappers import (
     TerminateIllegalWrapper,
 )
 
-from agents import UCT, AlphaBeta, FlatMonteCarlo, GreedyAgent, RandomAgent, TranspositionMCTS
+from agents import (
+    NRPA,
+    UCT,
+    AlphaBeta,
+    FlatMonteCarlo,
+    GreedyAgent,
+    RandomAgent,
+    TranspositionMCTS,
+)
 from agents.search import foreign
 from agents.search.clones import SHARED, clone, duplicate, silent_clone
 from agents.search.environment import action_mask, is_over, planner_view
@@ -937,18 +945,24 @@ class HeapOfOtherActions(Heap):
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        (Heap(agents=3), "got 3: .*'agent 2'"),
-        (Heap(agents=1), "got 1: .*'agent 0'"),
         (HeapWithoutMask(), "expected an action_mask in .* HeapWithoutMask"),
         (HeapOfOtherActions(spaces.Discrete(3, start=1)), r"got Discrete\(3, start=1\)"),
         (HeapOfOtherActions(spaces.Box(0, 1, (3,))), "got Box"),
         (HeapOfOtherActions(spaces.MultiBinary(3)), r"got MultiBinary\(3\)"),
     ],
-    ids=["three agents", "one agent", "no mask", "start", "box", "multi-binary"],
+    ids=["no mask", "start", "box", "multi-binary"],
 )
 def test_an_environment_of_another_kind_is_refused(env, message):
     with pytest.raises(ValueError, match=message):
         UCT(10).act(played(env))
+
+
+@pytest.mark.parametrize(
+    ("agents", "message"), [(3, "got 3: .*'agent 2'"), (1, "got 1: .*'agent 0'")]
+)
+def test_what_plans_for_two_refuses_other_numbers_of_agents(agents, message):
+    with pytest.raises(ValueError, match=message):
+        NRPA(10).act(played(Heap(agents=agents)))
 
 
 # ---- whole games ---------------------------------------------------------------------------------

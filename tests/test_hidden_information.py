@@ -453,7 +453,7 @@ def test_the_games_of_openspiel_through_shimmy(name, lacks):
 
 
 @pytest.mark.parametrize("name", ["CartPole-v1", "FrozenLake-v1"])
-@pytest.mark.parametrize("agent", [UCT(10), GreedyAgent(), RandomAgent()], ids=lambda a: a.name)
+@pytest.mark.parametrize("agent", [NRPA(10), GreedyAgent(), RandomAgent()], ids=lambda a: a.name)
 def test_environments_of_gymnasium_are_refused(name, agent):
     try:
         env = gymnasium.make(name)

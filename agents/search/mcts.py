@@ -67,14 +67,14 @@ class Variant(NamedTuple):
 
 
 @inlined_kernel
-def next_child(tree: Tree, node: int, first: int, count: int) -> int:
+def next_child(tree: Tree, node: int) -> int:
     """The child to visit next, where all are visited before any is scored, or `NO_CHILD`.
-
-    The node has `count` children from `first` on.
 
     They are visited in order, one at each visit of the node after its first. A node has more visits
     if the tree was full when it should have been expanded.
     """
+    first = tree.first_child[node] & NOT_NEGATIVE
+    count = tree.child_count[node]
     if tree.spread[first + count - 1] > 0.0:
         return NO_CHILD
     child = first + min(tree.visits[node] - 1, count - 1)
@@ -86,12 +86,10 @@ def next_child(tree: Tree, node: int, first: int, count: int) -> int:
 @inlined_kernel
 def select_child(tree: Tree, node: int, variant: Variant, rng: np.random.Generator) -> int:
     """The child that a simulation goes down to, of a node that has got all its children."""
-    first, count = tree.first_child[node] & NOT_NEGATIVE, int(tree.child_count[node])
-    all_first = variant.selection.tries_all_first()
-    child = next_child(tree, node, first, count) if all_first else NO_CHILD
+    child = next_child(tree, node) if variant.selection.tries_all_first() else NO_CHILD
     if child != NO_CHILD:
         return child
-    return best_child(tree, node, first, count, variant, rng)
+    return best_child(tree, node, int(tree.child_count[node]), variant, rng)
 
 
 @inlined_kernel
@@ -102,11 +100,12 @@ def is_left_out(tree: Tree, node: int, child: int, variant: Variant) -> bool:
 
 @inlined_kernel
 def best_child(
-    tree: Tree, node: int, first: int, count: int, variant: Variant, rng: np.random.Generator
+    tree: Tree, node: int, count: int, variant: Variant, rng: np.random.Generator
 ) -> int:
-    """The one with the highest score among `count` children of a node from `first` on."""
+    """The one with the highest score among the first children of a node."""
     is_quick = variant.selection.tries_all_first()  # with scores of little but the statistics
     prepared = variant.selection.prepare(tree, node, rng)
+    first = tree.first_child[node] & NOT_NEGATIVE
     last = first + count
     best, best_score = first, -np.inf
     middle = first + count % BLOCK if is_quick else last
@@ -202,13 +201,13 @@ def descend(
             if not expand(game, state, tree, node, variant.knowledge, buffer, rng, grows):
                 break
             initialise_children(game, state, tree, node, variant)
-        first, count = tree.first_child[node] & NOT_NEGATIVE, int(tree.child_count[node])
-        child = next_child(tree, node, first, count) if all_first else NO_CHILD
+        count = int(tree.child_count[node])
+        child = next_child(tree, node) if all_first else NO_CHILD
         if child != NO_CHILD and tree.first_child[child] == MORE_TO_COME:
             child = add_children(game, state, tree, node, variant, simulation, rng)
             count -= 1  # the last one waits for the others, if the tree is full
         if child == NO_CHILD:
-            child = best_child(tree, node, first, count, variant, rng)
+            child = best_child(tree, node, count, variant, rng)
         node = child & NOT_NEGATIVE
         action = int(tree.action[node])
         simulation.path[depth] = node

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import NO_CHILD, Variant, best_child, next_child, prove_root
+from agents.search.mcts import BLOCK, NO_CHILD, Variant, prove_root
 from agents.search.proofs import best_proof
 from agents.search.simulation import Simulation
 from agents.search.tree import (
@@ -43,7 +43,6 @@ from agents.search.tree import (
     draw_children,
     is_partial,
     move_node,
-    put_known_first,
 )
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.compiled_atomics import (
@@ -214,6 +213,67 @@ def end_visit(tree: Tree, shared: SharedNodes, node: int, reward: float) -> None
         tree.spread[node] = math.sqrt(share)
 
 
+# ---- children ------------------------------------------------------------------------------------
+
+# These say again what `agents.search.mcts` and `grow` do, of children that were read under one
+# version. When the plain search called such functions too, its code became 2 % slower in Hex.
+
+
+@inlined_kernel
+def next_of(tree: Tree, node: int, first: int, count: int) -> int:
+    """`agents.search.mcts.next_child` of a node with `count` children from `first` on."""
+    if tree.spread[first + count - 1] > 0.0:
+        return NO_CHILD
+    child = first + min(tree.visits[node] - 1, count - 1)
+    while child > first and tree.visits[child - 1] == 0:
+        child -= 1
+    return child
+
+
+@inlined_kernel
+def best_of(
+    tree: Tree, node: int, first: int, count: int, variant: Variant, rng: np.random.Generator
+) -> int:
+    """`agents.search.mcts.best_child` among `count` children of a node from `first` on."""
+    is_quick = variant.selection.tries_all_first()
+    prepared = variant.selection.prepare(tree, node, rng)
+    last = first + count
+    best, best_score = first, -np.inf
+    middle = first + count % BLOCK if is_quick else last
+    for child in range(first, middle):
+        score = variant.selection.score(tree, child, prepared)
+        if score > best_score and not variant.solver.skips(tree, child):
+            best_score = score
+            best = child
+    if is_quick:
+        for start in range(middle, last, BLOCK):
+            has_better = False
+            for child in range(start, start + BLOCK):
+                score = variant.selection.score(tree, child, prepared)
+                has_better |= score > best_score and not variant.solver.skips(tree, child)
+            if has_better:
+                for child in range(start, start + BLOCK):
+                    score = variant.selection.score(tree, child, prepared)
+                    if score > best_score and not variant.solver.skips(tree, child):
+                        best_score = score
+                        best = child
+    return best
+
+
+@inlined_kernel
+def put_known_first(tree: Tree, first: int, old: int, buffer: NDArray[np.int32], count: int) -> int:
+    """Bring the actions that have children to the front of the buffer; returns how many."""
+    known = 0
+    for child in range(first, first + old):
+        for i in range(known, count):
+            if buffer[i] == tree.action[child]:
+                buffer[i] = buffer[known]
+                buffer[known] = tree.action[child]
+                known += 1
+                break
+    return known
+
+
 # ---- proofs --------------------------------------------------------------------------------------
 
 
@@ -293,12 +353,12 @@ def descend_shared(
         first, count = tree.first_child[node], int(tree.child_count[node])
         if load_in_order(shared.version, node) != version:
             break
-        child = next_child(tree, node, first, count) if all_first else NO_CHILD
+        child = next_of(tree, node, first, count) if all_first else NO_CHILD
         if child != NO_CHILD and tree.first_child[child] == MORE_TO_COME:
             child = grow_shared(game, state, tree, shared, node, version, variant, simulation, rng)
             count -= 1  # the last one waits for the others
         if child == NO_CHILD:
-            child = best_child(tree, node, first, count, variant, rng)
+            child = best_of(tree, node, first, count, variant, rng)
         node = child
         action = int(tree.action[node])
         visits = begin_visit(tree, shared, node)

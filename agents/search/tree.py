@@ -166,7 +166,14 @@ def grow(
     """
     count = knowledge.list_actions(game, state, rng, buffer)
     first, old = tree.first_child[node], tree.child_count[node]
-    known = put_known_first(tree, first, old, buffer, count)
+    known = 0  # so many actions have children; they come to the front
+    for child in range(first, first + old):
+        for i in range(known, count):
+            if buffer[i] == tree.action[child]:
+                buffer[i] = buffer[known]
+                buffer[known] = tree.action[child]
+                known += 1
+                break
     more = min(size - old, count - known)
     place = tree.node_count[0]
     if place + old + more > tree.action.size:
@@ -177,20 +184,6 @@ def grow(
     tree.first_child[node] = place
     tree.child_count[node] = old + more
     return True
-
-
-@inlined_kernel
-def put_known_first(tree: Tree, first: int, old: int, buffer: NDArray[np.int32], count: int) -> int:
-    """Bring the actions that have children to the front of the buffer; returns how many."""
-    known = 0
-    for child in range(first, first + old):
-        for i in range(known, count):
-            if buffer[i] == tree.action[child]:
-                buffer[i] = buffer[known]
-                buffer[known] = tree.action[child]
-                known += 1
-                break
-    return known
 
 
 @inlined_kernel
