@@ -39,7 +39,8 @@ class BoardVecEnv(VecEnv):
 
     Observations, rewards and ends are those of a `DummyVecEnv` of single environments. Masks are in
     `action_masks`, not in infos; the info of the last step of an episode has the title of its
-    ``opponent``, where there are several or a pool; methods and attributes are those of all boards at once.
+    ``opponent``, where there are several or a pool; methods and attributes are those of all boards
+    at once.
 
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.

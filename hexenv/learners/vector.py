@@ -444,8 +444,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._counts_results:
             found = [ended for _, ended, _ in stepped if ended is not None]
             opponents = self._ended_opponents(found)
-        if self._mode != AutoresetMode.SAME_STEP:
-            infos |= opponents
+            if self._mode != AutoresetMode.SAME_STEP:
+                infos |= opponents
         finals = [final for _, _, final in stepped if final is not None]
         self._add_final(infos, finals, opponents)
         result = stepped[0][0]
@@ -519,7 +519,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 final_obs[number] = self.raw_env.pack_observation(*seen)
             masks[final.numbers] = final.masks
             has_ended[final.numbers] = True
-        final_info: Infos = dict(opponents)
+        final_info = opponents
         if self.raw_env.mask_in != "observation":
             final_info |= {"action_mask": masks, "_action_mask": has_ended.copy()}
         infos |= {
