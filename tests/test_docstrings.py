@@ -21,6 +21,7 @@ EXAMPLES = {
     "agents.knowledge.gomoku.threats": 5,
     "agents.arena.running": 3,
     "hexenv": 4,
+    "hexenv.learners.pool": 6,
     "hexenv.learners.single": 4,
     "hexenv.learners.vector": 4,
     "hexenv.wrappers": 5,

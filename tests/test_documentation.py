@@ -67,6 +67,7 @@ NOT_RUN = {
     "htp:command=./mohex": "needs an outside engine; tests/test_htp.py has its own",
     "sb3:path=connect4.zip": "needs a model that takes minutes; tests/test_rl.py trains small ones",
     'from_sb3("connect4.zip")': "needs a model that takes minutes; tests/test_rl.py trains one",
+    "SelfPlay(pool": "takes minutes; tests/test_rl.py trains for a few steps",
     "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
     "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
     "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",

@@ -26,7 +26,7 @@ LAYERS = (
     "render",
     "envs",
     "learners wrappers",
-    "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0 single vector",
+    "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0 pool single vector",
     "testing",
     "adapters",
 )

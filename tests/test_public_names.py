@@ -45,6 +45,7 @@ PUBLIC = {
     """,
     "hexenv.gomoku_v0": "env raw_env",
     "hexenv.hex_v0": "env raw_env",
+    "hexenv.pool": "Member OpponentPool Tally",
     "hexenv.single": "SingleEnv",
     "hexenv.testing": """
         GameLog check_backup check_game check_playout check_reward check_selection grow_tree perft
@@ -61,7 +62,7 @@ PUBLIC = {
 
 AMONG_OTHERS = {
     "hexenv.adapters.rllib": "RLlibObservation make_env masked_module",
-    "hexenv.adapters.sb3": "BoardVecEnv",
+    "hexenv.adapters.sb3": "BoardVecEnv SelfPlay",
     "hexenv.adapters.torchrl": "GROUP wrap",
     "hexenv.envs.aec": "BoardEnv ViewOptions",
     "hexenv.games.connect4": "Connect4 new",
@@ -69,6 +70,7 @@ AMONG_OTHERS = {
     "hexenv.games.hex": "Hex new",
     "hexenv.games.own": "game",
     "hexenv.games.tictactoe": "TicTacToe new",
+    "hexenv.learners.pool": "OpponentPool",
     "hexenv.learners.single": "SingleEnv",
     "hexenv.learners.vector": "BoardVectorEnv",
     "hexenv.envs.standard_wrapper": "StandardWrapper with_standard_wrapper",

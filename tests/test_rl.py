@@ -3,8 +3,10 @@
 Each test needs an extra; `.ci/run` builds an environment in which none of them skips.
 """
 
+import functools
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from agents import PolicyAgent
 from agents.cli import main
 from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from hexenv.learners.pool import OpponentPool
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "rl"
@@ -110,6 +113,19 @@ def test_the_vec_env_hands_methods_and_attributes_on(sb3):
         sb3.BoardVecEnv("hexenv/Connect4-v0", num_envs=2, autoreset_mode="NextStep")
 
 
+def test_indices_reach_those_boards_alone(sb3):
+    envs = sb3.BoardVecEnv("hexenv/Connect4-v0", num_envs=4, opponent="random")
+    envs.env_method("set_opponent", "greedy", indices=[1, 3])
+    envs.reset()
+    assert envs.get_attr("opponents") == ["random", "greedy", "random", "greedy"]
+    envs.env_method("set_opponent", "uct:simulations=1", indices=2)
+    envs.reset()
+    assert envs.get_attr("opponents", [2, 0]) == ["uct:simulations=1", "random"]
+    with pytest.raises(ValueError, match="expected take_results to be called for all boards"):
+        envs.env_method("take_results", indices=[0])
+    assert len(envs.env_method("take_results", indices=range(4))) == 4
+
+
 @pytest.fixture(scope="module")
 def connect4_model(tmp_path_factory):
     """A little-trained model and its file."""
@@ -141,6 +157,104 @@ def test_a_model_with_the_mask_in_its_observation(sb3):
         seen = board.last()[0]
         predicted, _ = model.predict(seen, action_masks=seen["action_mask"], deterministic=True)
         assert agent.act(board) == predicted
+
+
+def told(envs, steps):
+    """The opponents that the last infos of episodes name, and the rewards."""
+    rng = np.random.default_rng(0)
+    envs.reset()
+    found = []
+    for _ in range(steps):
+        masks = np.stack(envs.env_method("action_masks"))
+        _, rewards, over, infos = envs.step(masked_random(rng, masks))
+        assert [("opponent" in info) for info in infos] == over.tolist()
+        ended = zip(infos, rewards, over, strict=True)
+        found += [(info["opponent"], float(reward)) for info, reward, done in ended if done]
+    return found
+
+
+def one_connect4(opponent="random"):
+    return gymnasium.make("hexenv/Connect4-v0", opponent=opponent, mask_in="info")
+
+
+def test_snapshots_go_to_subprocesses(sb3, connect4_model):
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    pool = OpponentPool(PolicyAgent.from_sb3(connect4_model[0], title="snap1"))
+    pool.add(connect4_model[0], title="snap2")
+    envs = SubprocVecEnv([one_connect4] * 2, start_method="spawn")
+    try:
+        envs.env_method("set_opponent", pool)
+        found = told(envs, 40)
+        assert {title for title, _ in found} == {"snap1", "snap2"}
+        assert {one.games for one in pool.results.values()} == {0}
+        pool.merge(envs.env_method("take_results"))
+        assert sum(one.games for one in pool.results.values()) == len(found)
+        wins = sum(reward == 1.0 for _, reward in found)
+        assert sum(one.wins for one in pool.results.values()) == wins
+        envs.env_method("set_opponent", PolicyAgent.from_sb3(connect4_model[0], title="alone"))
+        assert {title for title, _ in told(envs, 30)} == {"alone"}
+    finally:
+        envs.close()
+
+
+def test_snapshots_of_models_go_through_files(sb3, connect4_model, tmp_path):
+    model, path = connect4_model
+    pool = OpponentPool(["random", path])
+    assert pool.add(model) == "sb3"
+    assert pool.titles == ("random", "model", "sb3")
+    pool.save(tmp_path / "pool")
+    again = OpponentPool.load(tmp_path / "pool")
+    envs = [
+        sb3.BoardVecEnv("hexenv/Connect4-v0", num_envs=4, opponent=one, mask_in="info")
+        for one in (pool, again)
+    ]
+    for one in envs:
+        one.seed(5)
+    assert told(envs[0], 30) == told(envs[1], 30)
+    assert pool.results == again.results
+    (tmp_path / "pool" / "snapshot-000002.pt").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"snapshot-000002.pt: expected a policy of Maskable"):
+        OpponentPool.load(tmp_path / "pool")
+
+
+@pytest.mark.parametrize("kind", ["boards", "dummy", "processes"])
+def test_self_play_with_a_pool(sb3, kind, tmp_path):
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+    pool = OpponentPool("random", sampling="latest", most=2)
+    if kind == "boards":
+        envs = sb3.BoardVecEnv("hexenv/Connect4-v0", num_envs=2, opponent=pool, mask_in="info")
+    elif kind == "dummy":
+        envs = DummyVecEnv([lambda: one_connect4(pool)] * 2)
+    else:
+        envs = SubprocVecEnv([functools.partial(one_connect4, pool)], start_method="spawn")
+    steps = 128 // envs.num_envs
+    try:
+        model = MaskablePPO("MlpPolicy", envs, n_steps=steps, batch_size=64, n_epochs=1, seed=0)
+        callback = sb3.SelfPlay(pool, every=128, folder=tmp_path)
+        model.learn(128 * 5, callback=callback)
+    finally:
+        envs.close()
+    assert pool.titles == ("random", "step 384", "step 512")
+    assert len(pool.results) == 5
+    assert sum(one.games for one in pool.results.values()) > 20
+    assert all(one.games > 0 for one in list(pool.results.values())[:3])
+    again = OpponentPool.load(tmp_path)
+    assert again.titles == pool.titles
+    with pytest.raises(ValueError, match="expected every of at least 1, got 0"):
+        sb3.SelfPlay(pool, every=0)
+
+
+def test_a_model_plays_alike_with_and_without_its_values(sb3, connect4_model):
+    policy = PolicyAgent.from_sb3(connect4_model[0]).policy
+    rng = np.random.default_rng(0)
+    planes, masks = rng.integers(0, 2, (50, 6, 7, 2)).astype(np.int8), np.ones((50, 7), np.int8)
+    logits = policy.logits(planes, masks)
+    found = policy(planes, masks)[0]
+    differences = logits - found
+    assert np.allclose(differences, differences[:, :1], atol=1e-4)
 
 
 def test_a_frozen_model_learns_no_more(connect4_model):
@@ -338,7 +452,9 @@ def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
     module = spec.build()
     module.save_to_path(tmp_path / "module")
     agent = make_agent(f"rllib:path={tmp_path / 'module'}")
+    copied = pickle.loads(pickle.dumps(agent))
     for board in positions_of_connect4():
+        assert copied.act(board) == agent.act(board)
         seen = rllib_observation(board.last()[0])
         batch = {key: torch.as_tensor(value)[None] for key, value in seen.items()}
         with torch.no_grad():

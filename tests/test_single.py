@@ -163,6 +163,8 @@ def play_both(env, oracle, options=None, seed=None):
         assert np.array_equal(legal, legal_actions(oracle.env))
         action = rng.choice(legal)
         seen, expected = env.step(action), oracle.step(action)
+        assert (seen[2] and env.pool is not None) == ("opponent" in seen[4])
+        assert seen[4].pop("opponent", env.opponent) == env.opponent
         assert plain(seen) == plain(expected)
         assert type(seen[1]) is float
         assert type(seen[2]) is type(seen[3]) is bool

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from agents.learning.networks import folded
-from agents.policies.models import Policy, PolicyOutput
+from agents.policies.models import PolicyOutput
 from hexenv.compiled import is_compiled
 from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names, show_to_play
 from hexenv.games.base import Game
@@ -99,18 +99,21 @@ def one_thread() -> Generator[None]:
             torch.set_num_threads(before)
 
 
-def network_policy(network: nn.Module) -> Policy:
-    """The policy of a network, for boards of any size."""
-    network = folded(network)
-    traced_by_shape: dict[tuple[int, ...], Any] = {}
+class NetworkPolicy:
+    """The policy of a network, for boards of any size; an `agents.policies.models.Policy`."""
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        rows, columns, count = planes.shape[1:]
-        if planes.shape[1:] not in traced_by_shape:
-            traced_by_shape[planes.shape[1:]] = traced(network, count, (rows, columns))
+    def __init__(self, network: nn.Module) -> None:
+        self._network = folded(network)
+        self._traced_by_shape: dict[tuple[int, ...], Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_traced_by_shape": {}}  # graphs cannot be pickled
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        shape = planes.shape[1:]
+        if shape not in self._traced_by_shape:
+            self._traced_by_shape[shape] = traced(self._network, shape[2], shape[:2])
         seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
         with torch.inference_mode(), one_thread():
-            logits, values = traced_by_shape[planes.shape[1:]](seen)
+            logits, values = self._traced_by_shape[shape](seen)
         return cast("PolicyOutput", (logits.numpy(), values.numpy()))
-
-    return policy

@@ -4,7 +4,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
 Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 """Called with planes ``(N, rows, columns, K)`` and masks ``(N, num_actions)``."""
+
+
+SB3_LIBRARIES: Final = ("stable_baselines3", "sb3_contrib")
 
 
 class PolicyError(ValueError):
@@ -60,74 +63,146 @@ def copy_of_sb3(model: Any) -> Any:
     written = io.BytesIO()
     network.save(written)
     written.seek(0)
-    copy = cast("Any", type(network)).load(written, device=network.device)
-    copy.set_training_mode(False)
-    return copy
+    return read_sb3_policy(type(network), written, network.device)
 
 
-def sb3_policy(model: Any) -> Policy:
+class SB3Model:
     """The policy of a model or of its policy: an actor-critic's distribution and value, or a DQN.
 
-    The value of a Q-network is the greatest of its legal actions.
+    The value of a Q-network is the greatest of its legal actions. It is pickled, as `write` writes
+    it, by what Stable-Baselines3 writes of a policy.
     """
-    torch = library("torch", "torch")
-    network = getattr(model, "policy", model)
-    is_actor_critic = hasattr(network, "get_distribution") and not hasattr(network, "lstm_actor")
-    if not (is_actor_critic or hasattr(network, "q_net")):
-        raise ValueError(f"expected an actor-critic or a DQN, got {type(model).__name__}")
-    space = model.observation_space
-    boards = space["observation"] if "observation" in getattr(space, "spaces", {}) else space
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        seen = fitted(planes, boards.shape).astype(boards.dtype)
-        observation: Any = seen
-        if boards is not space:
-            observation = {"observation": seen, "action_mask": masks}
-        with torch.no_grad():
-            tensors, _ = network.obs_to_tensor(observation)
-            if hasattr(network, "q_net"):
-                values = network.q_net(tensors).cpu().numpy()
+    def __init__(self, model: Any) -> None:
+        self._torch = library("torch", "torch")
+        self.network: Any = getattr(model, "policy", model)
+        network = self.network
+        self._is_q_network = hasattr(network, "q_net")
+        is_actor_critic = hasattr(network, "get_distribution")
+        if not self._is_q_network and (not is_actor_critic or hasattr(network, "lstm_actor")):
+            raise ValueError(f"expected an actor-critic or a DQN, got {type(model).__name__}")
+        # The library's own policies give logits in a quarter of the time of a distribution.
+        get = getattr(cast("Any", type(network)), "get_distribution", None)
+        self._is_plain = getattr(get, "__module__", "").partition(".")[0] in SB3_LIBRARIES
+        space = network.observation_space
+        self._is_in_dictionary = "observation" in getattr(space, "spaces", {})
+        self._boards: Any = space["observation"] if self._is_in_dictionary else space
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        tensors = self._seen(planes, masks)
+        with self._torch.no_grad():
+            if self._is_q_network:
+                values = self.network.q_net(tensors).cpu().numpy()
                 return values, np.where(masks != 0, values, -np.inf).max(axis=1)
-            logits = network.get_distribution(tensors).distribution.logits
-            values = network.predict_values(tensors)
+            logits = self.network.get_distribution(tensors).distribution.logits
+            values = self.network.predict_values(tensors)
         return logits.cpu().numpy(), values.cpu().numpy()
 
-    return policy
+    def logits(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> NDArray[Any]:
+        """The logits alone, but for a constant in each row: all that playing needs."""
+        if not self._is_plain:
+            return self(planes, masks)[0]
+        tensors, network = self._seen(planes, masks), self.network
+        with self._torch.no_grad():
+            extract = library("stable_baselines3.common.policies", "sb3").BaseModel.extract_features
+            features = extract(network, tensors, network.pi_features_extractor)
+            found = network.action_net(network.mlp_extractor.forward_actor(features))
+        return found.cpu().numpy()
+
+    def _seen(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> Any:
+        """The observation as the network takes it."""
+        seen = fitted(planes, self._boards.shape).astype(self._boards.dtype)
+        observation: Any = {"observation": seen, "action_mask": masks}
+        tensors, _ = self.network.obs_to_tensor(observation if self._is_in_dictionary else seen)
+        return tensors
+
+    def __getstate__(self) -> dict[str, Any]:
+        written = io.BytesIO()
+        self.network.save(written)
+        return {"class": type(self.network), "file": written.getvalue()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(read_sb3_policy(state["class"], io.BytesIO(state["file"])))
 
 
-def torch_policy(module: Any, channels_first: bool) -> Policy:
+def read_sb3_policy(policy_class: Any, file: Any, device: Any = "cpu") -> Any:
+    """A policy from what its own method `save` wrote, not in training."""
+    network = policy_class.load(file, device=device)
+    network.set_training_mode(False)
+    return network
+
+
+class TorchModule:
     """The policy of a PyTorch module; see `PolicyAgent.from_torch`."""
-    torch = library("torch", "torch")
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        if channels_first:
+    def __init__(self, module: Any, channels_first: bool) -> None:
+        self._torch = library("torch", "torch")
+        self.module = module
+        self.channels_first = channels_first
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        if self.channels_first:
             planes = np.moveaxis(planes, -1, 1)
+        torch = self._torch
         with torch.no_grad():
-            found = module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
+            found = self.module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
         is_pair = isinstance(found, (tuple, list))
         logits, values = cast("Any", found if is_pair else (found, None))
         return logits.cpu().numpy(), None if values is None else values.cpu().numpy()
 
-    return policy
+    def __getstate__(self) -> dict[str, Any]:
+        return {"module": self.module, "channels_first": self.channels_first}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
 
 
-def rllib_policy(checkpoint: str | os.PathLike[str]) -> Policy:
+class RLlibModule:
     """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`."""
-    torch = library("torch", "torch")
-    rl_module = library("ray.rllib.core.rl_module.rl_module", "rllib")
 
-    folder = Path(checkpoint).absolute()
-    if not folder.is_dir():
-        raise FileNotFoundError(f"expected the folder of a checkpoint, found none at {checkpoint}")
-    inner = folder / "learner_group" / "learner" / "rl_module" / "default_policy"
-    module = rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder)
-    shape = module.observation_space["observations"].shape
+    def __init__(self, checkpoint: str | os.PathLike[str]) -> None:
+        rl_module = library("ray.rllib.core.rl_module.rl_module", "rllib")
+        folder = Path(checkpoint).absolute()
+        if not folder.is_dir():
+            raise FileNotFoundError(
+                f"expected the folder of a checkpoint, found none at {checkpoint}"
+            )
+        inner = folder / "learner_group" / "learner" / "rl_module" / "default_policy"
+        self._use(rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder))
 
-    def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        seen = torch.as_tensor(fitted(planes, shape).astype(np.float32))
+    def _use(self, module: Any) -> None:
+        self._torch = library("torch", "torch")
+        self._module = module
+        self._shape = module.observation_space["observations"].shape
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        torch = self._torch
+        seen = torch.as_tensor(fitted(planes, self._shape).astype(np.float32))
         ones = torch.ones(masks.shape)  # the mask is applied by who asks
+        batch = {"obs": {"observations": seen, "action_mask": ones}}
         with torch.no_grad():
-            found = module.forward_inference({"obs": {"observations": seen, "action_mask": ones}})
+            found = self._module.forward_inference(batch)
         return found["action_dist_inputs"].cpu().numpy(), None
 
-    return policy
+    def __getstate__(self) -> dict[str, Any]:
+        return {"module": self._module}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._use(state["module"])
+
+
+class OneByOne:
+    """The policy of a function of one position; see `PolicyAgent.from_function`."""
+
+    def __init__(self, function: Callable[[Any, NDArray[np.int8]], Any]) -> None:
+        self._function = function
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        logits = np.full(masks.shape, -np.inf)
+        for row, (seen, mask) in enumerate(zip(planes, masks, strict=True)):
+            action = np.asarray(self._function(seen, mask.copy()))  # it may write on what it gets
+            legal = action.shape == () and action.dtype.kind in "iu"
+            if not (legal and 0 <= action < mask.size and mask[action]):
+                raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
+            logits[row, action] = 1.0
+        return logits, None

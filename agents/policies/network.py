@@ -49,12 +49,15 @@ class NetworkAgent(PolicyAgent):
         return agent
 
     def _use_network(self, saved: Any, temperature: float, seed: int | None, title: str) -> None:
-        from agents.learning.evaluator import network_policy
+        from agents.learning.evaluator import NetworkPolicy
 
         self.saved = saved
         self._evaluators: dict[tuple[Any, ...], Any] = {}
         planes = tuple(saved.options.planes)
-        super().__init__(network_policy(saved.network), temperature, seed, planes, title)
+        super().__init__(NetworkPolicy(saved.network), temperature, seed, planes, title)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_evaluators": {}}  # graphs cannot be pickled
 
     @announced
     def prepare(self, env: Any) -> None:

@@ -8,6 +8,7 @@ They enter matches, tournaments and accuracy like any agent (``sb3:path=model.zi
 line), play the other side in training, and lead a search: see `agents.mcts.puct`.
 """
 
+import copy
 import os
 from collections.abc import Callable
 from typing import Any, cast
@@ -18,14 +19,15 @@ from numpy.typing import NDArray
 from agents.core.agent import SeededAgent
 from agents.core.options import number_within
 from agents.policies.models import (
+    OneByOne,
     Policy,
     PolicyError,
     PolicyOutput,
+    RLlibModule,
+    SB3Model,
+    TorchModule,
     copy_of_sb3,
     load_sb3,
-    rllib_policy,
-    sb3_policy,
-    torch_policy,
 )
 from agents.search.environment import action_mask, check_in_play
 from hexenv.compiled import announced
@@ -53,7 +55,11 @@ class PolicyAgent(SeededAgent):
         seed: Of the random stream; None: a different one each time.
         planes: Names of the planes that the policy was trained with besides the game's own (see
             `hexenv.envs.aec.ViewOptions`); None: it sees what the environment shows.
-        title: What to call it in messages.
+        title: What to call it in messages, and among opponents.
+
+    Attributes:
+        policy: As given.
+        own_planes: The `planes` that were given.
     """
 
     def __init__(
@@ -69,10 +75,13 @@ class PolicyAgent(SeededAgent):
             raise ValueError(f"expected a policy, a function of planes and masks, got {policy!r}")
         self.temperature = number_within("temperature", temperature)
         self.title = title
-        self._policy = policy
-        self._planes = planes
+        self.policy = policy
+        self.own_planes = planes
         self._view: BoardEnv | None = None
         self._shown: BoardEnv | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_view": None, "_shown": None}  # who plays with it shows them anew
 
     # ---- of what it can be made ------------------------------------------------------------------
 
@@ -93,20 +102,26 @@ class PolicyAgent(SeededAgent):
         options.setdefault("title", "sb3")
         if isinstance(model, (str, os.PathLike)):
             model = load_sb3(cast("str | os.PathLike[str]", model), algorithm)
-        return cls(sb3_policy(copy_of_sb3(model) if frozen else model), **options)
+        return cls(SB3Model(copy_of_sb3(model) if frozen else model), **options)
 
     @classmethod
-    def from_torch(cls, module: Any, channels_first: bool = False, **options: Any) -> "PolicyAgent":
+    def from_torch(
+        cls, module: Any, channels_first: bool = False, frozen: bool = False, **options: Any
+    ) -> "PolicyAgent":
         """Of a PyTorch module that returns logits, or a pair of logits and values.
 
         Args:
             module: Called with a float32 tensor ``(N, rows, columns, K)``, without gradients and in
                 whatever mode, training or not, it is in.
             channels_first: With ``(N, K, rows, columns)`` instead.
+            frozen: Whether to take a copy of the module as it is now, in evaluation mode, which
+                learns no more.
             **options: Arguments of `PolicyAgent`.
         """
         options.setdefault("title", type(module).__name__)
-        return cls(torch_policy(module, channels_first), **options)
+        if frozen:
+            module = copy.deepcopy(module).eval()
+        return cls(TorchModule(module, channels_first), **options)
 
     @classmethod
     def from_rllib(cls, checkpoint: str | os.PathLike[str], **options: Any) -> "PolicyAgent":
@@ -116,7 +131,7 @@ class PolicyAgent(SeededAgent):
         (RLlib reads it by pickle, which may run code: open none that you do not trust.)
         """
         options.setdefault("title", "rllib")
-        return cls(rllib_policy(checkpoint), **options)
+        return cls(RLlibModule(checkpoint), **options)
 
     @classmethod
     def from_function(
@@ -128,18 +143,7 @@ class PolicyAgent(SeededAgent):
         difference, as all other actions have a probability of 0.
         """
         options.setdefault("title", getattr(function, "__name__", "function"))
-
-        def policy(planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-            logits = np.full(masks.shape, -np.inf)
-            for row, (seen, mask) in enumerate(zip(planes, masks, strict=True)):
-                action = np.asarray(function(seen, mask.copy()))  # it may write on what it is given
-                legal = action.shape == () and action.dtype.kind in "iu"
-                if not (legal and 0 <= action < mask.size and mask[action]):
-                    raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
-                logits[row, action] = 1.0
-            return logits, None
-
-        return cls(policy, **options)
+        return cls(OneByOne(function), **options)
 
     # ---- as an agent -----------------------------------------------------------------------------
 
@@ -162,7 +166,7 @@ class PolicyAgent(SeededAgent):
     def _plane_names(self) -> tuple[str, ...]:
         """Its own planes, or those that it is shown."""
         shown = self._shown.planes if self._shown is not None else ()
-        return shown if self._planes is None else self._planes
+        return shown if self.own_planes is None else self.own_planes
 
     @announced
     def act(self, env: Any) -> int:
@@ -182,7 +186,7 @@ class PolicyAgent(SeededAgent):
     def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""
         raw = env.unwrapped
-        if self._planes is not None and isinstance(raw, BoardEnv):
+        if self.own_planes is not None and isinstance(raw, BoardEnv):
             planes, _ = self._seen_at(raw.game, raw.state)
         else:
             planes = planes_of(env.last()[0])
@@ -205,7 +209,7 @@ class PolicyAgent(SeededAgent):
 
     def sees_as_shown(self, env: BoardEnv) -> bool:
         """Whether the observations of an environment have the planes that it was trained with."""
-        return self._planes is None or plane_names(env.game, self._planes) == env.planes
+        return self.own_planes is None or plane_names(env.game, self.own_planes) == env.planes
 
     def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
         """Actions for many boards.
@@ -225,7 +229,7 @@ class PolicyAgent(SeededAgent):
         """
         planes, shown = planes_of(observations), self._shown
         if shown is not None and not self.sees_as_shown(shown):
-            wanted = plane_names(shown.game, self._planes or ())
+            wanted = plane_names(shown.game, self.own_planes or ())
             raise ValueError(
                 f"{self.title}: expected boards with planes of {', '.join(wanted)}, "
                 f"got {', '.join(shown.planes)}"
@@ -240,7 +244,7 @@ class PolicyAgent(SeededAgent):
     # ---- the policy's answers --------------------------------------------------------------------
 
     def _choose(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> NDArray[np.int64]:
-        logits, _ = self._checked_output(planes, masks)
+        logits, _ = self._checked_output(planes, masks, to_play=True)
         if self.temperature > 0.0:  # the greatest of logits with Gumbel noise: a draw from softmax
             logits -= np.max(logits, axis=1, keepdims=True)
             with np.errstate(over="ignore"):  # to -inf, as the temperature goes to 0
@@ -248,11 +252,16 @@ class PolicyAgent(SeededAgent):
             logits += cast("NDArray[np.float64]", self._rng.gumbel(size=logits.shape))
         return np.argmax(logits, axis=1)
 
-    def _checked_output(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        """The policy's logits, -inf where an action is illegal, and its values; checked."""
+    def _checked_output(
+        self, planes: NDArray[Any], masks: NDArray[np.int8], to_play: bool = False
+    ) -> PolicyOutput:
+        """The policy's logits, -inf where an action is illegal, and its values; checked.
+
+        `to_play` needs no values.
+        """
         legal = np.asarray(masks) != 0
         refuse(~legal.any(axis=1), "expected a mask with a legal action in it, got none")
-        logits, values = self._output(planes, masks)
+        logits, values = self._output(planes, masks, to_play)
         if logits.shape != legal.shape:
             raise PolicyError(f"expected logits of shape {legal.shape}, got {logits.shape}", 0)
         refuse(np.isnan(logits).any(axis=1), "expected logits that are numbers, got NaN")
@@ -267,10 +276,13 @@ class PolicyAgent(SeededAgent):
             refuse(~np.isfinite(values), "expected a finite value, got none")
         return logits, values
 
-    def _output(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+    def _output(self, planes: NDArray[Any], masks: NDArray[np.int8], to_play: bool) -> PolicyOutput:
         """The policy's answer, as arrays."""
+        logits_of = getattr(self.policy, "logits", None) if to_play else None
         try:
-            answer: Any = self._policy(planes, masks)
+            if logits_of is not None:
+                return np.array(logits_of(planes, masks), np.float64), None
+            answer: Any = self.policy(planes, masks)
         except PolicyError:
             raise
         except Exception as error:  # whatever it is, the agent and the position are to be named
@@ -351,7 +363,7 @@ class SB3Policy(PolicyAgent):
         seed: int | None = None,
         planes: str | None = None,
     ) -> None:
-        policy = sb3_policy(load_sb3(path, algorithm))
+        policy = SB3Model(load_sb3(path, algorithm))
         super().__init__(policy, temperature, seed, names_of(planes), f"sb3:path={path}")
 
 
@@ -375,5 +387,5 @@ class RLlibPolicy(PolicyAgent):
         seed: int | None = None,
         planes: str | None = None,
     ) -> None:
-        policy = rllib_policy(path)
+        policy = RLlibModule(path)
         super().__init__(policy, temperature, seed, names_of(planes), f"rllib:path={path}")

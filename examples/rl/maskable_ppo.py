@@ -6,44 +6,31 @@ hexenv match connect4 sb3:path=connect4.zip uct:simulations=200 --games 100
 """
 
 import time
+from pathlib import Path
 
 import torch
 from common import evaluate, game_options, parser
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
 
 from agents import PolicyAgent
-from hexenv.adapters.sb3 import BoardVecEnv
+from hexenv.adapters.sb3 import BoardVecEnv, SelfPlay
+from hexenv.pool import OpponentPool
 
 options = parser(__doc__, steps=1_500_000)
 options.add_argument("--out", help="the model's file")
+options.add_argument("--pool", help="the folder of the pool, which goes on from it")
 args = options.parse_args()
 torch.set_num_threads(1)
 torch.manual_seed(args.seed)
 
-
-class SelfPlay(BaseCallback):
-    """Now and then adds the policy as it is to the opponents; the last few are kept."""
-
-    def __init__(self, every: int, keep: int = 4) -> None:
-        super().__init__()
-        self.every, self.keep, self.snapshots = every, keep, []
-
-    def _on_rollout_start(self) -> None:
-        if self.num_timesteps >= self.every * (len(self.snapshots) + 1):
-            past = PolicyAgent.from_sb3(self.model, frozen=True, temperature=1.0)
-            self.snapshots.append(past)
-            pool = ["random", "greedy", "greedy", *self.snapshots[-self.keep :]]
-            self.training_env.env_method("set_opponent", pool)
-
-    def _on_step(self) -> bool:
-        return True
-
-
+if args.pool is not None and (Path(args.pool) / "pool.json").exists():
+    pool = OpponentPool.load(args.pool)
+else:
+    pool = OpponentPool(["random", ("greedy", 2)], most=4)
 envs = BoardVecEnv(
     f"hexenv/{args.game}-v0",
     num_envs=128,
-    opponent=["random", "greedy"],
+    opponent=pool,
     mask_in="info",
     **game_options(args),
 )
@@ -62,10 +49,12 @@ model = MaskablePPO(
 print("before training")
 evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy"])
 started = time.perf_counter()
-self_play = SelfPlay(every=max(args.steps // 8, 1))
+self_play = SelfPlay(pool, every=max(args.steps // 8, 1), folder=args.pool)
 model.learn(args.steps, callback=self_play)
 model.save(args.out or f"{args.game.lower()}.zip")
 print(f"after {model.num_timesteps:,} steps, {time.perf_counter() - started:.0f} s")
-print(f"  snapshots of its past: {len(self_play.snapshots)}")
+print(f"  snapshots of its past: {pool.count - 2}")
+for title, results in pool.results.items():
+    print(f"  against {title}: {results.games} games, score {results.score:.3f}")
 print(f"  illegal moves in training: {envs.get_attr('illegal_actions')[0]}")
 evaluate(PolicyAgent.from_sb3(model), args, ["random", "greedy", *args.against])

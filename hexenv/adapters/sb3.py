@@ -13,25 +13,34 @@
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUntypedBaseClass=false, reportUnknownVariableType=false
 
+import os
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
 from hexenv.envs.observation import Observation
+from hexenv.games.base import whole_number
+from hexenv.learners.pool import OpponentPool
 from hexenv.learners.vector import BoardVectorEnv
+
+OF_EACH_BOARD: Final = ("action_masks", "render")
+"""Methods that give an entry for each board and change nothing."""
 
 
 class BoardVecEnv(VecEnv):
     """Many boards for Stable-Baselines3, stepped by compiled code.
 
     Observations, rewards and ends are those of a `DummyVecEnv` of single environments. Masks are in
-    `action_masks`, not in infos; methods and attributes are those of all boards at once.
+    `action_masks`, not in infos; the info of the last step of an episode has the title of its
+    ``opponent``, where there are several or a pool; methods and attributes are those of all boards
+    at once.
 
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
@@ -79,8 +88,11 @@ class BoardVecEnv(VecEnv):
             {"TimeLimit.truncated": bool(cut)} for cut in truncations & ~terminations
         ]
         over = terminations | truncations
+        opponents = found.get("final_info", {}).get("opponent")
         for board in np.flatnonzero(over).tolist():
             infos[board]["terminal_observation"] = found["final_obs"][board]
+            if opponents is not None:
+                infos[board]["opponent"] = opponents[board]
         return observations, rewards.astype(np.float32), over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -93,10 +105,22 @@ class BoardVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once for all boards, whatever the indices.
+        """Call a method of the vector environment, once for all boards.
 
-        A board of `indices` gets its entry of an array over boards, else the same result as all.
+        A board gets its entry of an array over boards, else the same result as all.
+        ``set_opponent`` with `indices` is for those boards alone, and ``action_masks`` and
+        ``render`` give theirs; another method with indices of some boards is a ValueError.
         """
+        some = sorted(set(cast("Iterable[int]", self._get_indices(indices))))
+        if len(some) == self.num_envs:
+            pass
+        elif method_name == "set_opponent":
+            method_kwargs["boards"] = some
+        elif method_name not in OF_EACH_BOARD:
+            raise ValueError(
+                f"expected {method_name} to be called for all boards, got indices of some of "
+                f"them: only {', '.join(('set_opponent', *OF_EACH_BOARD))} can be"
+            )
         found = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return self._by_board(found, indices)
 
@@ -123,3 +147,50 @@ class BoardVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[Any]:
         return self.envs.render() or [None] * self.num_envs
+
+
+class SelfPlay(BaseCallback):
+    """Adds the model as it is to a pool of opponents, at intervals.
+
+    The environment's ``opponent`` is the pool. It may also be a `SubprocVecEnv` over single ones,
+    each with a copy of the pool: then results are collected from the copies before each rollout,
+    and new members are sent to them.
+
+    Args:
+        pool: The `hexenv.learners.pool.OpponentPool`.
+        every: Steps of the learner between two snapshots.
+        folder: Where the pool is saved after each snapshot, to go on later; None: nowhere.
+        temperature: Of the snapshots: see `agents.PolicyAgent`.
+    """
+
+    def __init__(
+        self,
+        pool: OpponentPool,
+        every: int,
+        folder: str | os.PathLike[str] | None = None,
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if whole_number("every", every) < 1:
+            raise ValueError(f"expected every of at least 1, got {every}")
+        self.pool = pool
+        self._every = every
+        self._folder = folder
+        self._temperature = temperature
+        self._begun = 0
+
+    def _on_training_start(self) -> None:
+        self._begun = self.num_timesteps
+
+    def _on_rollout_start(self) -> None:
+        self.pool.merge(cast("Any", self.training_env).env_method("take_results"))
+        if self.num_timesteps - self._begun >= self._every:
+            self._begun += (self.num_timesteps - self._begun) // self._every * self._every
+            title = self.pool.new_title(f"step {self.num_timesteps}")
+            self.pool.add(self.model, title, temperature=self._temperature)
+            self.training_env.env_method("set_opponent", self.pool)
+            if self._folder is not None:
+                self.pool.save(self._folder)
+
+    def _on_step(self) -> bool:
+        return True

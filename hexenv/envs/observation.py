@@ -25,8 +25,8 @@ def planes_of(observation: Observation) -> NDArray[Any]:
     return np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
 
 
-def observation_of(observations: Observation, board: int) -> Observation:
-    """The observation of one board of many; a view."""
+def observation_of(observations: Observation, board: int | slice) -> Observation:
+    """The observation of one board of many, or of some; a view."""
     if isinstance(observations, dict):
         return {key: array[board] for key, array in observations.items()}
     return observations[board]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.aec import BoardEnv
-from hexenv.envs.observation import write_planes
+from hexenv.envs.observation import observation_of, write_planes
 from hexenv.envs.position import Start
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, whole_number
@@ -30,6 +30,8 @@ Players = NDArray[np.int8]
 Masks = NDArray[np.int8]
 Seeds = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
+Shares = NDArray[np.float64]
+"""Sums of the probabilities of opponents, up to 1; empty if all are equally likely."""
 
 SIDES: Final = ("first", "second", "random")
 FIRST, SECOND, RANDOM, BOTH = range(4)
@@ -37,6 +39,8 @@ FIRST, SECOND, RANDOM, BOTH = range(4)
 ILLEGAL: Final = ("terminate", "raise", "penalise")
 MAX_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
+ALL_ALIKE: Final = np.zeros(0)
+"""`Shares` of opponents that are equally likely."""
 DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 """Of planes that compiled code writes."""
 
@@ -107,6 +111,20 @@ def action_array(actions: Any, shape: tuple[int, ...], game: Game) -> Actions:
     return np.ascontiguousarray(array, np.int64)  # compiled code assumes no strides
 
 
+def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse what an opponent answers, if it is not one integer for each board."""
+    if answers.shape != shape or not np.issubdtype(answers.dtype, np.integer):
+        raise ValueError(
+            f"opponent {name}: expected actions of shape {shape} and an integer type, "
+            f"got {answers.shape} of {answers.dtype}"
+        )
+
+
+def each_of(numbers: NDArray[Any]) -> list[int]:
+    """The numbers that occur, each once, in order; none is negative."""
+    return np.bincount(numbers).nonzero()[0].tolist()
+
+
 # ---- kernels over many boards --------------------------------------------------------------------
 
 
@@ -117,14 +135,11 @@ def start_boards(
     states: Any,
     begun: NDArray[np.int32],
     players: Players,
-    chosen: NDArray[np.int32],
     seeds: Seeds,
     which: Which,
     side: int,
-    opponents: int,
-    first_opponent: int,
 ) -> None:
-    """Draw a starting position, the learner's side and the opponent of boards, and set them up."""
+    """Draw a starting position and the learner's side of boards, and set them up."""
     for i in range(which.size):
         board = which[i]
         begun[board] = 0
@@ -136,9 +151,27 @@ def start_boards(
             players[board] = side
         elif side == RANDOM:
             players[board] = int(Stream(seeds, board).random() * 2.0)
-        chosen[board] = first_opponent
-        if opponents > 1:
-            chosen[board] += int(Stream(seeds, board).random() * opponents)
+
+
+@kernel
+def choose_opponents(
+    game: Any,
+    chosen: NDArray[np.int32],
+    seeds: Seeds,
+    which: Which,
+    first: int,
+    count: int,
+    shares: Shares,
+) -> None:
+    """Draw the opponents of boards, of `count` numbers from `first` on."""
+    for i in range(which.size):
+        draw = Stream(seeds, which[i]).random()
+        number = int(draw * count)
+        if shares.size > 0:
+            number = 0
+            while draw >= shares[number]:  # the last is 1
+                number += 1
+        chosen[which[i]] = first + number
 
 
 @kernel
@@ -219,6 +252,25 @@ def score_boards(
 
 
 @kernel
+def count_results(
+    game: Any,
+    which: Which,
+    chosen: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    terminations: Flags,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add the learner's wins, draws and losses against each opponent, for boards that are over."""
+    for i in range(which.size):
+        if terminations[which[i]]:
+            reward = rewards[which[i]]
+            place = 0
+            if reward <= 0.0:
+                place = 1 if reward == 0.0 else 2
+            counts[chosen[i], place] += 1
+
+
+@kernel
 def show_boards(
     game: Any,
     states: Any,
@@ -246,12 +298,14 @@ COMPILED: Final = {
     function: CompiledFunction(function, "the boards")
     for function in (
         start_boards,
+        choose_opponents,
         play_boards,
         play_given,
         answer_boards,
         find_waiting,
         find_players,
         score_boards,
+        count_results,
         show_boards,
     )
 }
@@ -282,6 +336,116 @@ class Opponent(Protocol):
 
         It may be so already. A ValueError names the opponent if it has no legal answer.
         """
+
+    def as_seeing(self, boards: "Boards") -> "SeeingOpponent | None":
+        """The opponent as one that answers what boards show it; None if it answers otherwise."""
+        return None
+
+
+class SeeingOpponent(Protocol):
+    """Answers what boards show: several of them are shown all their boards at once."""
+
+    name: str
+
+    def choose(self, boards: "Boards", observations: Any, masks: Masks) -> NDArray[Any]:
+        """Actions for the boards of observations and masks, which it may change."""
+        ...
+
+
+class Roster(Protocol):
+    """The opponents of which one is drawn for each new episode; see `hexenv.learners.pool`.
+
+    Attributes:
+        opponents: At least one; another tuple whenever they are others.
+        shares: See `Shares`.
+    """
+
+    opponents: tuple[Opponent, ...]
+    shares: Shares
+
+    def count(self, opponent: Opponent, wins: int, draws: int, losses: int) -> None:
+        """Note the learner's results against one that it has, or has had."""
+
+
+class Lineup:
+    """Who plays on boards: the opponents by number, their rosters, and the results against each.
+
+    Attributes:
+        rosters: Of new episodes.
+        roster_of: ``(count,)``: the place among these of each board's.
+        opponents: First those that are only in running episodes, then those of the rosters.
+        former: The number of the first of these.
+        owners: The roster of each opponent.
+        names: ``(len(opponents),)`` texts.
+        counts: ``(len(opponents), 3)``: the learner's wins, draws and losses that are not noted.
+        noted: Results for `hand_in`, also of opponents that have left.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.rosters: list[Roster] = []
+        self.roster_of = np.zeros(count, np.int64)
+        self.opponents: list[Opponent] = []
+        self.former = 0
+        self.owners: list[Roster] = []
+        self.names = np.zeros(0, object)
+        self.counts = np.zeros((0, 3), np.int64)
+        self.noted: list[tuple[Roster, Opponent, list[int]]] = []
+        self._arranged: list[tuple[Roster, tuple[Opponent, ...]]] = []
+
+    def set(self, roster: Roster, which: Which) -> None:
+        """Set the roster of some boards; `arrange` must follow."""
+        self.roster_of[which] = len(self.rosters)
+        used, self.roster_of = np.unique(self.roster_of, return_inverse=True)
+        self.rosters = [[*self.rosters, roster][number] for number in used]
+
+    def has_changed(self) -> bool:
+        """Whether a roster has other opponents than at the last `arrange`."""
+        for roster, opponents in self._arranged:  # noqa: SIM110  # faster than a generator
+            if roster.opponents is not opponents:
+                return True
+        return False
+
+    def arrange(self, in_play: list[int]) -> NDArray[np.int32]:
+        """Number the opponents; those of running episodes are `in_play`.
+
+        Returns their new numbers by the old ones.
+        """
+        self._note_counts()
+        listed = [(one, roster) for roster in self.rosters for one in roster.opponents]
+        places = {id(one): place for place, (one, _) in enumerate(listed)}
+        former = [number for number in in_play if id(self.opponents[number]) not in places]
+        numbers = np.zeros(len(self.opponents) + 1, np.int32)
+        numbers[former] = np.arange(len(former))
+        for number, one in enumerate(self.opponents):
+            if id(one) in places:
+                numbers[number] = len(former) + places[id(one)]
+        self.former = len(former)
+        self.owners = [*(self.owners[one] for one in former), *(roster for _, roster in listed)]
+        self.opponents = [*(self.opponents[one] for one in former), *(one for one, _ in listed)]
+        self.names = np.array([one.name for one in self.opponents], object)
+        self.counts = np.zeros((len(self.opponents), 3), np.int64)
+        self._arranged = [(roster, roster.opponents) for roster in self.rosters]
+        return numbers
+
+    def by_roster(self, which: Which) -> list[tuple[Which, Roster]]:
+        """Boards by their rosters, of all of these."""
+        if len(self.rosters) == 1:
+            return [(which, self.rosters[0])]
+        places = self.roster_of[which]
+        return [(which[places == place], one) for place, one in enumerate(self.rosters)]
+
+    def hand_in(self) -> None:
+        """Give the results since the last call to the rosters."""
+        self._note_counts()
+        for roster, opponent, counts in self.noted:
+            roster.count(opponent, *counts)
+        self.noted.clear()
+
+    def _note_counts(self) -> None:
+        numbers = list(dict.fromkeys(self.counts.nonzero()[0].tolist()))
+        for number, counts in zip(numbers, self.counts[numbers].tolist(), strict=True):
+            self.noted.append((self.owners[number], self.opponents[number], counts))
+        self.counts[:] = 0
 
 
 class StepResult(NamedTuple):
@@ -346,8 +510,9 @@ class Boards:
         self._illegal = illegal
         self._penalty = float(penalty)
         self._max_illegal = int(max_illegal)
-        self._opponents: list[Opponent] = []
-        self._pool: list[Opponent] = []
+        # Python reads attributes fast of an object that has up to 30: those are in another one.
+        self._lineup = Lineup(count)
+        self._opponents = self._lineup.opponents
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(env.starting_positions({}))
@@ -371,43 +536,68 @@ class Boards:
     @property
     def side(self) -> int:
         """`FIRST`, `SECOND` or `RANDOM`; `BOTH` without opponents."""
-        return self._drawn_side if self._pool else BOTH
+        return self._drawn_side if self._opponents else BOTH
 
     @property
     def is_compiled(self) -> bool:
         """Whether all opponents are compiled, so that boards can be stepped in threads."""
         return all(opponent.is_compiled for opponent in self._opponents)
 
-    def set_opponents(self, pool: Sequence[Opponent]) -> None:
-        """Set the opponents of which one is drawn for each new episode.
+    def set_opponents(self, roster: Roster, which: Which | None = None) -> None:
+        """Set the opponents of new episodes on some or (default) all boards.
 
         Without any, the learner plays both sides. Running episodes keep their opponent.
         """
-        in_play = np.unique(self._chosen[~self.idle]) if self._opponents else np.zeros(0, int)
-        places = np.zeros(len(self._opponents) + 1, np.int32)
-        places[in_play] = np.arange(len(in_play))
-        self._chosen = places[self._chosen]
-        self._pool = list(pool)
-        self._opponents = [self._opponents[number] for number in in_play] + self._pool
-        if self.moves is None and any(opponent.needs_moves for opponent in self._opponents):
+        self._lineup.set(roster, self._all if which is None else which)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Take in whom the rosters have now."""
+        in_play = each_of(self._chosen[~self.idle]) if self._opponents else []
+        self._chosen = self._lineup.arrange(in_play)[self._chosen]
+        self._opponents = self._lineup.opponents
+        if not any(opponent.needs_moves for opponent in self._opponents):
+            self.moves = None
+        elif self.moves is None:
             self.moves = np.zeros((self.count, self.game.max_plies()), np.int32)
             self.lengths[:] = 0
-
-    @property
-    def _former(self) -> int:
-        return len(self._opponents) - len(self._pool)
 
     def opponent_of(self, board: int) -> Opponent | None:
         return self._opponents[int(self._chosen[board])] if self._opponents else None
 
-    def _answer(self, which: Which) -> None:
+    def _by_opponent(self, which: Which) -> list[tuple[Opponent, Which]]:
+        """The opponents on some boards, each with its own."""
         if len(self._opponents) == 1:
-            self._opponents[0].answer(self, which)
+            return [(self._opponents[0], which)]
+        chosen = self._chosen[which]
+        return [(self._opponents[one], which[chosen == one]) for one in each_of(chosen)]
+
+    def _answer(self, groups: list[tuple[Opponent, Which]]) -> None:
+        if len(groups) == 1:
+            groups[0][0].answer(self, groups[0][1])
             return
-        for number, opponent in enumerate(self._opponents):
-            own = which[self._chosen[which] == number]
-            if own.size:
+        seeing: list[tuple[SeeingOpponent, Which]] = []
+        for opponent, own in groups:
+            as_seeing = opponent.as_seeing(self)
+            if as_seeing is None:
                 opponent.answer(self, own)
+            else:
+                seeing.append((as_seeing, own))
+        if seeing:
+            self.answer_seeing(seeing)
+
+    def note_ended(self, which: Which, result: "StepResult") -> NDArray[Any]:
+        """The names of the opponents of episodes that end, ``(which.size,)`` texts.
+
+        `hand_in` gives the results to the rosters; those of truncated episodes are left out.
+        """
+        chosen, lineup = self._chosen[which], self._lineup
+        self._run(count_results, which, chosen, result.rewards, result.terminations, lineup.counts)
+        return lineup.names[chosen]
+
+    def hand_in(self) -> None:
+        """Give the results since the last call to the rosters, which are shared between threads."""
+        self._lineup.hand_in()
 
     # ---- episodes -------------------------------------------------------------------------------
 
@@ -426,24 +616,23 @@ class Boards:
         """Begin new episodes, up to the learner's first turn."""
         if which.size == 0:
             return
+        if self._lineup.has_changed():
+            self._arrange()
         self.idle[which] = False
         try:
             self._restart(which)
         except BaseException:
             self.idle[which] = True  # an opponent has failed
             raise
-        former = self._former
+        former = self._lineup.former
         if former and self._chosen.min() >= former:  # all episodes have new opponents
-            self._opponents = self._pool.copy()
-            self._chosen -= former
-            if not any(opponent.needs_moves for opponent in self._opponents):
-                self.moves = None
+            self._arrange()
 
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
             self._run(
-                start_boards, self._initial, self.states, self._begun, self.players, self._chosen,
-                self.seeds, which, self.side, len(self._pool), self._former,
+                start_boards, self._initial, self.states, self._begun, self.players, self.seeds,
+                which, self.side,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
             if not self._opponents:
@@ -453,13 +642,30 @@ class Boards:
                     first = self._first_moves[self._begun[board]]
                     self.moves[board, : len(first)] = first
                     self.lengths[board] = len(first)
-            for number, opponent in enumerate(self._opponents):
-                opponent.begin(self, which[self._chosen[which] == number])
-            self._answer(which)
+            self._draw_opponents(which)
+            groups = self._by_opponent(which)
+            for opponent, own in groups:
+                opponent.begin(self, own)
+            self._answer(groups)
             which = which[self.states["winner"][which] != IN_PLAY]
             if which.size == 0:
                 return
         raise ValueError("expected a start from which the learner gets a turn: it never did")
+
+    def _draw_opponents(self, which: Which) -> None:
+        """Draw the opponents of some boards, each of its roster."""
+        if len(self._opponents) == 1:
+            return  # its number is 0, as it is everywhere already
+        first = self._lineup.former
+        for own, roster in self._lineup.by_roster(which):
+            count = len(roster.opponents)
+            if count == 1:
+                self._chosen[own] = first
+            else:
+                self._run(
+                    choose_opponents, self._chosen, self.seeds, own, first, count, roster.shares
+                )
+            first += count
 
     def play(self, actions: Actions) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
@@ -472,7 +678,11 @@ class Boards:
             self._note_moves(played, actions[played])
         if self._opponents:
             try:
-                self._answer(self._all if not found else np.flatnonzero(~self._found_illegal))
+                which = self._all if not found else np.flatnonzero(~self._found_illegal)
+                if len(self._opponents) == 1:
+                    self._opponents[0].answer(self, which)
+                else:
+                    self._answer(self._by_opponent(which))
             except BaseException:
                 self.idle[:] = True  # it is not the learner's turn: no episode can continue
                 raise
@@ -525,6 +735,57 @@ class Boards:
         players = np.empty(self.count, np.int8)
         self._run(find_players, self.states, players)
         return players
+
+    def answer_seeing(self, groups: Sequence[tuple[SeeingOpponent, Which]]) -> None:
+        """Let opponents that see boards play on theirs until it is the learner's turn.
+
+        All boards are shown at once; each opponent then answers its own.
+        """
+        while True:
+            self._run(find_waiting, self.states, self.players, self.idle, self._waiting)
+            groups = [(one, left) for one, own in groups if (left := own[self._waiting[own]]).size]
+            if not groups:
+                return
+            which = groups[0][1]
+            if len(groups) > 1:
+                which = np.concatenate([own for _, own in groups])
+            planes, legal = self.show(which, to_play=True)
+            masks = legal.copy()  # an opponent may change its arguments
+            observations = self.env.pack_observation(planes, masks)
+            if len(groups) == 1:
+                actions = groups[0][0].choose(self, observations, masks)
+                expect_actions(groups[0][0].name, actions, which.shape)
+            else:
+                answers: list[NDArray[Any]] = []
+                first = 0
+                for one, own in groups:
+                    rows = slice(first, first + own.size)
+                    first = rows.stop
+                    found = one.choose(self, observation_of(observations, rows), masks[rows])
+                    expect_actions(one.name, found, own.shape)
+                    answers.append(found)
+                actions = np.concatenate(answers)
+            self.check_answers(groups, which, actions, legal)
+            self.answer_with(which, actions.astype(np.int64))
+
+    def check_answers(
+        self,
+        groups: Sequence[tuple["Opponent | SeeingOpponent", Which]],
+        which: Which,
+        actions: NDArray[Any],
+        masks: Masks,
+    ) -> None:
+        """Refuse actions of opponents, one for each board, by a ValueError that names one.
+
+        `groups` are the opponents with their boards, `masks` the legal actions of these boards.
+        """
+        near = actions.clip(0, masks.shape[1] - 1)
+        for i in ((near != actions) | (masks[np.arange(which.size), near] == 0)).nonzero()[0]:
+            try:
+                self.check_action(int(which[i]), actions[i])
+            except IllegalActionError as error:
+                name = next(one.name for one, own in groups if which[i] in own)
+                raise ValueError(f"opponent {name}: {error}") from None
 
     def answer_by(self, policy: Any, which: Which) -> None:
         self._run(

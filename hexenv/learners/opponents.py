@@ -1,6 +1,8 @@
 """Opponents of a learner: compiled policies, functions, agents, and names of these."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -8,41 +10,45 @@ from numpy.typing import NDArray
 
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of
-from hexenv.games.notation import IllegalActionError
-from hexenv.learners.boards import Boards, Opponent, Which
+from hexenv.learners.boards import Boards, Masks, Opponent, Which, expect_actions
 from hexenv.learners.policies import POLICIES, new_policy
 
 
-def resolve_opponents(opponent: Any, batched: bool) -> list[Opponent]:
-    """The opponents that a user names or gives, as `hexenv.learners.single.SingleEnv` says.
+def resolve_opponent(
+    opponent: Any, batched: bool, title: str | None = None, agent: Any = None
+) -> Opponent:
+    """The opponent that a user names or gives, as `hexenv.learners.single.SingleEnv` says.
 
     If `batched`, a function is called as ``f(observations, masks) -> actions`` with arrays over
-    boards, else as ``f(observation, mask) -> action`` for one board.
+    boards, else as ``f(observation, mask) -> action`` for one board. `agent` is one of its name
+    that has been made already.
 
     Raises:
-        ValueError: If there is no such agent, or the list is empty.
+        ValueError: If there is no such agent.
         TypeError: If the object cannot play.
     """
-    if isinstance(opponent, (list, tuple)):
-        pool = cast("Iterable[Any]", opponent)
-        found = [one for member in pool for one in resolve_opponents(member, batched)]
-        if not found:
-            raise ValueError("expected at least one opponent, got an empty list")
-        return found
+    title = title or name_of(opponent)
+    expect_player(opponent)
+    if isinstance(opponent, str):
+        if opponent in POLICIES:
+            return PolicyOpponent(opponent, title)
+        return NamedOpponent(opponent, batched, title, agent)
+    if batched and callable(opponent):  # an agent may be both: a batch is faster
+        return FunctionOpponent(opponent, batched, title)
+    if hasattr(opponent, "act"):
+        return AgentOpponent(opponent, title)
+    return FunctionOpponent(opponent, batched, title)
+
+
+def expect_player(opponent: Any) -> None:
+    """TypeError if an object is neither a name nor an agent nor a function."""
     if isinstance(opponent, type):
         raise TypeError(f"expected an opponent, got the class {opponent.__name__}: make one of it")
-    if isinstance(opponent, str):
-        is_policy = opponent in POLICIES
-        return [PolicyOpponent(opponent) if is_policy else NamedOpponent(opponent, batched)]
-    if batched and callable(opponent):  # an agent may be both: a batch is faster
-        return [FunctionOpponent(opponent, batched)]
-    if hasattr(opponent, "act"):
-        return [AgentOpponent(opponent)]
-    if callable(opponent):
-        return [FunctionOpponent(opponent, batched)]
-    raise TypeError(
-        f"expected an opponent as a name, an agent, a function or a list of these, got {opponent!r}"
-    )
+    if not (isinstance(opponent, str) or callable(opponent) or hasattr(opponent, "act")):
+        raise TypeError(
+            f"expected an opponent as a name, an agent, a function or a list of these, "
+            f"got {opponent!r}"
+        )
 
 
 def make_agent(name: str) -> Any:
@@ -52,8 +58,41 @@ def make_agent(name: str) -> Any:
     return registry.make_agent(name)
 
 
+def as_player(given: Any, temperature: float = 1.0) -> Any:
+    """An opponent in place of a file, or of a model of Stable-Baselines3 as it is now."""
+    if isinstance(given, (str, os.PathLike)):
+        path = Path(cast("Any", given))
+        if path.suffix == ".zip":
+            from agents.policies.policy import PolicyAgent
+
+            return PolicyAgent.from_sb3(path, title=path.stem)
+        if path.suffix == ".safetensors":
+            from agents.policies.network import NetworkAgent
+
+            agent = NetworkAgent(str(path))
+            agent.title = path.stem
+            return agent
+        return str(cast("Any", given))
+    if all(hasattr(given, name) for name in ("policy", "predict", "learn")):
+        from agents.policies.policy import PolicyAgent
+
+        return PolicyAgent.from_sb3(given, frozen=True, temperature=temperature)
+    return given
+
+
+def pool_files() -> Any:
+    """The module that writes and reads pools."""
+    from agents.policies import pools
+
+    return pools
+
+
 def name_of(opponent: Any) -> str:
-    """The name of an agent or a function in a message."""
+    """What to call an agent or a function: its `title`, its `name`, or that of its type."""
+    if isinstance(opponent, (str, os.PathLike)):
+        return str(cast("Any", opponent))
+    if isinstance(title := getattr(opponent, "title", None), str):
+        return title
     name = getattr(opponent, "name", None) or getattr(opponent, "__name__", None)
     return str(name or type(opponent).__name__)
 
@@ -64,8 +103,9 @@ class PolicyOpponent:
     needs_moves: bool = False
     is_compiled: bool = True
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, policy: str, name: str) -> None:
         self.name = name
+        self._policy = policy
         self._policies: dict[Boards, Any] = {}
 
     def begin(self, boards: Boards, which: Which) -> None:
@@ -73,8 +113,11 @@ class PolicyOpponent:
 
     def answer(self, boards: Boards, which: Which) -> None:
         if boards not in self._policies:  # threads must not share scratch space
-            self._policies[boards] = new_policy(self.name, boards.game)
+            self._policies[boards] = new_policy(self._policy, boards.game)
         boards.answer_by(self._policies[boards], which)
+
+    def as_seeing(self, boards: Boards) -> None:
+        """None: it reads positions."""
 
 
 class FunctionOpponent:
@@ -103,17 +146,17 @@ class FunctionOpponent:
             self._reset(seeds[0])
 
     def answer(self, boards: Boards, which: Which) -> None:
+        boards.answer_seeing([(self, which)])
+
+    def as_seeing(self, boards: Boards) -> "FunctionOpponent":
+        return self
+
+    def choose(self, boards: Boards, observations: Any, masks: Masks) -> NDArray[Any]:
         if self._see_as is not None:  # each time: it may play in several environments
             self._see_as(boards.env)
-        while (which := boards.waiting(which)).size:
-            planes, legal = boards.show(which, to_play=True)
-            masks = legal.copy()  # the function may change its arguments
-            observations = boards.env.pack_observation(planes, masks)
-            if self._batched:
-                answers = np.asarray(self._function(observations, masks))
-            else:
-                answers = np.asarray([self._function(observation_of(observations, 0), masks[0])])
-            play_checked(self.name, boards, which, answers, legal)
+        if self._batched:
+            return np.asarray(self._function(observations, masks))
+        return np.asarray([self._function(observation_of(observations, 0), masks[0])])
 
 
 class AgentOpponent:
@@ -128,9 +171,9 @@ class AgentOpponent:
     needs_moves: bool = True
     is_compiled: bool = False
 
-    def __init__(self, agent: Any, name: str | None = None) -> None:
+    def __init__(self, agent: Any, name: str | None = None, is_given: bool = True) -> None:
         self.name = name or name_of(agent)
-        self._is_given = name is None
+        self._is_given = is_given
         self._agent = agent
         self._env: BoardEnv | None = None
         self._games: dict[Boards, Any] = {}
@@ -169,6 +212,9 @@ class AgentOpponent:
             else:
                 self._answer_one_by_one(boards, which)
 
+    def as_seeing(self, boards: Boards) -> "FunctionOpponent | None":
+        return None
+
     def _answer_one_by_one(self, boards: Boards, which: Which) -> None:
         assert boards.moves is not None
         if self._env is None or self._env.game is not boards.game:
@@ -182,7 +228,8 @@ class AgentOpponent:
             expect_actions(self.name, action, (1,))
             answers[row] = action[0]
         legal = boards.show(which, to_play=True)[1]
-        play_checked(self.name, boards, which, answers, legal)
+        boards.check_answers([(self, which)], which, answers, legal)
+        boards.answer_with(which, answers)
 
 
 class NamedOpponent(AgentOpponent):
@@ -192,56 +239,30 @@ class NamedOpponent(AgentOpponent):
     there is one agent.
     """
 
-    def __init__(self, name: str, batched: bool) -> None:
-        super().__init__(make_agent(name), name)  # a wrong name fails now
+    def __init__(
+        self, name: str, batched: bool, title: str | None = None, agent: Any = None
+    ) -> None:
+        first = make_agent(name) if agent is None else agent  # a wrong name fails now
+        super().__init__(first, title or name, is_given=False)
+        self._named = name
         self._agents: dict[tuple[Boards, int], Any] = {}
         of_many = batched and callable(self._agent)
-        self._together = FunctionOpponent(self._agent, batched, name) if of_many else None
+        self._together = FunctionOpponent(first, batched, self.name) if of_many else None
 
-    def _for_all(self, boards: Boards) -> "FunctionOpponent | None":
+    def as_seeing(self, boards: Boards) -> "FunctionOpponent | None":
         fits = getattr(self._agent, "sees_as_shown", None)
         return self._together if fits is None or fits(boards.env) else None
 
     def begin(self, boards: Boards, which: Which) -> None:
-        together = self._for_all(boards)
+        together = self.as_seeing(boards)
         (super() if together is None else together).begin(boards, which)
 
     def answer(self, boards: Boards, which: Which) -> None:
-        together = self._for_all(boards)
+        together = self.as_seeing(boards)
         (super() if together is None else together).answer(boards, which)
 
     def agent_of(self, boards: Boards, board: int) -> Any:
         if (boards, board) not in self._agents:
             is_first = not self._agents
-            self._agents[boards, board] = self._agent if is_first else make_agent(self.name)
+            self._agents[boards, board] = self._agent if is_first else make_agent(self._named)
         return self._agents[boards, board]
-
-
-def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> None:
-    """Refuse what an opponent answers, if it is not one integer for each board."""
-    if answers.shape != shape or not np.issubdtype(answers.dtype, np.integer):
-        raise ValueError(
-            f"opponent {name}: expected actions of shape {shape} and an integer type, "
-            f"got {answers.shape} of {answers.dtype}"
-        )
-
-
-def play_checked(
-    name: str,
-    boards: Boards,
-    which: Which,
-    answers: NDArray[Any],
-    masks: NDArray[np.int8],
-) -> None:
-    """Check and play the actions of an opponent, a ValueError naming it where one is not legal.
-
-    `masks` are the legal actions of these boards.
-    """
-    expect_actions(name, answers, which.shape)
-    near = np.clip(answers, 0, masks.shape[1] - 1)
-    for i in np.flatnonzero((near != answers) | (masks[np.arange(len(which)), near] == 0)):
-        try:
-            boards.check_action(int(which[i]), answers[i])
-        except IllegalActionError as error:
-            raise ValueError(f"opponent {name}: {error}") from None
-    boards.answer_with(which, answers.astype(np.int64))

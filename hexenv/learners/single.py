@@ -20,7 +20,7 @@ from hexenv.envs.observation import Observation, observation_of
 from hexenv.envs.position import describe, state_dtype_of, state_in
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
-from hexenv.learners.opponents import resolve_opponents
+from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
 
@@ -30,13 +30,16 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     The observation is ``{"observation": planes, "action_mask": mask}`` with the learner's own
     stones in the first plane, and the mask is in the info as well. `step` plays the learner's
     action and the opponent's answer; if one of the two ends the game, the reward is 1, 0 or -1 for
-    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions.
+    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions,
+    and with several opponents or an `OpponentPool`, ``info["opponent"]`` is the opponent's title.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
         opponent: ``"random"``, ``"greedy"``, an agent's name (``"uct:simulations=200"``), an agent
             with ``act(env)``, a function ``f(observation, mask) -> action``, or a list of these, of
-            which one is drawn for every episode. A function gets what the opponent sees.
+            which one is drawn for every episode, with pairs of one and its weight,
+            ``("greedy", 0.5)``. A function gets what the opponent sees. A
+            `hexenv.learners.pool.OpponentPool` may change while it plays.
         **options: Those of `hexenv.learners.boards.LearnerOptions` (`side`, `illegal`, `penalty`,
             `max_illegal`), of `hexenv.envs.aec.ViewOptions`, and of the game.
 
@@ -64,11 +67,23 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self.observation_space = self.raw_env.observation_space(AGENTS[0])
         self.action_space = self.raw_env.action_space(AGENTS[0])
         self._has_reset = False
+        self._counts_results = False
         self.set_opponent(opponent)
 
     def set_opponent(self, opponent: Any) -> None:
         """Set the opponent from the next episode on, as the class's argument does."""
-        self._boards.set_opponents(resolve_opponents(opponent, batched=False))
+        self._roster = PoolRoster(opponent, batched=False)
+        self._counts_results |= self._roster.is_counted  # a running episode keeps its opponent
+        self._boards.set_opponents(self._roster)
+
+    @property
+    def pool(self) -> OpponentPool | None:
+        """The opponents, with the results against each; None for one that is not in a pool."""
+        return self._roster.pool if self._roster.is_counted else None
+
+    def take_results(self) -> dict[str, Tally]:
+        """See `hexenv.learners.pool.OpponentPool.take_results`."""
+        return self._roster.pool.take_results()
 
     @property
     def opponent(self) -> str:
@@ -91,6 +106,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         if seed is not None or not self._has_reset:
             boards.seed(0, self.np_random)
         self._has_reset = True
+        self._roster.refresh()
         boards.restart(np.zeros(1, np.int64))
         return self._shown()
 
@@ -107,9 +123,12 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
             raise ValueError(f"expected reset {when}, got step")
         actions = action_array(action, (), boards.game).reshape(1)
         boards.refuse_illegal(actions)
-        rewards, terminations, truncations = boards.play(actions)
+        result = rewards, terminations, truncations = boards.play(actions)
         boards.idle |= terminations | truncations
         observation, info = self._shown()
+        if self._counts_results and boards.idle[0]:
+            info["opponent"] = boards.note_ended(np.zeros(1, np.int64), result)[0]
+            boards.hand_in()
         return observation, float(rewards[0]), bool(terminations[0]), bool(truncations[0]), info
 
     def _shown(self) -> tuple[Observation, dict[str, Any]]:

@@ -30,14 +30,13 @@ from hexenv.learners.boards import (
     Flags,
     LearnerOptions,
     Masks,
-    Opponent,
     StepResult,
     Which,
     action_array,
     make_raw_env,
     split_options,
 )
-from hexenv.learners.opponents import resolve_opponents
+from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
 from hexenv.messages import check_seed, not_one_of
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
@@ -89,7 +88,7 @@ class ThreadedBoards:
         self,
         env: BoardEnv,
         count: int,
-        opponents: Sequence[Opponent],
+        roster: PoolRoster | None,
         threads: int | None,
         options: LearnerOptions,
     ) -> None:
@@ -100,14 +99,15 @@ class ThreadedBoards:
             threads = max(1, min(usable_cpus(), useful))
         elif whole_number("threads", threads) < 1:
             raise ValueError(f"expected threads of at least 1, got {threads}")
-        if not all(one.is_compiled for one in opponents):
+        if roster is not None and not all(one.is_compiled for one in roster.opponents):
             threads = 1
         borders = np.linspace(0, count, min(threads, count) + 1).astype(int)
         self._parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
             boards = Boards(env, stop - start, start if count > 1 else None, **options)
             boards.threads = of_opponents
-            boards.set_opponents(opponents)
+            if roster is not None:
+                boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
         self._share_masks()
 
@@ -176,11 +176,22 @@ class FinalObservations(NamedTuple):
     masks: Masks
 
 
+class EndedEpisodes(NamedTuple):
+    """Boards whose episodes have ended, and the opponents there."""
+
+    numbers: Which
+    opponents: NDArray[Any]
+
+
 class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     """Many boards of one game, each like a `hexenv.learners.single.SingleEnv`, in compiled code.
 
     With ``opponent=None`` every step plays for the player to move. The observation is then from the
     view of the player to move, and the reward is for the player who has just moved.
+
+    With several opponents or an `OpponentPool`, ``infos["opponent"]`` has the titles of the
+    opponents of the episodes that have ended; if the board begins a new one in the same step, it is
+    in ``infos["final_info"]``.
 
     Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
@@ -251,16 +262,26 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self._every = np.ones(num_envs, np.bool_)
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
-        opponents = [] if opponent is None else resolve_opponents(opponent, batched=True)
-        self._parts = ThreadedBoards(self.raw_env, num_envs, opponents, threads, of_learner)
+        roster = None if opponent is None else self._new_roster(opponent)
+        self._roster_of = [] if roster is None else [roster] * num_envs
+        self._rosters = self._roster_of[:1]
+        self._counts_results = roster is not None and roster.is_counted
+        self._parts = ThreadedBoards(self.raw_env, num_envs, roster, threads, of_learner)
         self.closed = False
 
     # ---- opponents -------------------------------------------------------------------------------
 
-    def set_opponent(self, opponent: Any) -> None:
+    def _new_roster(self, opponent: Any) -> PoolRoster:
+        return PoolRoster(opponent, batched=True, boards=self.num_envs)
+
+    def set_opponent(self, opponent: Any, boards: Sequence[int] | None = None) -> None:
         """Set the opponent of new episodes; running episodes keep theirs.
 
         An environment made without an opponent gets none, and the other way round: ValueError.
+
+        Args:
+            opponent: As of the class.
+            boards: The numbers of the boards that get it; None: all.
         """
         if (opponent is None) != self._plays_both:
             raise ValueError(
@@ -268,9 +289,40 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 f"environment made with{'out' if self._plays_both else ''} one, got {opponent!r}"
             )
         if opponent is not None:
-            opponents = resolve_opponents(opponent, batched=True)
+            chosen = np.zeros(self.num_envs, np.bool_)
+            chosen[slice(None) if boards is None else self._checked_numbers(boards)] = True
+            roster = self._new_roster(opponent)
             for part in self._parts:
-                part.boards.set_opponents(opponents)
+                part.boards.set_opponents(roster, chosen[part.place].nonzero()[0])
+            for board in chosen.nonzero()[0].tolist():
+                self._roster_of[board] = roster
+            self._rosters = list(dict.fromkeys(self._roster_of))  # the first board's first
+            if roster.is_counted or len(self._rosters) > 1:
+                self._counts_results = True  # from now on: running episodes keep their opponents
+
+    def _checked_numbers(self, boards: Sequence[int]) -> Which:
+        numbers = np.asarray(boards)
+        is_number = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu"
+        if not is_number or numbers.min() < 0 or numbers.max() >= self.num_envs:
+            raise ValueError(f"expected numbers of boards, 0 to {self.num_envs - 1}, got {boards}")
+        return numbers
+
+    @property
+    def pool(self) -> OpponentPool | None:
+        """The opponents, with the results against each; None for one that is not in a pool.
+
+        If boards have different ones, those of the first board.
+        """
+        pools = [one.pool for one in self._roster_of[:1] if one.is_counted]
+        return pools[0] if pools else None
+
+    def take_results(self) -> dict[str, Tally]:
+        """See `hexenv.learners.pool.OpponentPool.take_results`; of all opponents here."""
+        found: dict[str, Tally] = {}
+        for pool in dict.fromkeys(one.pool for one in self._rosters):
+            for title, tally in pool.take_results().items():
+                found.setdefault(title, Tally()).add(tally.wins, tally.draws, tally.losses)
+        return found
 
     @property
     def opponents(self) -> tuple[str, ...]:
@@ -300,6 +352,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         seeds = seeds_of_boards(seed, self.num_envs)
         starts = self.raw_env.starting_positions(options)
         self._seed(which, seeds)
+        for roster in self._rosters:
+            if seed is None:
+                roster.refresh()
+            else:
+                roster.seed(self._seeds[0])
         for part in self._parts:
             part.boards.start(starts)
         try:
@@ -377,26 +434,40 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 )
         for part in self._parts:  # before any of them plays
             part.boards.refuse_illegal(actions[part.place])
+        if self._counts_results:
+            for roster in self._rosters:
+                roster.refresh()
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         observations, infos = self._seen(planes)
-        self._add_final(infos, [final for _, final in stepped if final is not None])
+        opponents: Infos = {}
+        if self._counts_results:
+            found = [ended for _, ended, _ in stepped if ended is not None]
+            opponents = self._ended_opponents(found)
+            if self._mode != AutoresetMode.SAME_STEP:
+                infos |= opponents
+        finals = [final for _, _, final in stepped if final is not None]
+        self._add_final(infos, finals, opponents)
         result = stepped[0][0]
         if len(stepped) > 1:
-            arrays = zip(*[result for result, _ in stepped], strict=True)
+            arrays = zip(*[result for result, _, _ in stepped], strict=True)
             result = StepResult(*map(np.concatenate, arrays))
         return observations, result.rewards, result.terminations, result.truncations, infos
 
     def _step(
         self, part: Part, actions: Actions, planes: NDArray[Any]
-    ) -> tuple[StepResult, FinalObservations | None]:
+    ) -> tuple[StepResult, EndedEpisodes | None, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
-        boards, final = part.boards, None
+        boards, ended, final = part.boards, None, None
         begin = boards.idle.nonzero()[0]
         result = boards.play(actions[part.place])
         over = result.terminations | result.truncations
+        numbers = over.nonzero()[0]
+        if self._counts_results and numbers.size:  # before the next opponents are drawn
+            names = boards.note_ended(numbers, result)
+            ended = EndedEpisodes(numbers + part.place.start, names)
         if self._mode == AutoresetMode.SAME_STEP:
-            begin = over.nonzero()[0]
+            begin = numbers
             if begin.size:
                 final = FinalObservations(begin + part.place.start, *boards.show(begin))
         else:
@@ -404,7 +475,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._mode != AutoresetMode.DISABLED:
             boards.restart(begin)
         boards.show_all(planes[part.place])
-        return result, final
+        return result, ended, final
 
     # ---- observations ----------------------------------------------------------------------------
 
@@ -420,11 +491,27 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             infos = {"action_mask": masks, "_action_mask": which}
         return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
-    def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
+    def _ended_opponents(self, parts: list[EndedEpisodes]) -> Infos:
+        """Whom the learner played in the episodes that have ended, in Gymnasium's form.
+
+        The results there are counted.
+        """
+        if not parts:
+            return {}
+        for part in self._parts:
+            part.boards.hand_in()
+        opponents = np.empty(self.num_envs, dtype=object)  # of None
+        has_ended = np.zeros(self.num_envs, np.bool_)
+        for ended in parts:
+            opponents[ended.numbers] = ended.opponents
+            has_ended[ended.numbers] = True
+        return {"opponent": opponents, "_opponent": has_ended}
+
+    def _add_final(self, infos: Infos, parts: list[FinalObservations], opponents: Infos) -> None:
         """Add the last observations and infos, in Gymnasium's form."""
         if not parts:
             return
-        final_obs = np.full(self.num_envs, None, dtype=object)
+        final_obs = np.empty(self.num_envs, dtype=object)  # of None
         masks = np.zeros_like(self._parts.masks)
         has_ended = np.zeros(self.num_envs, np.bool_)
         for final in parts:
@@ -432,9 +519,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 final_obs[number] = self.raw_env.pack_observation(*seen)
             masks[final.numbers] = final.masks
             has_ended[final.numbers] = True
-        final_info: Infos = {}
+        final_info = opponents
         if self.raw_env.mask_in != "observation":
-            final_info = {"action_mask": masks, "_action_mask": has_ended.copy()}
+            final_info |= {"action_mask": masks, "_action_mask": has_ended.copy()}
         infos |= {
             "final_obs": final_obs,
             "_final_obs": has_ended,

@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import re
 import resource
+import shutil
 import struct
 import sys
 import tempfile
@@ -46,6 +47,7 @@ from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
+from hexenv.pool import OpponentPool
 
 MOST_SECONDS, MOST_BYTES = 2.0, 500_000_000
 LONGEST = 60
@@ -110,6 +112,20 @@ def write_book(path):
     save_book(new_book(connect4.new(4, 4), 4, scores, True), path)
 
 
+def write_pool(path):
+    pool = OpponentPool(["random", ("uct:simulations=2", 0.5)], sampling="pfsp", most=3)
+    pool.record("random", wins=3, draws=1)
+    with tempfile.TemporaryDirectory() as folder:
+        pool.save(folder)
+        shutil.copy(Path(folder, "pool.json"), path)
+
+
+def read_pool(path):
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(path, Path(folder, "pool.json"))
+        OpponentPool.load(folder).probabilities()
+
+
 def write_training_games(path):
     plies, outcomes = np.array([len(WON)], np.int32), np.array([1], np.int8)
     policies, values = np.full((len(WON), 9), 1 / 9, np.float32), np.zeros(len(WON), np.float32)
@@ -162,6 +178,7 @@ KINDS = {
     "games": Kind("games.npz", write_training_games,
                   lambda path: load_training_games(path, RULES)),
     "network": Kind("net.safetensors", write_network, load_network),
+    "pool": Kind("pool.json", write_pool, read_pool),
     "checkpoint": Kind("000001.pt", write_checkpoint, load_checkpoint),
 }  # fmt: skip
 
