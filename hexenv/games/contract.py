@@ -277,7 +277,7 @@ class OptionalVerbs(Protocol):
 
 PLAIN_VERBS: Final = (
     "action_text", "parse_action", "why_illegal", "labels", "planes", "symmetries",
-    "winning_cells", "count_plies", "details", "set_up",
+    "winning_cells", "count_plies", "details", "set_up", "cells_of_action",
 )  # fmt: skip
 """The verbs that stay plain Python; compiled code may call all others."""
 
