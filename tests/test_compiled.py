@@ -916,7 +916,7 @@ def test_records_of_different_dtypes_are_not_copied():
 
 
 PLAIN = {"rows", "columns", "action_text", "parse_action", "why_illegal", "count_plies", "labels"}
-PLAIN |= {"planes", "symmetries", "winning_cells"}
+PLAIN |= {"planes", "symmetries", "winning_cells", "cells_of_action"}
 """What the contract has besides methods that compile."""
 
 
