@@ -230,8 +230,7 @@ def test_they_fulfil_the_contract(name):
 @pytest.mark.compiled(only=True)
 @by_name
 def test_they_do_so_compiled(name):
-    testing.check_game(SMALL[name][0].raw_env().game, games=1)
-    testing.check_game(rules_of(name), games=20)
+    testing.check_game(rules_of(name), games=4)
 
 
 @by_name
@@ -353,7 +352,13 @@ SOLVED = {
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        pytest.param(*game, marks=pytest.mark.compiled(only=True) if sum(game[1]) > 3 else [])
+        pytest.param(
+            *game,
+            marks=[
+                *([pytest.mark.compiled(only=True)] if sum(game[1]) > 3 else []),
+                *([pytest.mark.slow] if game[0] == "othello" else []),
+            ],
+        )
         for game in SOLVED
     ],
 )

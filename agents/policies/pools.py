@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from msgspec import Meta
 
 from agents.core.files import replacing, write_text
-from agents.core.messages import error_in
+from hexenv.messages import error_in
 from agents.core.reading import expect_regular, read_object
 from agents.core.structured import Count, to_structure
 from agents.policies.models import SB3_LIBRARIES, SB3Model, TorchModule, read_sb3_policy
