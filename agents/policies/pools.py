@@ -19,7 +19,6 @@ from typing import Annotated, Any, Final, Literal, cast
 from msgspec import Meta
 
 from agents.core.files import replacing, write_text
-from hexenv.messages import error_in
 from agents.core.reading import expect_regular, read_object
 from agents.core.structured import Count, to_structure
 from agents.policies.models import SB3_LIBRARIES, SB3Model, TorchModule, read_sb3_policy
@@ -28,6 +27,7 @@ from agents.policies.policy import PolicyAgent
 from agents.registry import AGENTS
 from hexenv.extras import library
 from hexenv.learners.pool import Drop, Member, OpponentPool, Sampling, Tally
+from hexenv.messages import error_in
 
 FORMAT: Final = "hexenv-pool"
 VERSION: Final = 1
