@@ -24,6 +24,10 @@ from numba.extending import NativeValue, intrinsic, overload, register_model, ty
 from hexenv.compiled import random_stream, uses_machine_code
 
 
+class PackingError(TypeError):
+    """Raised for a value that rows cannot hold."""
+
+
 class Packed:
     """Rows of values of one type, tuples of arrays and numbers, for `unpacked` in a kernel.
 
@@ -34,7 +38,8 @@ class Packed:
         rows: The values, at least one.
 
     Raises:
-        TypeError: If the rows differ in type, or hold anything but arrays, numbers and tuples.
+        PackingError: If the rows hold anything but arrays, numbers and tuples.
+        TypeError: If the rows differ in type.
     """
 
     def __init__(self, rows: Iterable[Any]) -> None:
@@ -116,7 +121,7 @@ def _places(kind: Any, start: int) -> Iterator[tuple[int, str]]:
     elif isinstance(kind, types.Number):
         yield start, np.dtype(str(kind)).char.replace("l", "q").replace("L", "Q")
     else:
-        raise TypeError(f"expected arrays and numbers to pack, got {kind}")
+        raise PackingError(f"expected arrays and numbers to pack, got {kind}")
 
 
 def _words(value: Any) -> Iterator[Any]:

@@ -6,9 +6,9 @@ import pytest
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-import hexenv  # noqa: F401
-from agents import MAST, NRPA, RAVE, UCT, FlatMonteCarlo, PUCTAgent, UCB1TunedMCTS
+from agents import MAST, NRPA, RAVE, UCT, FlatMonteCarlo, PUCTAgent, QualityMCTS, UCB1TunedMCTS
 from agents.search.environment import UnfitEnvironmentError
+from hexenv import tictactoe_v0
 
 
 class Corridor(gymnasium.Env):
@@ -72,7 +72,7 @@ def played(env, agent):
     return total, steps
 
 
-@pytest.mark.parametrize("kind", [UCT, UCB1TunedMCTS, FlatMonteCarlo, MAST, RAVE])
+@pytest.mark.parametrize("kind", [UCT, FlatMonteCarlo])
 def test_one_agent_finds_the_greatest_return(kind):
     assert played(Corridor(), kind(simulations=150, seed=0)) == (pytest.approx(0.97), 3)
 
@@ -254,11 +254,74 @@ def test_everybody_seeks_the_best_for_themselves():
             env.step(best)
 
 
-def test_a_part_that_is_for_two_players_says_so():
+@pytest.mark.parametrize("env", [Corridor(), Payoffs(3, 0)])
+def test_what_learns_for_two_players_says_so(env):
+    in_play(env)
+    for kind in (MAST, RAVE, UCB1TunedMCTS, QualityMCTS):
+        with pytest.raises(ValueError, match="players"):
+            kind(simulations=5).act(env)
     with pytest.raises(ValueError, match="players"):
-        MAST(simulations=5).act(in_play(Payoffs(3, 0)))
+        UCT(simulations=5, playout="nst").act(env)
+    for parallel in ("root", "tree"):
+        with pytest.raises(ValueError, match="one worker"):
+            UCT(simulations=5, workers=2, parallel=parallel).act(env)
     with pytest.raises(UnfitEnvironmentError):
-        NRPA(5).act(in_play(Payoffs(3, 0)))
+        NRPA(5).act(env)
+    with pytest.raises(ValueError, match="discount"):
+        UCT(5, transpositions=True, discount=0.5)
+
+
+def test_an_agent_goes_from_one_kind_of_environment_to_another():
+    agent = UCT(simulations=30, seed=0)
+    for _ in range(2):
+        assert agent.act(in_play(Corridor())) == 1
+        assert agent.act(in_play(tictactoe_v0.env())) in range(9)
+        assert agent.act(in_play(Payoffs(3, 0))) in range(3)
+        agent.reset()
+
+
+class Duel(Payoffs):
+    """Three players; the first may knock the last one out, for 10, or get 1. The second ends it."""
+
+    def __init__(self):
+        super().__init__(3, 0)
+
+    def observe(self, agent):
+        mask = np.array([1, 1, 0] if agent == "player_0" else [1, 0, 0], np.int8)
+        return {"observation": len(self.played), "action_mask": mask}
+
+    def step(self, action):
+        if action is None:
+            self._was_dead_step(action)
+            return
+        self.played = (*self.played, int(action))
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        if self.agent_selection == "player_0":
+            self.rewards["player_0"] = 1.0
+            self.agent_selection = "player_1"
+            if action == 1:
+                self.terminations["player_2"] = True
+                self._skip_agent_selection, self.agent_selection = "player_1", "player_2"
+        else:
+            self.rewards["player_0"] = 10.0 if self.played[0] == 1 else 0.0
+            self.terminations = dict.fromkeys(self.agents, True)
+
+
+def test_a_player_who_is_out_does_not_end_the_game():
+    env = Duel()
+    env.reset()
+    assert UCT(simulations=40, seed=0).act(env) == 1
+    env.step(1)
+    env.step(None)
+    assert UCT(simulations=10, seed=0).act(env) == 0
+
+
+def test_an_environment_that_draws_its_seed_itself():
+    env = Lottery(0.1, 0.9)
+    env.reset()
+    assert UCT(simulations=100, seed=0).act(env) == 2
+    with pytest.raises(ValueError, match="before reset"):
+        UCT(5).act(gymnasium.make("CartPole-v1"))
 
 
 def test_two_players_are_searched_as_before():

@@ -78,9 +78,13 @@ class ManyEvaluatedSearches(ManyGames):
             self._make_trees(2 * self._most_nodes)
         self._ready[:] = False
         self._search.cache = self._new_cache()  # the policy may have learnt since the last move
-        self._search.run(roots, self._only(which, 0))
-        self._add_noise(which)
-        self._search.run(roots, self._only(which, self._simulations))
+        try:
+            self._search.run(roots, self._only(which, 0))
+            self._add_noise(which)
+            self._search.run(roots, self._only(which, self._simulations))
+        except BaseException:
+            self._last.lengths[which] = -1  # simulations are under way there: begin anew
+            raise
         return np.array(list(map(self._choose, which.tolist())), np.int64)
 
     def prepare(self) -> None:

@@ -133,9 +133,10 @@ class TreeSearchAgent(AgentBase):
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`. Then nothing
             is proven.
-        discount: Of rewards, a ply, above 0 to 1, where an environment has one agent, as one of
-            Gymnasium, or three and more (`agents.search.returns`). The values of `statistics` then
-            go from the worst return that the search has seen, -1, to the best, 1.
+        discount: The factor of rewards for each ply, above 0 and at most 1. It counts in
+            environments of one agent, as those of Gymnasium, and of three and more
+            (`agents.search.returns`). There, the values of `statistics` go from the worst return
+            that the search has seen, -1, to the best, 1.
         knowledge: What is known of the game, for a variant that needs it; None: what is registered
             for the game, where `threats` or `implicit_minimax` ask for it.
 
@@ -149,7 +150,7 @@ class TreeSearchAgent(AgentBase):
     """
 
     batch: int = 1  # simulations that are begun together
-    is_for_two: bool = False  # whether it can plan for two players only
+    is_for_two: bool = False  # whether it plans only where there are two players
 
     def __init__(
         self,
@@ -212,6 +213,8 @@ class TreeSearchAgent(AgentBase):
         self.route = route
         self.assume = assume
         self.discount = number_within("discount", discount, 1e-9, 1.0)
+        if self.discount != 1.0 and (self.is_for_two or transpositions):
+            raise ValueError(f"expected a discount of 1 in a search for two, got {discount}")
         self._statistics_found: Statistics | None = None
         self._find_statistics: Callable[[], Statistics] | None = None
         self.on_slice: OnSlice | None = None
@@ -321,7 +324,7 @@ class TreeSearchAgent(AgentBase):
         a graph or anything else besides one tree with a number of simulations, or where a class of
         yours has methods of its own.
         """
-        from agents.mcts.many_games import ManySearches  # few programs play many
+        from agents.mcts.many_games import ManySearches, PackingError  # few programs play many
 
         kind = type(self)
         has_own_memory = type(self.variant.reward).with_memory is not no_memory
@@ -329,7 +332,12 @@ class TreeSearchAgent(AgentBase):
             return None
         if kind._kernel is not TreeSearchAgent._kernel or not self._is_plain_search(env):
             return None
-        return ManySearches(self, env, count, threads)
+        if self.route != "interpreted" and not is_compiled(self.variant):
+            return None
+        try:
+            return ManySearches(self, env, count, threads)
+        except PackingError:
+            return None
 
     @announced
     @in_turn
@@ -352,7 +360,13 @@ class TreeSearchAgent(AgentBase):
         is_for_two = self.is_for_two or self.transpositions
         env = env if is_for_two else turn_based(env)
         discount = None if is_for_two else self.discount
-        return env, planner_view(env, self.route, self.assume, discount)
+        view = planner_view(env, self.route, self.assume, discount)
+        if self.workers > 1 and hasattr(view.game, "fitted"):
+            raise ValueError(
+                f"expected one worker in {view.game}, which is not for two players, "
+                f"got {self.workers}"
+            )
+        return env, view
 
     def _think_elsewhere(self, view: View) -> tuple[int, float]:
         """The action to play in a position outside of the game played, and its value."""
@@ -680,6 +694,9 @@ class TreeWorker:
         variant = cast("Variant", self.variant)
         used = 0 if self.tree is None else int(self.tree.node_count[0])
         size = min(most, used + nodes)
+        kept: Any = variant.backup.new_extras(0)
+        if used == 0 and self.tree is not None and type(self.tree.backed_up) is not type(kept):
+            self.tree = None  # the last environment was for another number of players
         if self.tree is None or len(self.tree.action) < size:
             larger = tree_for(variant, size)
             if self.tree is not None:

@@ -81,7 +81,12 @@ class MixedBackup(NamedTuple):
     """The share of the best child: 0 is `MeanBackup`, 1 is `MaxBackup`."""
 
     prunes = no_pruning
-    with_memory = no_memory
+
+    def with_memory(self, game: Game) -> "MixedBackup":
+        """ValueError if `share` is not from 0 to 1."""
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError(f"expected a share from 0 to 1, got {self.share}")
+        return self
 
     def new_extras(self, max_nodes: int) -> KeptMeans:
         return KeptMeans(np.empty(max_nodes))
@@ -114,7 +119,12 @@ class PowerMeanBackup(NamedTuple):
     prunes = no_pruning
     initialise = no_initialise
     new_extras = no_extras
-    with_memory = no_memory
+
+    def with_memory(self, game: Game) -> "PowerMeanBackup":
+        """ValueError if `power` is not above 0."""
+        if not self.power > 0.0:
+            raise ValueError(f"expected a power above 0, got {self.power}")
+        return self
 
     def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
         for ply in range(simulation.depth[0] - 2, -1, -1):
@@ -168,6 +178,7 @@ class ScoreBoundedBackup(NamedTuple):
         for child in range(first, first + tree.child_count[node]):
             kept.mean[child] = 0.0
             kept.lower[child], kept.upper[child] = 1.0 - self.best, self.best
+            kept.assured[child] = 1.0 - self.best
 
     def prunes(self, tree: Tree, node: int, child: int) -> bool:
         return tree.backed_up.upper[child] < tree.backed_up.assured[node]

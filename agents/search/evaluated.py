@@ -526,6 +526,11 @@ class EvaluatedSearch:
                 return wanted - int(remaining.sum())
             priors, values = self.evaluator.evaluate(self.game, self.states[:count])
             self.evaluations += count
+            if np.shape(priors) != (count, self.game.num_actions()) or np.size(values) != count:
+                raise ValueError(
+                    f"expected priors of shape {(count, self.game.num_actions())} and {count} "
+                    f"values, got shapes {np.shape(priors)} and {np.shape(values)}"
+                )
             if not np.isfinite(values).all():
                 raise ValueError(
                     f"expected finite values of {count} positions, got {values!r:.200}"

@@ -1,24 +1,30 @@
 """A Gymnasium environment of one agent as an AEC environment, to plan in."""
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.clones import clone
-from agents.search.environment import UnfitEnvironmentError, names_of
+from agents.search.environment import UnfitEnvironmentError, class_name, layers_of, names_of
 from agents.search.foreign import same
 
 AGENT: Final = "agent"
 OF_GYMNASIUM: Final = ("action_space", "step", "reset", "get_wrapper_attr")
 """What an environment of Gymnasium has."""
+RECORDERS: Final = {
+    "gymnasium.wrappers.rendering.HumanRendering",
+    "gymnasium.wrappers.rendering.RecordVideo",
+    "gymnasium.wrappers.rendering.RenderCollection",
+}
+"""Wrappers that only show or record: what a search tries is not for them."""
 
 
 class OneAgentEnv:
     """A Gymnasium environment in the middle of an episode.
 
-    Its clones have a future of their own: where chance is drawn from Gymnasium's `np_random`, each
-    draws from another stream, and none from that of the environment.
+    Where the environment draws from Gymnasium's `np_random`, each clone draws other numbers, from a
+    stream of its own.
 
     Args:
         env: The environment, after `reset`. Actions are ``Discrete``; those that are legal are
@@ -34,6 +40,10 @@ class OneAgentEnv:
                 "expected an environment of PettingZoo whose agents act in turn, or one of "
                 f"Gymnasium, got {names_of(env)}"
             )
+        while class_name(cast("type[Any]", type(env))) in RECORDERS:
+            env = env.env
+        if any(getattr(layer, "_has_reset", True) is False for layer in layers_of(env)):
+            raise ValueError("expected an environment in play, got one before reset")
         self.env = env
         self.possible_agents = [AGENT]
         self.agents = [AGENT]
@@ -44,13 +54,15 @@ class OneAgentEnv:
         self._futures = np.random.default_rng(0)
         self._shown: Any = None  # until the first step: Gymnasium does not show it again
         self._mask = self._legal()
+        if self._mask.size > 0 and not self._mask.any():
+            raise ValueError("expected an environment in play, got one without a legal action")
 
     def __str__(self) -> str:
         return str(self.env)
 
     @property
-    def unwrapped(self) -> "OneAgentEnv":
-        return self
+    def unwrapped(self) -> Any:
+        return self.env.unwrapped
 
     def action_space(self, agent: str) -> Any:
         return self.env.action_space
@@ -85,7 +97,7 @@ class OneAgentEnv:
         twin.__dict__.update(self.__dict__, env=clone(self.env))
         if hasattr(twin.env.unwrapped, "render_mode"):
             twin.env.unwrapped.render_mode = None
-        if getattr(twin.env.unwrapped, "_np_random", None) is not None:
+        if hasattr(twin.env.unwrapped, "_np_random"):
             twin.env.unwrapped.np_random = np.random.default_rng(seed)
         return twin
 

@@ -67,12 +67,14 @@ class ReturnsGame(ForeignGame):
         """
         parts = variant.selection, variant.playout, variant.reward
         own = [part for part in parts if type(part).with_memory is not no_memory]
+        if variant.selection.new_extras(1) != ():
+            own.insert(0, variant.selection)
         if not isinstance(variant.backup, MeanBackup):
             raise ValueError(f"expected the backup of means in {self}, got {variant.backup}")
-        if len(self.agents) > 2 and own:
+        if own:
             raise ValueError(
-                f"expected uct, ucb1_tuned or flat for {len(self.agents)} players, "
-                f"got {type(own[0]).__name__}, which keeps something for each of two"
+                f"expected uct or flat in {self}, which is not for two players, "
+                f"got {type(own[0]).__name__}, which learns from simulations of two"
             )
         return variant._replace(backup=self.backup, solver=NoSolver())
 
@@ -90,11 +92,17 @@ class ReturnsGame(ForeignGame):
         into.gains = source.gains.copy()
 
     def step(self, state: Any, action: int) -> None:
-        state.legal = None
-        state.own.step(action)
+        state.legal, env = None, state.own
+        env.step(action)
         self.steps += 1
-        rewards = state.own.rewards
-        state.gains.append(tuple(float(rewards.get(agent, 0)) for agent in self.agents))
+        gains = self._rewards(env)
+        while _is_out(env) and any(not _is_out(env, agent) for agent in env.agents):
+            env.step(None)  # PettingZoo asks this of an agent that is out while others play on
+            gains += self._rewards(env)
+        state.gains.append(tuple(gains.tolist()))
+
+    def _rewards(self, env: Any) -> NDArray[np.float64]:
+        return np.array([float(env.rewards.get(agent, 0)) for agent in self.agents])
 
     def legal(self, state: Any) -> NDArray[Any]:
         return super().legal(state) if len(state.gains) < LONGEST else NO_ACTIONS
@@ -104,6 +112,12 @@ class ReturnsGame(ForeignGame):
         length = self.backup.length[0] = len(state.gains)
         self.backup.gains[:length] = np.reshape(state.gains, (length, len(self.agents)))
         return 0.0
+
+
+def _is_out(env: Any, agent: Any = None) -> bool:
+    """Whether an agent, or the one to move, has come to its end."""
+    agent = env.agent_selection if agent is None else agent
+    return agent in env.agents and (env.terminations[agent] or env.truncations[agent])
 
 
 def foreign_view(env: Any, assume: str | None, discount: float) -> View:
@@ -132,7 +146,8 @@ class KeptReturns(NamedTuple):
 class ReturnBackup(NamedTuple):
     """The value of a node is its mean return, scaled to [0, 1].
 
-    It also puts the scaled returns in the place of the rewards, for parts that learn from them.
+    Parts that learn from simulations are not for such games: what they have learnt would be on the
+    scales of earlier simulations.
     """
 
     discount: float
@@ -169,7 +184,6 @@ class ReturnBackup(NamedTuple):
         if (low, high) != tuple(self.bounds):  # all values are on another scale now
             nodes = np.flatnonzero(tree.visits[: tree.node_count[0]])
         tree.value[nodes] = self.scaled(means[nodes])
-        simulation.rewards[:depth] = self.scaled(returns)
 
     def scaled(self, returns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns as values from 0 to 1."""
