@@ -153,6 +153,9 @@ WRONG = [
     (lambda: vector().reset(seed="x"), ValueError, "seed .*'x'"),
     (lambda: vector().reset(seed=1.5), ValueError, "seed .*1.5"),
     (lambda: tictactoe().observe("player0"), KeyError, r"mean player_0\?"),
+    (lambda: tictactoe().observe([]), KeyError, "player_0, player_1, got "),
+    (lambda: tictactoe().action_space([]), KeyError, "player_0, player_1, got "),
+    (lambda: make_environment("hex", "board_size=3"), ValueError, "a list of key=value"),
     (lambda: tictactoe().action_space(0), KeyError, "player_0, player_1, got 0"),
 ]
 
@@ -247,6 +250,12 @@ def test_a_class_of_ones_own_is_told_of_its_own_parameters():
     assert Open(any=7).simulations == 7
     with pytest.raises(TypeError, match=r"Mine: .*mean depth\?"):
         Mine(deph=3)
+
+
+def test_no_render_mode_can_be_looked_for_in_the_list():
+    assert None not in SingleEnv.metadata["render_modes"]
+    for count in (np.int64(2), True):
+        assert type(BoardVectorEnv(tictactoe_v0.raw_env, count).num_envs) is int
 
 
 @dataclass

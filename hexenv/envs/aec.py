@@ -162,7 +162,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self._owns_spaces = True
         try:
             return self._spaces[agent]
-        except KeyError:
+        except (KeyError, TypeError):  # unknown, or nothing that can be looked for
             raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -306,7 +306,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """What an agent sees, on either player's turn; fresh arrays for each call."""
         try:
             player = PLAYER[agent]
-        except KeyError:
+        except (KeyError, TypeError):
             raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
         out = self._position.planes(player).reshape(self.board_shape)
         if self.channels_first:
