@@ -231,6 +231,8 @@ def parse_options(
 
     Parameters in `given` need none. In messages `name` is the function, and `word` a parameter.
     """
+    if isinstance(pairs, str):
+        raise ValueError(f"{name}: expected a list of key=value, got the text {pairs!r}")
     known = parameters(function)
     hints = type_hints(function)
     options: dict[str, Any] = {}

@@ -124,7 +124,6 @@ class _Accepted(NamedTuple):
     unnamed: float
 
 
-@functools.cache
 def _accepted(function: Callable[..., Any]) -> _Accepted:
     each = full_signature(function).parameters.values()
     of_kind = [parameter.kind for parameter in each]
@@ -135,6 +134,9 @@ def _accepted(function: Callable[..., Any]) -> _Accepted:
         inspect.Parameter.VAR_KEYWORD in of_kind,
         float("inf") if inspect.Parameter.VAR_POSITIONAL in of_kind else unnamed,
     )
+
+
+_accepted_of_class = functools.cache(_accepted)
 
 
 def expect_parameters(
@@ -148,7 +150,9 @@ def expect_parameters(
 
     `also` are names that are known besides. Returns the names of its parameters.
     """
-    names, takes_any_name, unnamed = _accepted(function)
+    # A function may be a closure, which a cache would keep for ever.
+    find = _accepted_of_class if inspect.isclass(function) else _accepted
+    names, takes_any_name, unnamed = find(function)
     for name in named:
         if name not in names and not takes_any_name and name not in also:
             known = [*names, *also]

@@ -5,9 +5,13 @@ library, or nothing at all.
 """
 
 import copy
+import gc
 import inspect
 import io
 import warnings
+import weakref
+from dataclasses import dataclass
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -32,6 +36,7 @@ from agents.mcts.tree_search import SearchOptions
 from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.envs.aec import ViewOptions
+from hexenv.games.tictactoe import TicTacToe
 from hexenv.single import SingleEnv
 from hexenv.vector import BoardVectorEnv
 
@@ -122,6 +127,9 @@ WRONG = [
     (lambda: make_environment(None), ValueError, "name of a game"),
     (lambda: SingleEnv("hex"), ValueError, "module:function"),
     (lambda: SingleEnv("hexenv.hex_v0:rawenv"), ValueError, "module:function"),
+    (lambda: SingleEnv(lambda: None), TypeError, "that makes a BoardEnv, got one of None"),
+    (lambda: SingleEnv(TicTacToe), TypeError, "that makes a BoardEnv, got one of TicTacToe"),
+    (lambda: SingleEnv(partial(hex_v0.raw_env), sise=3), TypeError, r"^hex_v0: .*'sise'"),
     (lambda: SingleEnv(hex_v0), TypeError, "a function that makes an environment"),
     # calls out of order
     (lambda: hex_v0.raw_env().step(3), AttributeError, "expected reset"),
@@ -145,6 +153,9 @@ WRONG = [
     (lambda: vector().reset(seed="x"), ValueError, "seed .*'x'"),
     (lambda: vector().reset(seed=1.5), ValueError, "seed .*1.5"),
     (lambda: tictactoe().observe("player0"), KeyError, r"mean player_0\?"),
+    (lambda: tictactoe().observe([]), KeyError, "player_0, player_1, got "),
+    (lambda: tictactoe().action_space([]), KeyError, "player_0, player_1, got "),
+    (lambda: make_environment("hex", "board_size=3"), ValueError, "a list of key=value"),
     (lambda: tictactoe().action_space(0), KeyError, "player_0, player_1, got 0"),
 ]
 
@@ -239,6 +250,31 @@ def test_a_class_of_ones_own_is_told_of_its_own_parameters():
     assert Open(any=7).simulations == 7
     with pytest.raises(TypeError, match=r"Mine: .*mean depth\?"):
         Mine(deph=3)
+
+
+def test_no_render_mode_can_be_looked_for_in_the_list():
+    assert None not in SingleEnv.metadata["render_modes"]
+    for count in (np.int64(2), True):
+        assert type(BoardVectorEnv(tictactoe_v0.raw_env, count).num_envs) is int
+
+
+@dataclass
+class Maker:
+    """A function that cannot be hashed."""
+
+    board_size: int
+
+    def __call__(self):
+        return hex_v0.raw_env(self.board_size)
+
+
+def test_a_maker_may_be_any_callable_and_is_not_kept():
+    maker = Maker(3)
+    assert SingleEnv(maker).action_space.n == 9
+    kept = weakref.ref(maker)
+    del maker
+    gc.collect()
+    assert kept() is None
 
 
 def test_an_agent_that_can_be_called_has_a_signature_of_its_call():

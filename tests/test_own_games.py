@@ -325,6 +325,10 @@ OF_SUBTRACTION = """
         ({"step": lambda self, state: 0}, r"step\(self, state, action\), got step\(self, state\)"),
         ({"rows": lambda self: 3}, "Variant.rows: expected a field, a constant or a property"),
         ({"initial": staticmethod(lambda state: 0)}, "expected a method .*, got a staticmethod"),
+        ({"num_actions": 3}, r"num_actions: expected a method num_actions\(self\), got an int"),
+        ({"to_play": property(lambda self: 0)}, "expected a method to_play.*, got a property"),
+        ({"state_dtype": [("ply", np.int16)]}, "Variant.state_dtype: expected base.state_dtype"),
+        ({"state_dtype": np.dtype([("ply", np.int16)])}, "which adds ply of int16, last_action"),
         ({"final_score": lambda self, state: 0}, r"expected final_score\(self, state, player\)"),
         ({"owner": lambda self, state, cell: 0}, "expected rows, columns of its board"),
     ],
@@ -332,6 +336,76 @@ OF_SUBTRACTION = """
 def test_classes_that_are_no_game_are_refused(members, message):
     with pytest.raises(TypeError, match=message):
         variant(**members)
+
+
+def test_a_field_in_place_of_a_method_is_refused():
+    with pytest.raises(TypeError, match=r"Fields.copy: expected a method copy.*, got a field"):
+        game(type("Fields", (Counted, NamedTuple("Fields", [("copy", int)])), {}))
+    for wrong in (5, "abc", int):
+        with pytest.raises(TypeError, match="expected a NamedTuple class"):
+            game(wrong)
+
+
+class Parameters(NamedTuple):
+    visits: object
+
+
+@pytest.mark.parametrize("value", [np.int64(4), (1, (2, np.float32(0.5))), "x", None, True])
+def test_a_position_of_any_parameters_is_read_again(value):
+    rules = AnyParameters(value)
+    state = base.new_state(rules)
+    assert notation.from_bytes(rules, notation.to_bytes(rules, state)).value == 4
+    assert raw_env(rules).game == rules
+
+
+class Counted:
+    """`Subtraction` by a constant."""
+
+    def max_plies(self):
+        return 4
+
+    def initial(self, state):
+        base.begin(state)
+        state.value = 4
+        state.mover = 0
+
+
+for _name in "state_dtype MOST num_actions is_legal legal_actions to_play step".split():  # noqa: SIM905
+    setattr(Counted, _name, vars(Subtraction)[_name])
+
+
+@game
+class AnyParameters(Counted, Parameters):
+    pass
+
+
+def many_actions(self):
+    return 32_768
+
+
+NO_GAMES = [
+    (lambda: Subtraction, "got the class Subtraction: make one with Subtraction"),
+    (lambda: raw_env(Subtraction(4)), "expected a game, got <BoardEnv of Subtraction"),
+    (lambda: None, "expected a game, got None"),
+    (lambda: AnyParameters(np.arange(3)), "arrays are class constants"),
+    (lambda: AnyParameters((1, [2])), "got .1, .2.. as visits"),
+    (lambda: variant(num_actions=many_actions)(4), r"num_actions\(\) of at most 32767, got 32768"),
+    (lambda: variant(max_plies=many_actions)(4), r"max_plies\(\) of at most 32767, got 32768"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), NO_GAMES)
+def test_what_is_no_game_is_refused(make, message):
+    value = make()
+    for use in (testing.check_game, lambda value: BoardEnv(value, "x_v0")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            use(value)
+
+
+@pytest.mark.parametrize("options", [{"games": 0}, {"games": "x"}, {"games": 1, "seed": -1}])
+def test_a_check_of_nothing_is_refused(options):
+    with pytest.raises(ValueError, match=r"expected (a whole number of )?games|expected a seed"):
+        testing.check_game(Subtraction(4), **options)
 
 
 def test_a_game_may_have_another_as_its_base():
@@ -386,6 +460,39 @@ def test_the_score_at_the_end_is_looked_at_as_all_that_compiles():
 def test_what_does_not_compile_is_said_in_plain_words(is_legal, message):
     with pytest.raises(AssertionError, match=message):
         testing.check_game(variant(is_legal=is_legal)(4), games=1)
+
+
+def by_itself(self, state, action):
+    return self.is_legal(state, action - 1) if action else True
+
+
+def by_a_list(self, state, action):
+    return action < state.value and action < self.LENGTHS[0]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"is_legal": by_itself}, "is_legal: expected a loop, got a method that calls itself"),
+        (
+            {"is_legal": by_a_list, "LENGTHS": [9]},
+            "is_legal, which uses LENGTHS: expected a tuple or an array, got a list",
+        ),
+    ],
+)
+def test_what_a_class_has_that_does_not_compile_is_said_in_plain_words(members, message):
+    with pytest.raises(AssertionError, match=message):
+        check_source(variant(**members)(4))
+
+
+def test_a_name_counts_only_behind_self():
+    def is_legal(self, state, action):
+        return action < state.value and action < self._replace(visits=9).visits
+
+    def value(self):
+        return LARGEST
+
+    check_source(variant(is_legal=is_legal, value=value)(4))
 
 
 def test_a_field_that_initial_forgets_is_named():

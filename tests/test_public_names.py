@@ -33,13 +33,13 @@ PUBLIC = {
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """
-        DRAW EMPTY IN_PLAY NO_ACTION OUTSIDE PLAIN_VERBS STATE_FIELDS OptionalVerbs
+        DRAW EMPTY IN_PLAY MOST NO_ACTION OUTSIDE PLAIN_VERBS STATE_FIELDS OptionalVerbs
         Actions Cells Game State StoneGame Style state_dtype
         cell_of copy count_plies drop_played is_terminal last_cell legal_mask next_actions num_cells
         observe outcome owners play_randomly stone_planes to_play why_illegal winning_action
         SECOND_PLAYER_KEY begin owner_by_bits split_draw write_stones zobrist_keys
         column_letters dihedral_images grid_symmetries line_cells parse_board_size parse_cell
-        whole_number
+        whole_number expect_game
         cell_owners cells_of_action clone legal_actions legal_mask_of new_state new_states
         parameters score_of
     """,

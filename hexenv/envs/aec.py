@@ -20,7 +20,7 @@ from hexenv.envs.position import (
     start_from_options,
 )
 from hexenv.games import notation
-from hexenv.games.base import DRAW, IN_PLAY, Game, State, new_state
+from hexenv.games.base import DRAW, IN_PLAY, Game, State, expect_game, new_state
 from hexenv.messages import check_seed, not_one_of, shortened, true_or_false
 from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
@@ -104,6 +104,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         mask_in: Literal["both", "observation", "info"] = "both",
     ) -> None:
         super().__init__()
+        expect_game(game)
         check_render_mode(render_mode, self.render_modes)
         if mask_in not in (known := ("both", "observation", "info")):
             raise ValueError(not_one_of("mask_in", known, mask_in))
@@ -161,7 +162,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self._owns_spaces = True
         try:
             return self._spaces[agent]
-        except KeyError:
+        except (KeyError, TypeError):  # unknown, or nothing that can be looked for
             raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -305,7 +306,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         """What an agent sees, on either player's turn; fresh arrays for each call."""
         try:
             player = PLAYER[agent]
-        except KeyError:
+        except (KeyError, TypeError):
             raise KeyError(not_one_of("an agent", AGENTS, agent)) from None
         out = self._position.planes(player).reshape(self.board_shape)
         if self.channels_first:

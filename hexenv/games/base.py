@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from hexenv.games.contract import (
     DRAW,
     EMPTY,
     IN_PLAY,
+    MOST,
     NO_ACTION,
     OUTSIDE,
     PLAIN_VERBS,
@@ -25,18 +26,18 @@ from hexenv.games.contract import (
     Style,
     state_dtype,
 )
+from hexenv.messages import shortened
 
 __all__ = [
-    "DRAW", "EMPTY", "IN_PLAY", "NO_ACTION", "OUTSIDE", "PLAIN_VERBS", "SECOND_PLAYER_KEY",
-    "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State", "StoneGame", "Style",
-    "begin", "cell_of", "cell_owners", "cells_of_action", "clone", "column_letters", "copy",
-    "count_plies", "dihedral_images", "drop_played", "grid_symmetries", "is_terminal",
-    "last_cell", "legal_actions", "legal_mask", "legal_mask_of", "line_cells", "new_state",
-    "new_states", "next_actions", "num_cells", "observe", "outcome", "owner_by_bits", "owners",
-    "parameters",
-    "parse_board_size", "parse_cell", "play_randomly", "score_of", "split_draw",
-    "state_dtype", "stone_planes", "to_play", "whole_number", "why_illegal", "winning_action",
-    "write_stones", "zobrist_keys",
+    "DRAW", "EMPTY", "IN_PLAY", "MOST", "NO_ACTION", "OUTSIDE", "PLAIN_VERBS",
+    "SECOND_PLAYER_KEY", "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State",
+    "StoneGame", "Style", "begin", "cell_of", "cell_owners", "cells_of_action", "clone",
+    "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "expect_game",
+    "grid_symmetries", "is_terminal", "last_cell", "legal_actions", "legal_mask",
+    "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions", "num_cells",
+    "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size",
+    "parse_cell", "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes",
+    "to_play", "whole_number", "why_illegal", "winning_action", "write_stones", "zobrist_keys",
 ]  # fmt: skip
 
 
@@ -244,9 +245,43 @@ SECOND_PLAYER_KEY: Final = 0x1D8E4E27C47D124F
 
 
 def parameters(game: Game) -> dict[str, Any]:
-    """The parameters of a game by name, as plain Python values."""
+    """The parameters of a game by name, as JSON gives them back: lists for tuples."""
     names = getattr(type(game), "_fields", type(game).__annotations__)
-    return {name: getattr(game, name) for name in names}
+    return {name: _plain(getattr(game, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
+
+
+def expect_game(value: Any) -> None:
+    """Refuse what is no game, or one that states, files or searches cannot hold.
+
+    Raises:
+        TypeError: With what was expected.
+        ValueError: If it has more actions or plies than a state can count.
+    """
+    if isinstance(value, type):
+        name = value.__name__
+        raise TypeError(f"expected a game, got the class {name}: make one with {name}()")
+    for name in ("state_dtype", "num_actions", "max_plies", "initial", "legal_actions", "step"):
+        if not hasattr(value, name):
+            raise TypeError(f"expected a game, got {shortened(value)}, which has no {name}")
+    for name in getattr(value, "_fields", ()):
+        if not _is_parameter(field := getattr(value, name)):
+            expected = "fields of numbers, texts, flags and tuples; arrays are class constants"
+            raise TypeError(f"{value}: expected {expected}; got {shortened(field)} as {name}")
+    for name in ("num_actions", "max_plies"):
+        if (count := getattr(value, name)()) > MOST:
+            raise ValueError(f"{value}: expected {name}() of at most {MOST}, got {count}")
+
+
+def _is_parameter(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_parameter, cast("tuple[Any, ...]", value)))
+    return value is None or isinstance(value, int | float | str | np.generic)
 
 
 def column_letters(columns: int) -> list[str]:

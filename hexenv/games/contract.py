@@ -54,6 +54,9 @@ OUTSIDE: Final = 3
 NO_ACTION: Final = -1
 """`state.last_action` before the first ply, or where it is not known."""
 
+MOST: Final = 32_767
+"""Actions and plies of a game: `state.last_action` and `state.ply` have 16 bits."""
+
 Style = Literal["squares", "points", "holes", "hexagons"]
 """Drawing styles: a grid of squares, crossing lines, a wall of holes, a rhombus of hexagons."""
 
@@ -91,11 +94,11 @@ class Game(Protocol):
         ...
 
     def num_actions(self) -> int:
-        """How many actions there are, legal or not."""
+        """How many actions there are, legal or not; at most `MOST`."""
         ...
 
     def max_plies(self) -> int:
-        """An upper bound on the length of a game."""
+        """An upper bound on the length of a game; at most `MOST`."""
         ...
 
     def initial(self, state: State) -> None:

@@ -25,6 +25,7 @@ What a class has beside these five and `state_dtype`, it has because it differs:
 `hexenv.testing.check_game` checks the result.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -37,6 +38,7 @@ from hexenv.compiled import compiled, hash_record, kernel, scratch_array
 from hexenv.compiled_callees import members_of
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
+from hexenv.messages import shortened
 
 REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
 """The methods that every game has to write itself."""
@@ -84,12 +86,17 @@ def action_text(self: Any, action: int) -> str:
 
 def parse_action(self: Any, text: str) -> int:
     """`Game.parse_action`: by the texts of all actions."""
-    for action in range(self.num_actions()):
-        if self.action_text(action) == text:
-            return action
+    if (action := _actions_by_text(self.__class__, self).get(text)) is not None:
+        return action
     legal = base.legal_actions(self, base.new_state(self))  # some actions may never be so
     first, last = self.action_text(legal[0]), self.action_text(legal[-1])
     raise ValueError(f"expected a move of {self.name} such as {first} or {last}, got {text!r}")
+
+
+@functools.lru_cache(maxsize=16)
+def _actions_by_text(kind: type, game: Game) -> dict[str, int]:
+    """The first action of each text; games of two classes may be equal, as tuples are."""
+    return {game.action_text(action): action for action in reversed(range(game.num_actions()))}
 
 
 def why_illegal(self: Any, state: State, action: int) -> str:
@@ -179,11 +186,11 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     Raises:
         TypeError: If something is missing, or a method has other parameters than the contract says.
     """
-    found = members_of(cls)
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
-    name = cls.__name__
-    if not fields:
+    name = getattr(cls, "__name__", shortened(cls))
+    if not fields or not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected a NamedTuple class with at least one field, got {name}")
+    found = members_of(cls)
     if missing := [each for each in ("state_dtype", *REQUIRED) if each not in found]:
         raise TypeError(f"{name}: expected {', '.join(map(_written, missing))}, got none")
     defaults = DEFAULTS | {"name": name.lower()} | (OF_STONES if "place" in found else {})
@@ -191,8 +198,9 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     if missing := [each for each in board if each not in found]:
         raise TypeError(f"{name}: expected {', '.join(missing)} of its board, got none")
     for each, value in found.items():
-        if isinstance(value, (FunctionType, staticmethod, classmethod)) and each in CONTRACT:
-            _check_parameters(name, each, value)
+        if each in CONTRACT:
+            kind = "field" if each in fields else type(value).__name__
+            _check_member(name, each, value, f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}")
     for each, value in defaults.items():
         if each not in found or found[each] is DEFAULTS.get(each):  # that of a base class, perhaps
             setattr(cls, each, value)
@@ -207,16 +215,28 @@ def _written(name: str) -> str:
     return f"{name}({', '.join(inspect.signature(method).parameters)})"
 
 
-def _check_parameters(cls: str, name: str, method: Any) -> None:
-    """Refuse a method that cannot be called as the contract calls it."""
+def _check_member(cls: str, name: str, method: Any, kind: str) -> None:
+    """Refuse what is no method where the contract has one, or cannot be called as it calls it."""
     if not isinstance(CONTRACT[name], FunctionType):
-        raise TypeError(f"{cls}.{name}: expected a field, a constant or a property, got a method")
+        if isinstance(method, (FunctionType, staticmethod, classmethod)):
+            expected = "a field, a constant or a property"
+            raise TypeError(f"{cls}.{name}: expected {expected}, got a method")
+        if name == "state_dtype" and kind not in ("a field", "a property"):
+            _check_state_dtype(cls, method)
+        return
     if not isinstance(method, FunctionType):
-        kind = type(method).__name__
-        raise TypeError(f"{cls}.{name}: expected a method {_written(name)}, got a {kind}")
+        raise TypeError(f"{cls}.{name}: expected a method {_written(name)}, got {kind}")
     parameters = inspect.signature(method).parameters.values()
     asked = len(inspect.signature(CONTRACT[name]).parameters)
     needed = sum(each.default is each.empty for each in parameters)
     if not needed <= asked <= len(parameters):
         got = ", ".join(each.name for each in parameters)
         raise TypeError(f"{cls}: expected {_written(name)}, got {name}({got})")
+
+
+def _check_state_dtype(cls: str, dtype: Any) -> None:
+    fields = dict(getattr(dtype, "fields", None) or {})
+    if any(name not in fields or fields[name][0] != kind for name, kind in base.STATE_FIELDS):
+        shared = ", ".join(f"{name} of {kind.__name__}" for name, kind in base.STATE_FIELDS)
+        expected = f"base.state_dtype(...), which adds {shared}"
+        raise TypeError(f"{cls}.state_dtype: expected {expected}; got {shortened(dtype)}")

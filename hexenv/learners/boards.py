@@ -92,10 +92,17 @@ def make_raw_env(
             raise ValueError(f"expected a game as module:function, got {game!r}: {error}") from None
     if not callable(game):
         raise TypeError(f"expected a function that makes an environment, got {shortened(game)}")
-    title = getattr(game, "__module__", "").rpartition(".")[2] or "environment"
+    make: Any = game
+    made_by = getattr(make, "func", make)  # of a `functools.partial`
+    title = getattr(made_by, "__module__", "").rpartition(".")[2] or "environment"
     also = ("opponent", *also, *LearnerOptions.__annotations__)
-    expect_parameters(title, game, (), options, also)
-    return game(**options)
+    expect_parameters(title, make, (), options, also)
+    env = make(**options)
+    unwrapped: Any = getattr(env, "unwrapped", None)
+    if not isinstance(unwrapped, BoardEnv):
+        got = shortened(env)
+        raise TypeError(f"{title}: expected a function that makes a BoardEnv, got one of {got}")
+    return env
 
 
 def action_array(actions: Any, shape: tuple[int, ...], game: Game) -> Actions:

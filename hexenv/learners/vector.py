@@ -233,7 +233,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        if not 1 <= whole_number("num_envs", num_envs) <= MOST_BOARDS:
+        num_envs = int(whole_number("num_envs", num_envs))  # also of a flag
+        if not 1 <= num_envs <= MOST_BOARDS:
             raise ValueError(f"expected num_envs from 1 to {MOST_BOARDS}, got {num_envs}")
         if max_episode_steps is not None:
             raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")

@@ -114,6 +114,8 @@ class RenderModes(list[str]):
     """
 
     def __contains__(self, mode: object) -> bool:
+        if mode is None:
+            return False
         if not isinstance(mode, str):
             raise ValueError(_unknown_mode(mode, self))
         return super().__contains__(mode)

@@ -7,6 +7,7 @@ import numpy as np
 from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import STATE_FIELDS, Game, State
+from hexenv.messages import check_seed
 from hexenv.testing.compilable import check_source
 from hexenv.testing.definition import check_names, check_symmetry_group
 from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record
@@ -35,12 +36,18 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     Args:
         game: The game. If it is under `@compiled` (and numba is on) its machine code is compared
             with its Python, value by value.
-        games: How many random games to play.
+        games: How many random games to play, at least 1.
         seed: Of the random games.
 
     Raises:
+        TypeError: If it is no game.
+        ValueError: If it has too many actions or plies, or the number of games or the seed is none.
         AssertionError: At the first claim that does not hold, with the moves that lead there.
     """
+    base.expect_game(game)
+    if base.whole_number("games", games) < 1:
+        raise ValueError(f"expected games of at least 1, got {games}")
+    check_seed(seed)
     check_names(game)
     check_symmetry_group(game)
     if is_compiled(game):
@@ -128,8 +135,8 @@ def in_short(error: Exception) -> str:
     """What numba says of source that does not compile, without its report of all it has tried."""
     lines = [re.sub(r"\x1b\[\d*m", "", line).strip() for line in str(error).splitlines()]
     words = ("Untyped", "Unknown attribute", "nsupported", "Cannot", "No implementation")
-    said = [(word, n) for word in words for n, line in enumerate(lines) if word in line]
-    last = said[0][1] if said else 0
+    said = [[n for n, line in enumerate(lines) if word in line] for word in words]
+    last = next(filter(None, said), [0])[-1]  # the innermost, which stands last
     place = next((line for line in lines[last:] if line.startswith("File ")), "")
     return f"{lines[last]} {place}".strip().rstrip(":")
 

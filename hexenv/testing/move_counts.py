@@ -14,14 +14,16 @@ def perft(game: Game, depth: int) -> int:
 
     Games that are over before do not count. (The name is the one chess programs give it.)
     """
-    if depth < 0:
+    base.expect_game(game)
+    if base.whole_number("depth", depth) < 0:
         raise ValueError(f"expected a depth of 0 or more, got {depth}")
     return _count_paths(game, base.new_state(game), depth)
 
 
 def perft_by_move(game: Game, depth: int) -> dict[str, int]:
     """The count of `perft` split by the first move: where two programs differ, go down there."""
-    if depth < 1:
+    base.expect_game(game)
+    if base.whole_number("depth", depth) < 1:
         raise ValueError(f"expected a depth of 1 or more, got {depth}")
     found: dict[str, int] = {}
     for action in base.legal_actions(game, base.new_state(game)):
