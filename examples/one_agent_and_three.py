@@ -1,5 +1,7 @@
 """UCT in an environment of one agent (Gymnasium), and in one of three players (PettingZoo)."""
 
+# pyright: basic
+
 from typing import ClassVar
 
 import gymnasium
