@@ -6,7 +6,17 @@ import pytest
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from agents import MAST, NRPA, RAVE, UCT, FlatMonteCarlo, PUCTAgent, QualityMCTS, UCB1TunedMCTS
+from agents import (
+    MAST,
+    NRPA,
+    RAVE,
+    UCT,
+    FlatMonteCarlo,
+    PolicyAgent,
+    PUCTAgent,
+    QualityMCTS,
+    UCB1TunedMCTS,
+)
 from agents.search.environment import UnfitEnvironmentError
 from hexenv import tictactoe_v0
 
@@ -163,9 +173,10 @@ def test_what_cannot_be_planned_in_is_refused(env):
         UCT(simulations=5).act(env)
 
 
-@pytest.mark.parametrize(
-    "agent", [NRPA(5), UCT(5, transpositions=True), PUCTAgent("network:net=connect4", 5)]
-)
+FIRST_LEGAL = PolicyAgent.from_function(lambda planes, mask: int(mask.argmax()))
+
+
+@pytest.mark.parametrize("agent", [NRPA(5), UCT(5, transpositions=True), PUCTAgent(FIRST_LEGAL, 5)])
 def test_what_plans_for_two_says_so(agent):
     with pytest.raises(UnfitEnvironmentError):
         agent.act(in_play(Corridor()))

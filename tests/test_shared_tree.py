@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from grown_trees import assert_same_nodes, below, nodes, positions_of
 
-from agents import RAVE, RHMCTS, UCT, PUCTAgent, TranspositionMCTS
+from agents import RAVE, RHMCTS, UCT, PolicyAgent, PUCTAgent, TranspositionMCTS
 from agents.mcts.history import HistoryMCTS
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.registry import make_agent
@@ -288,13 +288,16 @@ def test_time_slices_and_statistics():
 # ---- what cannot be shared -----------------------------------------------------------------------
 
 
+FIRST_LEGAL = PolicyAgent.from_function(lambda planes, mask: int(mask.argmax()))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_cannot_be_shared_is_refused(workers):
     options = {"workers": workers, "parallel": "tree"}
     for make in (
         lambda: TranspositionMCTS(10, **options),
         lambda: UCT(10, transpositions=True, **options),
-        lambda: PUCTAgent("network:net=tictactoe", 10, **options),
+        lambda: PUCTAgent(FIRST_LEGAL, 10, **options),
         lambda: RHMCTS(10, faithful=True, **options),
     ):
         with pytest.raises(ValueError, match='expected parallel "root"'):
