@@ -21,8 +21,8 @@ the stones.
 
 A game that counts more than who has won has `final_score(state, player) -> float`: at the end, the
 score of `player` in place of 1, 0 and -1, from -1, the worst there is, to 1, the best; the other
-player's is the opposite. Searches then look for the highest score, and prove nothing; `outcome`,
-and so the rewards of environments, still say who has won.
+player's is the opposite. Monte-Carlo tree searches then look for the highest score, and prove
+nothing; `outcome`, and so the rewards of environments, still say who has won.
 
 Games and the code around them import these names from `hexenv.games.base`, with what games share.
 
