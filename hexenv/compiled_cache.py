@@ -22,7 +22,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -145,6 +145,21 @@ def _is_local(name: str, file: Path, tops: set[str]) -> bool:
     return not installed and not any(file.is_relative_to(library) for library in _LIBRARIES)
 
 
+def _run_by_import(statements: list[Any]) -> Iterator[ast.AST]:
+    """The statements that the import of a module runs, and those in them.
+
+    A package holds what others import of it, so an import for type checking may look like one.
+    """
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        yield node
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for part in ("body", "orelse", "handlers", "finalbody"):
+            if not (is_for_types and part == "body"):
+                yield from _run_by_import(getattr(node, part, []))
+
+
 @functools.cache
 def _imported_modules(name: str, source: str) -> list[str]:
     """The names of modules that a module's import statements may refer to.
@@ -155,7 +170,7 @@ def _imported_modules(name: str, source: str) -> list[str]:
     held = vars(sys.modules[name])
     package = held.get("__package__") or ""
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in _run_by_import(ast.parse(source).body):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 parts = alias.name.split(".")

@@ -487,6 +487,14 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
     assert sums.run(program).text == f"60\n{followed}"
 
 
+@needs_compiler
+def test_what_else_a_process_has_loaded_does_not_matter(sums):
+    sums.write("mine.py", "import hexenv\n")
+    ask = "import mine\nfrom hexenv.compiled_cache import _sources\nprint(_sources(['mine']))"
+    others = "", "from hexenv import connect4_v0, hex_v0\n"
+    assert len({sums.run(other + ask).text for other in others}) == 1
+
+
 @pytest.mark.slow
 @needs_compiler
 def test_an_edit_of_the_installed_package_is_seen_by_a_game_from_elsewhere(tmp_path):
