@@ -227,6 +227,7 @@ def test_they_fulfil_the_contract(name):
     testing.check_game(rules_of(name), games=4)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 @by_name
 def test_they_do_so_compiled(name):

@@ -289,6 +289,7 @@ def searched(rules):
     return found.act(env_after(rules)), found.statistics.visits.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 def test_games_with_helpers_of_one_name_are_searched_in_one_process():
     compiled = [searched(rules) for rules in OWN_GAMES]

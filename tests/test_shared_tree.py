@@ -69,6 +69,7 @@ def test_without_virtual_loss_one_thread_searches_as_the_plain_search(agent, mos
     assert_same_nodes(*(nodes_of_one_thread(k, agent.variant, game, most_nodes) for k in kernels))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 def test_so_does_machine_code():
     game, variant = started(hex_v0, board_size=5).unwrapped.game, UCT(1).variant
@@ -169,6 +170,7 @@ def test_a_tree_of_threads_is_a_tree(game, workers):
         check_tree(agent, env, 4_000)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 @pytest.mark.parametrize(
     "name",
@@ -252,6 +254,7 @@ def test_a_game_goes_on_with_the_tree_that_was_played(tmp_path):
     assert again._workers[0].has_gone_on
 
 
+@pytest.mark.slow
 @pytest.mark.compiled(only=True)
 def test_a_partial_tree_of_one_worker_is_gone_on_with(tmp_path):
     env = GAMES["hex"]()
