@@ -11,7 +11,7 @@ from agents.records import GameRecord, load_record
 from agents.registry import make_environment
 from hexenv.games import base
 from hexenv.render.look import Look, Theme
-from hexenv.render.overlay import Overlay, on_cells
+from hexenv.render.overlay import Overlay
 from hexenv.render.svg import render_svg
 
 RECORDS = Path(__file__).parents[1] / "records"
@@ -67,8 +67,9 @@ def numbered_board(game: str, theme: Theme) -> str:
     """The empty board of the defaults with the number of the action on every cell, as SVG."""
     rules = make_environment(game).unwrapped.game
     state = base.new_state(rules)
-    legal = base.legal_mask_of(rules, state) != 0
-    actions = on_cells(rules, state, np.where(legal, np.arange(legal.size), np.nan)).tolist()
-    labels = ["" if np.isnan(action) else f"{action:.0f}" for action in actions]
+    labels = [""] * (rules.rows * rules.columns)
+    for action in base.legal_actions(rules, state):
+        for cell in rules.cells_of_action(state, action):
+            labels[cell] = str(action)
     overlay = Overlay(np.zeros(len(labels)), labels)
     return render_svg(rules, state, look=Look(theme), overlay=overlay)
