@@ -42,12 +42,14 @@ def play(envs, steps, seed=3, before_step=lambda: None):
         masks = envs.action_masks()
         actions = (rng.random(masks.shape) * masks).argmax(axis=1)
         _, rewards, terminations, truncations, infos = envs.step(actions)
-        infos = infos.get("final_info", infos)
         over = terminations | truncations
-        assert (envs._counts_results and over.any()) == ("opponent" in infos)
-        if "opponent" in infos:
-            assert infos["_opponent"].tolist() == over.tolist()
-            assert [one is None for one in infos["opponent"]] == (~over).tolist()
+        if envs._counts_results:
+            assert tuple(infos["opponent"]) == envs.opponents
+            assert infos["_opponent"].all()
+            if envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP and over.any():
+                infos = infos["final_info"]
+                assert infos["_opponent"].tolist() == over.tolist()
+                assert [one is None for one in infos["opponent"]] == (~over).tolist()
         for board in np.flatnonzero(over).tolist():
             title = infos["opponent"][board] if "opponent" in infos else None
             ended.append((board, title, float(rewards[board])))

@@ -156,6 +156,7 @@ def play_both(env, oracle, options=None, seed=None):
     """An episode in both, compared all the way; the rewards."""
     seen, expected = env.reset(seed=seed, options=options), oracle.reset(options)
     rng = np.random.default_rng(seed)
+    assert seen[1].pop("opponent", env.opponent) == env.opponent
     assert plain(seen) == plain(expected)
     assert env.side == oracle.player
     while True:
@@ -163,7 +164,7 @@ def play_both(env, oracle, options=None, seed=None):
         assert np.array_equal(legal, legal_actions(oracle.env))
         action = rng.choice(legal)
         seen, expected = env.step(action), oracle.step(action)
-        assert (seen[2] and env.pool is not None) == ("opponent" in seen[4])
+        assert (env.pool is not None) == ("opponent" in seen[4])
         assert seen[4].pop("opponent", env.opponent) == env.opponent
         assert plain(seen) == plain(expected)
         assert type(seen[1]) is float

@@ -88,11 +88,13 @@ class BoardVecEnv(VecEnv):
             {"TimeLimit.truncated": bool(cut)} for cut in truncations & ~terminations
         ]
         over = terminations | truncations
-        opponents = found.get("final_info", {}).get("opponent")
+        if "opponent" in found:
+            for info, title in zip(infos, found["opponent"], strict=True):
+                info["opponent"] = title
         for board in np.flatnonzero(over).tolist():
             infos[board]["terminal_observation"] = found["final_obs"][board]
-            if opponents is not None:
-                infos[board]["opponent"] = opponents[board]
+            if "opponent" in found:  # of the episode that ended
+                infos[board]["opponent"] = found["final_info"]["opponent"][board]
         return observations, rewards.astype(np.float32), over, infos
 
     def action_masks(self) -> NDArray[np.bool_]:

@@ -593,14 +593,17 @@ class Boards:
         if seeing:
             self.answer_seeing(seeing)
 
-    def note_ended(self, which: Which, result: "StepResult") -> NDArray[Any]:
-        """The names of the opponents of episodes that end, ``(which.size,)`` texts.
+    def opponent_titles(self) -> NDArray[Any]:
+        """The title of the opponent on each board, ``(count,)`` texts."""
+        return self._lineup.names[self._chosen]
 
-        `hand_in` gives the results to the rosters; those of truncated episodes are left out.
+    def note_ended(self, which: Which, result: "StepResult") -> None:
+        """Count the results of episodes that end, but for truncated ones.
+
+        `hand_in` gives them to the rosters.
         """
-        chosen, lineup = self._chosen[which], self._lineup
-        self._run(count_results, which, chosen, result.rewards, result.terminations, lineup.counts)
-        return lineup.names[chosen]
+        chosen, counts = self._chosen[which], self._lineup.counts
+        self._run(count_results, which, chosen, result.rewards, result.terminations, counts)
 
     def hand_in(self) -> None:
         """Give the results since the last call to the rosters, which are shared between threads."""

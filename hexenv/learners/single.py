@@ -30,8 +30,10 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     The observation is ``{"observation": planes, "action_mask": mask}`` with the learner's own
     stones in the first plane, and the mask is in the info as well. `step` plays the learner's
     action and the opponent's answer; if one of the two ends the game, the reward is 1, 0 or -1 for
-    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions,
-    and with several opponents or an `OpponentPool`, ``info["opponent"]`` is the opponent's title.
+    the learner. At the end of a game the mask is all ones, as an empty mask breaks distributions.
+    With several opponents or an `OpponentPool`, ``info["opponent"]`` is the title of the episode's
+    opponent, in the info of every step: buffers such as tianshou's take a key that comes and goes
+    for a missing value.
 
     Args:
         game: A function that makes the PettingZoo environment, or its name.
@@ -127,7 +129,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         boards.idle |= terminations | truncations
         observation, info = self._shown()
         if self._counts_results and boards.idle[0]:
-            info["opponent"] = boards.note_ended(np.zeros(1, np.int64), result)[0]
+            boards.note_ended(np.zeros(1, np.int64), result)
             boards.hand_in()
         return observation, float(rewards[0]), bool(terminations[0]), bool(truncations[0]), info
 
@@ -136,7 +138,11 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         self._boards.masks[:] = masks
         if self.render_mode == "human":
             self.render()
-        info = {} if self.raw_env.mask_in == "observation" else {"action_mask": masks[0].copy()}
+        info: dict[str, Any] = {}
+        if self.raw_env.mask_in != "observation":
+            info["action_mask"] = masks[0].copy()
+        if self._counts_results:
+            info["opponent"] = self.opponent
         return observation_of(self.raw_env.pack_observation(planes, masks), 0), info
 
     def action_masks(self) -> NDArray[np.bool_]:

@@ -174,13 +174,7 @@ class FinalObservations(NamedTuple):
     numbers: Which
     planes: NDArray[Any]
     masks: Masks
-
-
-class EndedEpisodes(NamedTuple):
-    """Boards whose episodes have ended, and the opponents there."""
-
-    numbers: Which
-    opponents: NDArray[Any]
+    opponents: NDArray[Any]  # their titles
 
 
 class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
@@ -189,9 +183,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     With ``opponent=None`` every step plays for the player to move. The observation is then from the
     view of the player to move, and the reward is for the player who has just moved.
 
-    With several opponents or an `OpponentPool`, ``infos["opponent"]`` has the titles of the
-    opponents of the episodes that have ended; if the board begins a new one in the same step, it is
-    in ``infos["final_info"]``.
+    With several opponents or an `OpponentPool`, ``infos["opponent"]`` has the title of each board's
+    opponent. Where a board begins a new episode in the step that ends one,
+    ``infos["final_info"]["opponent"]`` has that of the ended one.
 
     Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
@@ -440,43 +434,39 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 roster.refresh()
         planes = self._parts.new_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions, planes))
-        observations, infos = self._seen(planes)
-        opponents: Infos = {}
         if self._counts_results:
-            found = [ended for _, ended, _ in stepped if ended is not None]
-            opponents = self._ended_opponents(found)
-            if self._mode != AutoresetMode.SAME_STEP:
-                infos |= opponents
-        finals = [final for _, _, final in stepped if final is not None]
-        self._add_final(infos, finals, opponents)
+            for part in self._parts:
+                part.boards.hand_in()
+        observations, infos = self._seen(planes)
+        self._add_final(infos, [final for _, final in stepped if final is not None])
         result = stepped[0][0]
         if len(stepped) > 1:
-            arrays = zip(*[result for result, _, _ in stepped], strict=True)
+            arrays = zip(*[result for result, _ in stepped], strict=True)
             result = StepResult(*map(np.concatenate, arrays))
         return observations, result.rewards, result.terminations, result.truncations, infos
 
     def _step(
         self, part: Part, actions: Actions, planes: NDArray[Any]
-    ) -> tuple[StepResult, EndedEpisodes | None, FinalObservations | None]:
+    ) -> tuple[StepResult, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
-        boards, ended, final = part.boards, None, None
+        boards, final = part.boards, None
         begin = boards.idle.nonzero()[0]
         result = boards.play(actions[part.place])
         over = result.terminations | result.truncations
         numbers = over.nonzero()[0]
         if self._counts_results and numbers.size:  # before the next opponents are drawn
-            names = boards.note_ended(numbers, result)
-            ended = EndedEpisodes(numbers + part.place.start, names)
+            boards.note_ended(numbers, result)
         if self._mode == AutoresetMode.SAME_STEP:
             begin = numbers
             if begin.size:
-                final = FinalObservations(begin + part.place.start, *boards.show(begin))
+                titles = boards.opponent_titles()[begin] if self._counts_results else begin
+                final = FinalObservations(begin + part.place.start, *boards.show(begin), titles)
         else:
             boards.idle |= over
         if self._mode != AutoresetMode.DISABLED:
             boards.restart(begin)
         boards.show_all(planes[part.place])
-        return result, ended, final
+        return result, final
 
     # ---- observations ----------------------------------------------------------------------------
 
@@ -490,37 +480,33 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             else:
                 masks[~which] = 0  # Gymnasium's value for entries without info
             infos = {"action_mask": masks, "_action_mask": which}
+        if self._counts_results:
+            titles = np.concatenate([part.boards.opponent_titles() for part in self._parts])
+            if which is not None:
+                titles[~which] = None
+            infos |= {
+                "opponent": titles,
+                "_opponent": (self._every if which is None else which).copy(),
+            }
         return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
-    def _ended_opponents(self, parts: list[EndedEpisodes]) -> Infos:
-        """Whom the learner played in the episodes that have ended, in Gymnasium's form.
-
-        The results there are counted.
-        """
-        if not parts:
-            return {}
-        for part in self._parts:
-            part.boards.hand_in()
-        opponents = np.empty(self.num_envs, dtype=object)  # of None
-        has_ended = np.zeros(self.num_envs, np.bool_)
-        for ended in parts:
-            opponents[ended.numbers] = ended.opponents
-            has_ended[ended.numbers] = True
-        return {"opponent": opponents, "_opponent": has_ended}
-
-    def _add_final(self, infos: Infos, parts: list[FinalObservations], opponents: Infos) -> None:
+    def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
         """Add the last observations and infos, in Gymnasium's form."""
         if not parts:
             return
         final_obs = np.empty(self.num_envs, dtype=object)  # of None
+        opponents = np.empty(self.num_envs, dtype=object)
         masks = np.zeros_like(self._parts.masks)
         has_ended = np.zeros(self.num_envs, np.bool_)
         for final in parts:
-            for number, *seen in zip(*final, strict=True):
+            for number, *seen in zip(final.numbers, final.planes, final.masks, strict=True):
                 final_obs[number] = self.raw_env.pack_observation(*seen)
             masks[final.numbers] = final.masks
+            opponents[final.numbers] = final.opponents
             has_ended[final.numbers] = True
-        final_info = opponents
+        final_info: Infos = {}
+        if self._counts_results:
+            final_info = {"opponent": opponents, "_opponent": has_ended.copy()}
         if self.raw_env.mask_in != "observation":
             final_info |= {"action_mask": masks, "_action_mask": has_ended.copy()}
         infos |= {
