@@ -23,7 +23,7 @@ from typing import (
 )
 
 from hexenv.importing import attribute_at
-from hexenv.messages import full_signature, not_one_of, unpacked
+from hexenv.messages import full_signature, not_one_of, typed_dict_of
 
 if TYPE_CHECKING:
     from agents.core.agent import Agent
@@ -215,7 +215,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The types of a class's or a function's parameters, by name."""
     hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
-    for options in filter(None, map(unpacked, list(hints.values()))):
+    for options in filter(None, map(typed_dict_of, list(hints.values()))):
         hints |= get_type_hints(options)
     return hints
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, Unpack, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def check_seed(seed: Any) -> None:
 # ---- parameters of functions and classes ---------------------------------------------------------
 
 
-def unpacked(annotation: Any) -> Any:
+def typed_dict_of(annotation: Any) -> Any:
     """The ``TypedDict`` of an ``Unpack[TypedDict]``; None for anything else."""
     return get_args(annotation)[0] if get_origin(annotation) is Unpack else None
 
@@ -103,7 +104,7 @@ def full_signature(function: Callable[..., Any]) -> inspect.Signature:
         signature = inspect.signature(function)
         found = list(signature.parameters.values())
     returned = inspect.Signature.empty if is_class else signature.return_annotation
-    options = unpacked(found[-1].annotation) if found else None
+    options = typed_dict_of(found[-1].annotation) if found else None
     of = function.__mro__[1] if inspect.isclass(function) else returned
     if options is not None and inspect.isclass(of):
         defaults: Mapping[str, Any] = getattr(function, "other_defaults", {})
@@ -124,7 +125,20 @@ class _Accepted(NamedTuple):
     unnamed: float
 
 
+_accepted_by: Final[WeakKeyDictionary[Callable[..., Any], _Accepted]] = WeakKeyDictionary()
+
+
 def _accepted(function: Callable[..., Any]) -> _Accepted:
+    try:
+        if (found := _accepted_by.get(function)) is not None:
+            return found
+    except TypeError:  # it cannot be looked for, or not by a weak reference
+        return _find_accepted(function)
+    found = _accepted_by[function] = _find_accepted(function)
+    return found
+
+
+def _find_accepted(function: Callable[..., Any]) -> _Accepted:
     each = full_signature(function).parameters.values()
     of_kind = [parameter.kind for parameter in each]
     unnamed = sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in of_kind)
@@ -134,9 +148,6 @@ def _accepted(function: Callable[..., Any]) -> _Accepted:
         inspect.Parameter.VAR_KEYWORD in of_kind,
         float("inf") if inspect.Parameter.VAR_POSITIONAL in of_kind else unnamed,
     )
-
-
-_accepted_of_class = functools.cache(_accepted)
 
 
 def expect_parameters(
@@ -150,9 +161,7 @@ def expect_parameters(
 
     `also` are names that are known besides. Returns the names of its parameters.
     """
-    # A function may be a closure, which a cache would keep for ever.
-    find = _accepted_of_class if inspect.isclass(function) else _accepted
-    names, takes_any_name, unnamed = find(function)
+    names, takes_any_name, unnamed = _accepted(function)
     for name in named:
         if name not in names and not takes_any_name and name not in also:
             known = [*names, *also]
@@ -188,7 +197,7 @@ def _with_options(function: Callable[..., Any]) -> str | None:
     """The docstring, with the lines of a ``TypedDict`` in the place of its ``**options``."""
     doc = function.__doc__
     for name, parameter in inspect.signature(function).parameters.items():
-        options = unpacked(parameter.annotation)
+        options = typed_dict_of(parameter.annotation)
         attributes = (getattr(options, "__doc__", "") or "").partition("Attributes:\n")[2].rstrip()
         if doc and attributes:
             line = re.search(rf"^ *\*\*{name}: .*$", doc, re.MULTILINE)

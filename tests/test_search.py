@@ -14,7 +14,6 @@ from agents.mcts.tree_search import (
     choose,
     principal_variation,
     root_statistics,
-    wilson_interval,
 )
 from agents.registry import make_agent
 from agents.search.environment import View
@@ -22,7 +21,7 @@ from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, search, simulation_for
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log
+from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log, wilson_interval
 from agents.search.tree import (
     FEW_ACTIONS,
     FIRST_CHILDREN,

@@ -21,11 +21,9 @@ from agents.search.many import (
 from agents.search.mcts import simulation_for, with_memory
 from agents.search.tree import Tree, number_arrays
 from hexenv.compiled import CompiledFunction, announced, is_compiled
-from hexenv.compiled_packing import PackingError, packed, stream_rows
+from hexenv.compiled_packing import packed, stream_rows
 from hexenv.cpus import usable_cpus
 from hexenv.games.base import new_states
-
-__all__ = ["ManyGames", "ManySearches", "PackingError"]
 
 Which = NDArray[np.int64]
 """Numbers of games."""

@@ -39,6 +39,7 @@ from agents.search.environment import (
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
 from agents.search.reward import MeanBackup
+from agents.search.selection import wilson_interval
 from agents.search.simulation import Simulation, no_memory
 from agents.search.tree import (
     ROOT,
@@ -324,7 +325,8 @@ class TreeSearchAgent(AgentBase):
         a graph or anything else besides one tree with a number of simulations, or where a class of
         yours has methods of its own.
         """
-        from agents.mcts.many_games import ManySearches, PackingError  # few programs play many
+        from agents.mcts.many_games import ManySearches  # few programs play many
+        from hexenv.compiled_packing import PackingError
 
         kind = type(self)
         has_own_memory = type(self.variant.reward).with_memory is not no_memory
@@ -917,14 +919,3 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
         of_best = key[best]
         best = best[of_best == of_best.max()]
     return int(root.actions[best[0]])
-
-
-def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:
-    """Confidence interval (Wilson 1927) of means of `count` numbers in [0, 1]: both of its ends.
-
-    The quantile `z` of the normal distribution is that of 95 %.
-    """
-    centre = mean + z * z / (2 * count)
-    half = z * np.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))
-    scale = 1 + z * z / count
-    return np.maximum((centre - half) / scale, 0.0), np.minimum((centre + half) / scale, 1.0)

@@ -3,13 +3,13 @@
 The results are those of an agent for each position (`agents.mcts.tree_search`).
 """
 
-import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import search
+from agents.search.selection import wilson_interval
 from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled_packing import unpacked
@@ -75,16 +75,6 @@ def visited_node(tree: Tree, actions: NDArray[np.int32], start: int, stop: int) 
 
 
 @kernel
-def lower_bound(mean: float, count: int) -> float:
-    """The lower end of `agents.mcts.tree_search.wilson_interval`."""
-    z = 1.96
-    mean = min(max(mean, 0.0), 1.0)
-    centre = mean + z * z / (2 * count)
-    half = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))
-    return max((centre - half) / (1 + z * z / count), 0.0)
-
-
-@kernel
 def best_action(tree: Tree, final_move: int) -> int:
     """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_ACTION`."""
     first = tree.first_child[ROOT]
@@ -100,7 +90,9 @@ def best_action(tree: Tree, final_move: int) -> int:
         if final_move != BY_VISITS:
             merit = -1.0
             if visits > 0:
-                merit = value if final_move == BY_VALUE else lower_bound(value, visits)
+                merit = value
+                if final_move == BY_LCB:
+                    merit = wilson_interval(min(max(value, 0.0), 1.0), visits)[0]
         more = float(sign - best_sign)
         if more == 0.0:
             more = merit - best_merit

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.clones import clone
+from agents.search.clones import silent_clone
 from agents.search.environment import UnfitEnvironmentError, class_name, layers_of, names_of
 from agents.search.foreign import same
 
@@ -94,9 +94,7 @@ class OneAgentEnv:
 
     def _clone(self, seed: int) -> "OneAgentEnv":
         twin = object.__new__(OneAgentEnv)
-        twin.__dict__.update(self.__dict__, env=clone(self.env))
-        if hasattr(twin.env.unwrapped, "render_mode"):
-            twin.env.unwrapped.render_mode = None
+        twin.__dict__.update(self.__dict__, env=silent_clone(self.env))
         if hasattr(twin.env.unwrapped, "_np_random"):
             twin.env.unwrapped.np_random = np.random.default_rng(seed)
         return twin

@@ -140,7 +140,7 @@ def foreign_view(env: Any, assume: str | None, discount: float | None = None) ->
     if discount is not None and len(getattr(env, "possible_agents", ())) != 2:
         from agents.search import returns  # most environments are for two
 
-        return returns.foreign_view(env, assume, discount)
+        return returns.returns_view(env, assume, discount)
     game = ForeignGame(env)
     assumed = check_planning(env, assume)
     root = ForeignState(env)

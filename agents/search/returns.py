@@ -12,7 +12,6 @@ A node stands for the actions that lead to it. Where the environment leaves some
 value is a mean over what may happen (open loop: Perez Liebana et al. 2015).
 """
 
-import copy
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from agents.search.environment import View, is_over
 from agents.search.foreign import NO_ACTIONS, ForeignGame, ForeignState, without_guards
 from agents.search.mcts import Variant
 from agents.search.one_agent import OneAgentEnv
-from agents.search.proofs import NoSolver
 from agents.search.requirements import check_planning
 from agents.search.reward import MeanBackup, no_pruning
 from agents.search.selection import no_initialise
@@ -60,7 +58,7 @@ class ReturnsGame(ForeignGame):
         self.backup = ReturnBackup(discount, gains, np.zeros(1, np.int64), bounds)
 
     def fitted(self, variant: Variant) -> Variant:
-        """The variant with this game's backup, and without proofs.
+        """The variant with this game's backup.
 
         Raises:
             ValueError: If a part of it is for two players.
@@ -76,16 +74,13 @@ class ReturnsGame(ForeignGame):
                 f"expected uct or flat in {self}, which is not for two players, "
                 f"got {type(own[0]).__name__}, which learns from simulations of two"
             )
-        return variant._replace(backup=self.backup, solver=NoSolver())
+        return variant._replace(backup=self.backup)
 
     def max_plies(self) -> int:
         return LONGEST
 
     def root_state(self, env: Any) -> ReturnsState:
         return ReturnsState(env)
-
-    def new_state(self, root: ForeignState) -> ForeignState:
-        return copy.copy(root)
 
     def copy(self, source: Any, into: Any) -> None:
         into.own, into.legal = clone(source.own), source.legal
@@ -120,7 +115,7 @@ def _is_out(env: Any, agent: Any = None) -> bool:
     return agent in env.agents and (env.terminations[agent] or env.truncations[agent])
 
 
-def foreign_view(env: Any, assume: str | None, discount: float) -> View:
+def returns_view(env: Any, assume: str | None, discount: float) -> View:
     """An environment of one agent, or of three and more, as a game to plan in.
 
     One agent may meet chance, but the environment must hide nothing: a search knows what a copy

@@ -59,6 +59,18 @@ class Selection(Part, Protocol):
 
 
 @kernel
+def wilson_interval(mean: Any, count: Any, z: float = 1.96) -> tuple[Any, Any]:
+    """Confidence interval (Wilson 1927) of means of `count` numbers in [0, 1]: both of its ends.
+
+    The quantile `z` of the normal distribution is that of 95 %.
+    """
+    centre = mean + z * z / (2 * count)
+    half = z * np.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count))
+    scale = 1 + z * z / count
+    return np.maximum((centre - half) / scale, 0.0), np.minimum((centre + half) / scale, 1.0)
+
+
+@kernel
 def sqrt_log(count: int) -> float:
     """sqrt(ln n) of a visit count."""
     if count < SQRT_LOGS.size:

@@ -28,10 +28,21 @@ from hexenv.render.look import Look, Theme
 AGENTS: Final = ("player_0", "player_1")
 PLAYER: Final = {agent: player for player, agent in enumerate(AGENTS)}
 
-SET_BY_RESET: Final = (
-    "agent_selection", "agents", "infos", "rewards", "terminations", "truncations"
-)  # fmt: skip
-"""Attributes of PettingZoo's interface that an environment does not have before its reset."""
+
+class SetByReset:
+    """An attribute of PettingZoo's interface that an environment does not have before its reset.
+
+    Reading attributes stays fast: a `__getattr__` of the environment would slow down them all.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, env: object, owner: type | None = None) -> Any:
+        if env is None:
+            return self
+        message = f"expected reset of the environment before {self.name} is read"
+        raise AttributeError(message, name=self.name, obj=env)
 
 
 class ViewOptions(TypedDict, total=False):
@@ -87,6 +98,14 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     """
 
     render_modes: ClassVar = ("human", *PICTURE_MODES, "rgb_array_list")
+
+    if not TYPE_CHECKING:
+        agent_selection = SetByReset()
+        agents = SetByReset()
+        infos = SetByReset()
+        rewards = SetByReset()
+        terminations = SetByReset()
+        truncations = SetByReset()
 
     def __init__(
         self,
@@ -195,14 +214,6 @@ class BoardEnv(AECEnv[str, Observation, Any]):
             self._rng = np.random.default_rng(seed)
         drawn = 0 if len(starts) == 1 or self._rng is None else self._rng.random()
         self._begin(starts[int(drawn * len(starts))])
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in SET_BY_RESET:
-                message = f"expected reset of the environment before {name} is read"
-                raise AttributeError(message, name=name, obj=self)
-            return super().__getattribute__(name)  # raises, with Python's message
 
     def begin_at(self, state: State, actions: Iterable[int]) -> None:
         """Start from a position of the same game, which is copied, without checks.

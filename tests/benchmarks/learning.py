@@ -17,8 +17,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
 from agents.cli.shared import new_table
-from agents.mcts.tree_search import wilson_interval
 from agents.registry import make_environment
+from agents.search.selection import wilson_interval
 from hexenv.adapters.sb3 import BoardVecEnv
 
 parser = argparse.ArgumentParser(description=__doc__)
