@@ -1,10 +1,12 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* has all
+A *network* is a safetensors file, whose header has its game, its options and, from version 2 on, a
+checksum of them and of the weights. A *checkpoint* has all
 that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
 A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
 """
 
+import hashlib
 import json
 import os
 import pickletools
@@ -30,7 +32,10 @@ from hexenv.games.base import Game
 
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
+NETWORK_VERSIONS: Final = (1, 2)
+"""Of a network's file; the first has no checksum, the last is written."""
 VERSION: Final = 1
+"""Of a checkpoint."""
 MOST_OPERATIONS: Final = 500_000
 """Of the pickle in a checkpoint; a tensor takes about fifty."""
 PLAIN: Final = re.compile(
@@ -96,7 +101,7 @@ def save_network(
     """
     header = {
         "format": NETWORK_FORMAT,
-        "version": VERSION,
+        "version": NETWORK_VERSIONS[-1],
         "game": game[0],
         "options": dict(game[1]),
         "network": as_dict(options),
@@ -105,8 +110,19 @@ def save_network(
     tensors = {
         name: tensor.detach().cpu().contiguous() for name, tensor in weights_of(network).items()
     }
-    safetensors = library("safetensors.torch", "train")
-    write_bytes(path, safetensors.save(tensors, {"hexenv": json.dumps(header)}))
+    safetensors, text = library("safetensors.torch", "train"), json.dumps(header)
+    about_file = {"hexenv": text, "sha256": checksum(text, tensors)}
+    write_bytes(path, safetensors.save(tensors, about_file))
+
+
+def checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of a network's header and weights, as hexadecimal digits."""
+    found = hashlib.sha256(header.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        found.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
 
 
 def find_network(net: str) -> Path:
@@ -138,10 +154,16 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    found = header.get("format"), header.get("version")
-    if found != (NETWORK_FORMAT, VERSION):
+    kind, version = header.get("format"), header.get("version")
+    if kind != NETWORK_FORMAT or version not in NETWORK_VERSIONS:
+        versions = " or ".join(map(str, NETWORK_VERSIONS))
         raise ValueError(
-            f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
+            f"expected {NETWORK_FORMAT} of version {versions} in {path}, got {kind} {version}"
+        )
+    if version > 1 and texts.get("sha256") != checksum(texts["hexenv"], tensors):
+        raise ValueError(
+            f"expected a network, got a damaged {path}: its weights or its header are not those "
+            "that were written (another checksum)"
         )
     try:
         options = to_structure(header["network"], NetworkOptions, "network")

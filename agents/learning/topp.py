@@ -6,7 +6,9 @@ This module chooses the participants, and makes the table of their ratings over 
 """
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any, Final, Literal, cast
 
 from agents.arena import Entrant, Standings, Tournament
 from agents.arena.results import PlayedGame, Result
+from agents.arena.specification import digest
 from agents.arena.standings import end_or_none
-from agents.core.reading import MOST_BYTES, parse_json, read_object
+from agents.core.files import write_bytes
+from agents.core.reading import MOST_BYTES, as_object, parse_json, read_object
 from agents.learning.configuration import Configuration, GuidedSearchOptions, make
 
 Plays = Literal["policy", "search"]
@@ -199,24 +203,43 @@ def options_of(configuration: Configuration) -> list[str]:
 def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
     """Check that a file of results is not of another tournament, for a short message.
 
-    The message of `agents.arena` would list all agents. It reports all other mistakes.
+    The message of `agents.arena` would list all agents. It reports all other mistakes. Where only
+    the folder of the networks is another one, as the run was moved, the file gets the new one.
     """
+    path = Path(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            header = parse_json(file.readline(MOST_BYTES))["tournament"]
-        others = [
-            key
-            for key, value in tournament.description().items()
-            if key != "pairs" and header[key] != value
-        ]
+        with path.open(encoding="utf-8") as file:
+            header = as_object(parse_json(file.readline(MOST_BYTES)))
+        theirs, wanted = header["tournament"], tournament.description()
+        others = [key for key in wanted if key != "pairs" and theirs[key] != wanted[key]]
+        is_moved = others == ["agents"] and in_folder(theirs["agents"]) == in_folder(
+            wanted["agents"]
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return
-    if others:
+    if is_moved:
+        moved = {**theirs, "agents": wanted["agents"]}
+        _, _, games = path.read_bytes().partition(b"\n")
+        first = json.dumps({**header, "tournament": moved, "hash": digest(moved)})
+        write_bytes(path, first.encode() + b"\n" + games)
+    elif others:
         raise ValueError(
             f"expected {path} with results of the same networks and options, got other "
             f"{', '.join(others)} (has the run gone on? take the file away, or name another one "
             "with --results)"
         )
+
+
+def in_folder(agents: Any) -> Any:
+    """The agents of a description, with networks by their places in their run's directory.
+
+    Labels tell networks apart, as they have a part of the hash of each network's file.
+    """
+    return [
+        {label: re.sub(r"net=[^,]*(networks/\d+\.safetensors)", r"net=\1", text)}
+        for agent in agents
+        for label, text in agent.items()
+    ]
 
 
 # ---- results -------------------------------------------------------------------------------------
