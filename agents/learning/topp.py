@@ -125,11 +125,17 @@ def new_topp(
             f"expected opening_plies from {LEAST_PLIES} at temperature 0, where policies play "
             f"every game from one opening alike, got {opening_plies}"
         )
-    participants = [participant(path, "policy", policy_agent(path, temperature)) for path in paths]
+    # Networks and games of the user's own are imported, as training itself does.
+    is_own = configuration.network.is_own or ":" in configuration.game
+    participants = [
+        participant(path, "policy", policy_agent(path, temperature, is_own)) for path in paths
+    ]
     if simulations:
         kind = search or ("gumbel" if configuration.search.method == "gumbel" else "alphazero")
         participants += [
-            participant(path, "search", search_agent(path, kind, simulations, configuration.search))
+            participant(
+                path, "search", search_agent(path, kind, simulations, configuration.search, is_own)
+            )
             for path in paths
         ]
     tournament = Tournament(
@@ -172,20 +178,24 @@ def participant(path: Path, plays: Plays, agent: str) -> Participant:
     return Participant(iteration, plays, f"{plays} {iteration} ({digest})", agent)
 
 
-def policy_agent(path: Path, temperature: float) -> str:
+def policy_agent(path: Path, temperature: float, is_own: bool = False) -> str:
     """The agent that plays a network's policy."""
-    return f"network:net={path}" + (f",temperature={temperature}" if temperature else "")
+    name = "own-network:file" if is_own else "network:net"
+    return f"{name}={path}" + (f",temperature={temperature}" if temperature else "")
 
 
-def search_agent(path: Path, kind: str, simulations: int, options: GuidedSearchOptions) -> str:
+def search_agent(
+    path: Path, kind: str, simulations: int, options: GuidedSearchOptions, is_own: bool = False
+) -> str:
     """The agent that searches with a network, with the parameters of a run."""
     if kind == "gumbel":
         return (
-            f"gumbel:policy=network:net={path},simulations={simulations},"
+            f"gumbel:policy={policy_agent(path, 0, is_own)},simulations={simulations},"
             f"considered={options.considered},c_visit={options.c_visit},c_scale={options.c_scale}"
         )
     if kind == "alphazero":
-        return f"alphazero:net={path},simulations={simulations},c={options.c},fpu={options.fpu}"
+        net = f"puct:policy={policy_agent(path, 0, True)}" if is_own else f"alphazero:net={path}"
+        return f"{net},simulations={simulations},c={options.c},fpu={options.fpu}"
     raise ValueError(f"expected a search of gumbel, alphazero, got {kind!r}")
 
 
@@ -236,7 +246,7 @@ def in_folder(agents: Any) -> Any:
     Labels tell networks apart, as they have a part of the hash of each network's file.
     """
     return [
-        {label: re.sub(r"net=[^,]*(networks/\d+\.safetensors)", r"net=\1", text)}
+        {label: re.sub(r"=[^=,]*(networks/\d+\.safetensors)", r"=\1", text)}
         for agent in agents
         for label, text in agent.items()
     ]
