@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.tree_search import TreeSearchAgent
     from agents.mcts.ucb1_tuned import UCB1TunedMCTS
     from agents.mcts.uct import UCT
-    from agents.policies.network import NetworkAgent
+    from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
     from agents.protocols.gomocup import GomocupEngine
     from agents.protocols.htp import HTPEngine
@@ -62,6 +62,7 @@ __all__ = [
     "HTPEngine",
     "HistoryMCTS",
     "NetworkAgent",
+    "OwnNetworkAgent",
     "PUCTAgent",
     "PolicyAgent",
     "QualityMCTS",

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -44,6 +45,7 @@ AGENTS: Final = {
     "mast": "agents.mcts.mast:MAST",
     "network": "agents.policies.network:NetworkAgent",
     "nrpa": "agents.mcts.nrpa:NRPA",
+    "own-network": "agents.policies.network:OwnNetworkAgent",
     "puct": "agents.mcts.puct:PUCTAgent",
     "quality": "agents.mcts.quality:QualityMCTS",
     "random": "agents.core.agent:RandomAgent",
@@ -128,7 +130,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         raise ValueError(f"expected the name of an agent, got {text!r}")
     name, _, rest = text.partition(":")
     if "." in name:
-        agent_class = _import(*name.rpartition(".")[::2])
+        agent_class = import_named(*name.rpartition(".")[::2])
     elif name in AGENTS:
         agent_class = attribute_at(AGENTS[name])
     else:
@@ -157,11 +159,34 @@ def environment_makers() -> dict[str, Callable[..., Any]]:
     return {game: attribute_at(f"hexenv.{game}_v0:env") for game in hexenv.GAMES}
 
 
+def environment_name(name: str) -> str:
+    """The name of a game of `hexenv`, or ``module:function``, of a game's registered name too.
+
+    `hexenv.register` makes such names: ``Breakthrough-v0``, and ``breakthrough:Breakthrough-v0``,
+    which imports the module. Any other name is returned as it is.
+    """
+    import gymnasium
+
+    import hexenv
+
+    module, _, registered = name.rpartition(":")
+    if module and not registered.isidentifier():
+        with suppress(ImportError):  # `make_environment` says what is wrong
+            importlib.import_module(module)
+    spec = gymnasium.registry.get(registered)
+    path = "" if spec is None else str(spec.kwargs.get("game", ""))
+    if not path.endswith(":raw_env"):
+        return name
+    module = path.removesuffix(":raw_env")
+    ours = {f"hexenv.{game}_v0": game for game in hexenv.GAMES}
+    return ours.get(module, f"{module}:env")
+
+
 def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any:
-    """The environment of a game of `hexenv`, or of ``module:function``.
+    """The environment of a game of `hexenv`, of ``module:function``, or of a registered name.
 
     Args:
-        name: The game, or the function.
+        name: The game, or the function; see `environment_name`.
         options: ``key=value`` texts for the function's own parameters.
         **view: Further arguments for the function, such as `render_mode`.
 
@@ -170,10 +195,11 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"expected the name of a game, got {name!r}")
+    name = environment_name(name)
     makers = environment_makers()
     if ":" not in name and name not in makers:
         raise ValueError(not_one_of("a game", makers, name))
-    maker = _import(*name.split(":", 1)) if ":" in name else makers[name]
+    maker = import_named(*name.split(":", 1)) if ":" in name else makers[name]
     arguments = {**parse_options(maker, options, name, view), **view}
     try:
         env = maker(**arguments)
@@ -184,7 +210,8 @@ def make_environment(name: str, options: Iterable[str] = (), **view: Any) -> Any
     return env
 
 
-def _import(module: str, attribute: str) -> Any:
+def import_named(module: str, attribute: str) -> Any:
+    """A class or a function of a module; ValueError if there is none."""
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, TypeError, ValueError) as error:

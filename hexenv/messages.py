@@ -81,6 +81,14 @@ def check_seed(seed: Any) -> None:
         raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}") from None
 
 
+def check_whole_seed(seed: Any) -> None:
+    """Refuse what the streams of an environment cannot begin with; None: as they are."""
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if seed is not None and not (is_whole and seed >= 0):
+        got = shortened(seed)
+        raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}")
+
+
 # ---- parameters of functions and classes ---------------------------------------------------------
 
 

@@ -35,10 +35,10 @@ from agents.registry import (
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
     "alphabeta", "alphazero", "anet", "distance", "flat", "gomocup", "grave", "greedy", "gumbel",
-    "history", "htp", "lgr", "mast", "network", "nrpa", "puct", "quality", "random", "rave",
-    "rhmcts", "rllib", "sb3", "solver", "transposition", "ucb1-tuned", "uct",
+    "history", "htp", "lgr", "mast", "network", "nrpa", "own-network", "puct", "quality", "random",
+    "rave", "rhmcts", "rllib", "sb3", "solver", "transposition", "ucb1-tuned", "uct",
 ]  # fmt: skip
-NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
+NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
 NEED_AN_ENGINE = {"gomocup", "htp"}
 
 
@@ -447,7 +447,9 @@ POLICY = {"policy": PolicyAgent(lambda planes, masks: np.zeros(masks.shape))}
 NEEDS = {"alphazero": {"net": "tictactoe"}, "puct": POLICY, "gumbel": POLICY, "anet": POLICY}
 
 
-@pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_AN_ENGINE - {"network", "rllib", "sb3"}))
+@pytest.mark.parametrize(
+    "name", sorted({*AGENTS} - NEED_AN_ENGINE - {"network", "own-network", "rllib", "sb3"})
+)
 def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
     """What an agent leaves to its base class comes there as it is listed for the agent."""
     if name == "alphazero":

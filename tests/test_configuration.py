@@ -228,7 +228,7 @@ def test_the_command_shows_every_parameter_with_what_was_set(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chess"], "a game of connect4, gomoku, hex, tictactoe, got 'chess'"),
+        (["chess"], "a game of connect4, gomoku, hex, tictactoe, module:function, got 'chess'"),
         (["hex", "--set", "seed=x"], "seed as a whole number"),
         (["hex", "--config", "no.json"], "no.json: No such file or directory"),
         (["hex", "--config", "CONFIG"], "a configuration of hex, got one of tictactoe"),

@@ -49,6 +49,10 @@ SMALLER = {
         " --set replay.fill=16 --set learner.batch=8"
     ),
     r"/000(160|060)\.": "/000002.",
+    r"Run\((.+), settings\)": (
+        r'Run(\1, settings | {"iterations": 2, "engine": "local", "workers": 1, "duel_games": 0,'
+        r' "self_play": {"games": 4, "plies": 8}, "replay": {"fill": 16}})'
+    ),
 }
 """What is written for readers, and what is run: the same with small budgets."""
 
@@ -59,6 +63,7 @@ INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit
 """What the commands that converse are told."""
 
 NOT_RUN = {
+    "examples/own_training.py": "trains for minutes; tests/test_own_learning.py trains it in small",
     "examples/rl/": "trains for minutes; tests/test_rl.py trains with each in small",
     'pip install -e ".[': "CI installs every extra",
     "python3 -m venv .venv": "CI runs both command lines themselves, in a fresh environment",

@@ -31,7 +31,7 @@ from agents import (
 )
 from agents.search import foreign
 from agents.search.clones import SHARED, clone, duplicate, silent_clone
-from agents.search.environment import action_mask, is_over, planner_view
+from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
 from agents.search.foreign import ForeignGame, without_guards
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
@@ -1030,3 +1030,13 @@ def test_one_agent_in_several_threads():
         actions = [action for done in pool.map(act, range(4)) for action in done]
     assert len(actions) == 40
     assert set(actions) <= set(range(7))
+
+
+def test_a_module_in_the_place_of_an_environment_is_named():
+    with pytest.raises(UnfitEnvironmentError, match=r"the module hexenv\.connect4_v0.*its env\(\)"):
+        UCT(simulations=5).act(connect4_v0)
+
+
+def test_a_depth_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="expected depth as a whole number of plies, got 'x'"):
+        AlphaBeta(depth="x")

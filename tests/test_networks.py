@@ -513,7 +513,9 @@ def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
     ("header", "message"),
     [
         (header_of(format="onnx"), "net, got onnx 1"),
-        (header_of(version=2), "version 1 .*got hexenv-network 2"),
+        (header_of(version=3), "version 1 or 2 .*got hexenv-network 3"),
+        (header_of(version=[1]), "version 1 or 2 .*got hexenv-network"),
+        (header_of(version=2), "damaged .*net.*another checksum"),
         ([1], "expected a JSON object"),
         ("{", "damaged .*net"),
         (header_of(game="chess"), "net.*chess"),
@@ -560,13 +562,58 @@ def test_damaged_files_are_refused_by_name(tmp_path):
             load_network(path)
     path.write_bytes(safetensors.save({"a": torch.ones(1)}))
     with pytest.raises(
-        ValueError, match=r"expected hexenv-network of version 1 in .*, got None None"
+        ValueError, match=r"expected hexenv-network of version 1 or 2 in .*, got None None"
     ):
         load_network(path)
     with pytest.raises(FileNotFoundError):
         load_network(tmp_path / "none")
     with pytest.raises(IsADirectoryError):
         load_network(tmp_path)
+
+
+def with_flipped_bit(data, place, bit):
+    return data[:place] + bytes([data[place] ^ (1 << bit)]) + data[place + 1 :]
+
+
+def test_a_flipped_bit_is_refused_wherever_it_is(tmp_path):
+    """In the weights by the checksum; elsewhere too, but where it changes nothing."""
+    path, rng = tmp_path / "net.safetensors", np.random.default_rng(1)
+    save(path, "tictactoe", NetworkOptions(kind="anet", layers=[]))
+    whole, saved = path.read_bytes(), load_network(path)
+    weights = len(whole) - sum(4 * p.numel() for p in saved.network.parameters())
+    in_weights = rng.integers(weights, len(whole), 40)
+    for place in [*in_weights.tolist(), *rng.integers(0, weights, 200).tolist()]:
+        path.write_bytes(with_flipped_bit(whole, place, int(rng.integers(8))))
+        if place >= weights:
+            with pytest.raises(ValueError, match=r"damaged .*net.*another checksum"):
+                load_network(path)
+            continue
+        try:
+            found = load_network(path)
+        except ValueError as error:
+            assert "net.safetensors" in str(error)  # noqa: PT017
+            continue
+        assert (found.about, found.options) == (saved.about, saved.options)
+        pairs = zip(found.network.parameters(), saved.network.parameters(), strict=True)
+        assert all(torch.equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("name", ["connect4", "hex5", "hex7", "tictactoe"])
+def test_a_shipped_network_has_a_checksum(tmp_path, name):
+    whole = find_network(name).read_bytes()
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(with_flipped_bit(whole, len(whole) - 1000, 3))
+    with pytest.raises(ValueError, match=r"damaged .*net.*another checksum"):
+        load_network(path)
+
+
+def test_a_network_without_a_checksum_is_still_read(tmp_path):
+    """As they were written before version 2."""
+    saved = load_network(find_network("tictactoe"))
+    weights = {name: part.contiguous() for name, part in weights_of(saved.network).items()}
+    write(tmp_path / "old", header_of(network=as_dict(saved.options)), lambda found: weights)
+    found = weights_of(load_network(tmp_path / "old").network)
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
 
 
 def test_a_network_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):

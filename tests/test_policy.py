@@ -208,9 +208,11 @@ def test_searches_in_threads_judge_each_its_own_position():
     assert not any(wrong)
 
 
-@pytest.mark.parametrize("text", ["sb3", "rllib", "puct", "gumbel", "anet", "alphazero", "network"])
+@pytest.mark.parametrize(
+    "text", ["sb3", "rllib", "puct", "gumbel", "anet", "alphazero", "network", "own-network"]
+)
 def test_they_have_names(text):
-    with pytest.raises(ValueError, match=f"^{text}: .*(path|policy|net)"):
+    with pytest.raises(ValueError, match=f"^{text}: .*(path|policy|net|file)"):
         make_agent(text)
 
 
@@ -219,3 +221,8 @@ def test_hex_with_the_swap():
     env = started(hex_v0.env(board_size=3, swap=True), "a1")
     assert agent.act(env) == 1
     assert PolicyAgent(constant(np.arange(10.0))).act(env) == 9  # the swap
+
+
+def test_what_is_no_function_is_refused_at_once():
+    with pytest.raises(ValueError, match="expected a function of planes and a mask, got 3"):
+        PolicyAgent.from_function(3)

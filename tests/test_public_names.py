@@ -14,7 +14,7 @@ PUBLIC = {
     "agents": """
         GRAVE LGR MAST NRPA RAVE RHMCTS UCT ANETRolloutMCTS Agent AlphaBeta AlphaZero DistanceMCTS
         FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine HistoryMCTS
-        NetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent Solver Statistics
+        NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent Solver Statistics
         TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
     """,
     "agents.arena": """

@@ -550,3 +550,9 @@ def test_the_games_of_training_are_records(tmp_path):
     out = tmp_path / "records"
     assert CliRunner().invoke(main, ["convert", str(path), str(out)]).exit_code == 0
     assert list(records_of(out).values()) == records
+
+
+def test_a_recorder_of_an_unknown_game_is_told_those_there_are():
+    message = r"a game of connect4, .*tictactoe, got 'tictactoo' \(did you mean tictactoe\?\)"
+    with pytest.raises(ValueError, match=message):
+        Recorder("tictactoo", (), ("a", "b"), (None, None))

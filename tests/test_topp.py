@@ -181,6 +181,33 @@ def test_results_of_others_are_refused(learnt, change):
     assert "--results" in words
 
 
+@pytest.mark.parametrize("simulations", [0, 4])
+def test_a_run_that_was_moved_goes_on_with_its_tournament(learnt, tmp_path, simulations):
+    options = ["--pairs", 1, "--simulations", simulations]
+    before = found_by(learnt, *options)
+    name = f"topp-{simulations}.jsonl" if simulations else "topp.jsonl"
+    played = (learnt / name).read_text().splitlines()[1:]
+    moved = tmp_path / "elsewhere" / "moved run"
+    moved.parent.mkdir()
+    learnt.rename(moved)
+    assert found_by(moved, *options)["ratings"] == before["ratings"]
+    header, *lines = (moved / name).read_text().splitlines()
+    assert lines == played  # none is played again
+    assert str(learnt) not in header
+    found_by(moved, "--pairs", 2, "--simulations", simulations)  # and it goes on
+    assert (moved / name).read_text().splitlines()[1:][: len(played)] == played
+
+
+def test_a_run_that_was_moved_and_has_other_networks_is_refused(learnt, tmp_path):
+    found_by(learnt, "--pairs", 1)
+    moved = learnt.rename(tmp_path / "moved")
+    before = (moved / "topp.jsonl").read_bytes()
+    save(moved, 10, 0.5)
+    words = " ".join(run(moved, "--pairs", 1, "--workers", 0, status=2).output.split())
+    assert "got other agents" in words
+    assert (moved / "topp.jsonl").read_bytes() == before
+
+
 def test_a_file_that_is_no_results_is_left_to_those_who_know(learnt, tmp_path):
     topp = new_topp(learnt)
     check_results(tmp_path / "none", topp.tournament)

@@ -117,7 +117,7 @@ def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
     assert_routes_agree(lambda route: make_agent(options + route, seed=3), board)
 
 
-LED = {"alphazero", "anet", "gumbel", "network", "puct", "rllib", "sb3"}
+LED = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`."""

@@ -1040,3 +1040,22 @@ def test_one_that_is_forgotten_ends_its_threads():
     for thread in started:
         thread.join(60.0)
     assert not any(thread.is_alive() for thread in started)
+
+
+@pytest.mark.parametrize("seed", [-1, [0, -2], [0, 1.5], np.random.default_rng(1), "x", 1.5])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    envs = vector("tictactoe", 2)
+    with pytest.raises(ValueError, match="expected a seed as a whole number"):
+        envs.reset(seed=seed)
+    if not isinstance(seed, list):
+        with pytest.raises(ValueError, match="expected a seed as a whole number from 0, or None"):
+            single("tictactoe").reset(seed=seed)
+
+
+def test_answers_of_different_lengths_name_the_opponent():
+    def ragged(observations, masks):
+        return [[0], [1, 2]]
+
+    envs = vector("tictactoe", 2, opponent=ragged, side="second")
+    with pytest.raises(ValueError, match="opponent ragged: expected an action for each board"):
+        envs.reset(seed=1)

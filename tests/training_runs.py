@@ -60,7 +60,7 @@ def log_of(directory):
     return [{k: v for k, v in json.loads(line).items() if k not in hidden} for line in lines]
 
 
-def end_of(directory):
+def end_of(directory, trusted=()):
     """All that a run has come to: its last checkpoint, its networks and its log."""
     from agents.learning.files import load_checkpoint, load_network
 
@@ -70,7 +70,7 @@ def end_of(directory):
     for key in ("engine", "checkpoint_interval", "workers"):
         del configuration[key]
     networks = {
-        path.name: dict(load_network(path).network.state_dict())
+        path.name: dict(load_network(path, trusted=trusted).network.state_dict())
         for path in sorted((directory / "networks").iterdir())
     }
     contents |= {"configuration": configuration, "networks": networks, "log": log_of(directory)}

@@ -118,6 +118,9 @@ def show(about: dict[str, Any], parameters: list[tuple[str, str, int]]) -> None:
 
 def used_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options that apply to the network's kind."""
+    if ":" in options["kind"]:
+        return {key: options[key] for key in ("kind", "planes", "arguments")}
+    options = {key: value for key, value in options.items() if key != "arguments"}
     of_anet = ("layers", "value")
     of_all = ("kind", "planes", "canonical")
     is_anet = options["kind"] == "anet"

@@ -18,6 +18,7 @@ from agents.core.reading import read_object, read_objects
 from agents.learning import configuration as configurations
 from agents.learning.topp import options_of
 from agents.pictures.plots import check_plot, game_text, training_plot, write_plot
+from agents.registry import environment_name
 from hexenv.extras import library
 
 
@@ -33,6 +34,9 @@ from hexenv.extras import library
     help="A parameter, such as search.simulations=50; may be repeated.",
 )
 @click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
+@click.option(
+    "--estimate", is_flag=True, help="Measure what the run will take on this machine, and end."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, a line an iteration.")
 @plot_option("the log's figures over the iterations")
 def train(
@@ -41,19 +45,22 @@ def train(
     config: str | None,
     settings: tuple[str, ...],
     describe: bool,
+    estimate: bool,
     as_json: bool,
     plot: str | None,
 ) -> None:
     """Learn to play GAME from search: AlphaZero on one machine or on a Ray cluster.
 
-    Called again with the same directory, a run goes on from its last checkpoint, however it ended.
-    Ctrl-C saves it and ends.
+    GAME is one of ours, or module:function of your own. Called again with the same directory, a run
+    goes on from its last checkpoint, however it ended. Ctrl-C saves it and ends. Where the output
+    is no terminal, every iteration prints a line.
 
     Example: hexenv train hex --set options.board_size=7 --set iterations=200
     """
     with interruptible(), clear_errors():
         values = read_object(config) if config else {}
-        if values.get("game", game) != game:
+        game = environment_name(game)
+        if environment_name(str(values.get("game", game))) != game:
             raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
         values = configurations.merged(values, configurations.parse_settings(settings))
         values["game"] = game
@@ -63,32 +70,52 @@ def train(
         if plot is not None:
             check_plot(plot)
         library("torch", "train")
-        from agents.learning.training import Run, StoppedError
+        directory = directory or f"runs/{game.partition(':')[0]}"
+        if estimate:
+            show_estimate(game, directory, values, as_json)
+            return
+        from agents.learning.training import Run
 
-        run = Run(directory or f"runs/{game}", values)
+        run = Run(directory, values)
     total = run.configuration.iterations
     if not as_json:
         begun = f"goes on after iteration {run.iteration}" if run.iteration else "begins"
         click.echo(f"{run.directory}: {begun}, to {total}", err=True)
-    with interruptible(), clear_errors(), progress_bar(as_json) as bar:
-        task = bar.add_task("train", total=total, completed=run.iteration, figures="")
-
-        def report(figures: dict[str, Any]) -> None:
-            if as_json:
-                click.echo(json.dumps(figures))
-            bar.update(task, completed=figures["iteration"], figures=in_short(figures))
-
-        is_stopped = False
-        try:
-            run.run(report)
-        except StoppedError:
-            is_stopped = True
+    with interruptible(), clear_errors():
+        is_stopped = run_shown(run, as_json)
     if plot is not None:
         with clear_errors():
             draw(run.directory, run.configuration, plot)
     if is_stopped:
         click.echo(f"saved after iteration {run.iteration} of {total}", err=True)
         sys.exit(INTERRUPTED)
+
+
+def run_shown(run: Any, as_json: bool) -> bool:
+    """Let a run go to its end, and show its iterations; returns whether Ctrl-C stopped it."""
+    from agents.learning.training import StoppedError
+
+    total = run.configuration.iterations
+    prints_lines = not as_json and not is_terminal("stdout", "stderr")
+    seconds: list[float] = []
+    with progress_bar(as_json) as bar:
+        task = bar.add_task("train", total=total, completed=run.iteration, figures="")
+
+        def report(figures: dict[str, Any]) -> None:
+            seconds.append(figures["seconds"])
+            if as_json:
+                click.echo(json.dumps(figures))
+            elif prints_lines:
+                left = (total - figures["iteration"]) * sum(seconds) / len(seconds)
+                done = f"{figures['iteration']}/{total}"
+                click.echo(f"{done}: {in_short(figures)}, {duration(left)} left")
+            bar.update(task, completed=figures["iteration"], figures=in_short(figures))
+
+        try:
+            run.run(report)
+        except StoppedError:
+            return True
+    return False
 
 
 def draw(directory: Path, configuration: configurations.Configuration, plot: str) -> None:
@@ -121,7 +148,7 @@ def progress_bar(is_off: bool) -> Progress:
         TimeRemainingColumn(),
         TextColumn("{task.fields[figures]}"),
         console=Console(stderr=True),
-        disable=is_off,
+        disable=is_off or not is_terminal("stderr"),
     )
 
 
@@ -132,6 +159,48 @@ def in_short(figures: dict[str, Any]) -> str:
         if key in figures:
             words.append(f"{name} {figures[key]:{'+.0f' if key == 'elo' else '.2f'}}")
     return ", ".join(words)
+
+
+def is_terminal(*streams: str) -> bool:
+    """Whether streams of this process are terminals, all of them."""
+    return all(getattr(sys, stream).isatty() for stream in streams)
+
+
+def duration(seconds: float) -> str:
+    """A time with two figures or so."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            count = seconds / size
+            return f"{count:.1f} {unit}" if count < 10 else f"{count:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def show_estimate(game: str, directory: str, values: dict[str, Any], as_json: bool) -> None:
+    """Measure and print what a run will take."""
+    from agents.learning.estimate import estimate
+
+    if not as_json:
+        click.echo("measuring: some plies of self-play, some steps of learning", err=True)
+    found = estimate(directory, values)
+    if as_json:
+        click.echo(json.dumps(found.as_json()))
+        return
+    sizes = f"{found.positions:,} positions and {found.steps:.0f} steps of learning each"
+    click.echo(f"{game}: {found.iterations} iterations of {sizes}")
+    bounds = f"{duration(found.least)} to {duration(found.most)}"
+    memory = [] if found.memory is None else [f"{found.memory / 1e9:.1f} GB of memory"]
+    memory += [f"{found.gpu_memory / 1e9:.1f} GB on the GPU"] if found.gpu_memory else []
+    at_most = f"; at most {', '.join(memory)}" if memory else ""
+    click.echo(f"about {duration(found.seconds)} ({bounds}){at_most}")
+    alone, both = found.alone, found.together
+    click.echo(
+        f"a ply of all games {alone.ply:.2f} s, while it learns {both.ply:.2f} s; "
+        f"a step {1000 * alone.step:.0f} ms, while games are played {1000 * both.step:.0f} ms"
+    )
+    click.echo(
+        f"measured for {duration(found.measured)} with a network that has learnt nothing: games "
+        "will get longer or shorter, and other programs may take processors"
+    )
 
 
 def show(configuration: configurations.Configuration, as_json: bool) -> None:

@@ -13,6 +13,8 @@ from msgspec import Meta, Struct, field
 
 from agents.core.reading import parse_json
 from agents.core.structured import fields_of, meta_of, to_structure
+from agents.registry import environment_name
+from hexenv.importing import attribute_at
 from hexenv.messages import not_one_of, shortened
 
 VERSION: Final = 1
@@ -26,7 +28,8 @@ def about(text: str, least: float | None = None, most: float | None = None) -> M
 Heads = Literal["dense", "convolutional"]
 Method = Literal["gumbel", "puct", "rollouts"]
 Device = Literal["auto", "cpu", "cuda"]
-Optimiser = Literal["adamw", "adam", "sgd", "rmsprop", "adagrad"]
+OPTIMISERS: Final = ("adamw", "adam", "sgd", "rmsprop", "adagrad")
+"""Those of PyTorch that have a name here."""
 PolicyLoss = Literal["cross_entropy", "squared_error"]
 Engine = Literal["processes", "local", "ray"]
 Layer = dict[str, Any]
@@ -42,9 +45,11 @@ def _default_layers() -> list[Layer]:
 
 
 class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """The network: residual policy and value, or the layers of an ANET."""
+    """The network: residual policy and value, the layers of an ANET, or one of your own."""
 
-    kind: Annotated[Literal["residual", "anet"], about("residual: policy and value")] = "residual"
+    kind: Annotated[str, about("residual: policy and value; anet; module:Net of your own")] = (
+        "residual"
+    )
     planes: Annotated[list[str], about("planes besides the game's own: side, last_move")] = []
     channels: Annotated[int, about("residual: filters of a layer", 1, 1024)] = 32
     blocks: Annotated[int, about("residual: blocks of two layers", 0, 100)] = 4
@@ -57,6 +62,17 @@ class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
     canonical: Annotated[bool, about("Hex: both players see the board as the first one")] = False
     layers: Annotated[list[Layer], about(LAYERS)] = field(default_factory=_default_layers)
     value: Annotated[bool, about("anet: whether it has a value besides the policy")] = True
+    arguments: Annotated[dict[str, Any], about("module:Net: its arguments besides the board")] = {}
+
+    def __post_init__(self) -> None:
+        if not self.is_own and self.kind not in ("residual", "anet"):
+            known = ("residual", "anet", "module:Net")
+            raise ValueError(not_one_of("kind", known, self.kind))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is of a class of the user's own."""
+        return ":" in self.kind
 
 
 class GuidedSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,7 +124,8 @@ class LearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The steps of training."""
 
     batch: Annotated[int, about("positions in a step", 1, 65536)] = 256
-    optimiser: Annotated[Optimiser, about("of PyTorch")] = "adamw"
+    optimiser: Annotated[str, about(f"{', '.join(OPTIMISERS)}; module:Class of your own")] = "adamw"
+    optimiser_arguments: Annotated[dict[str, Any], about("its further arguments")] = {}
     rate: Annotated[float, about("learning rate", 0, 10)] = 2e-3
     final_rate: Annotated[float, about("factor on the rate at the end, by a cosine", 0, 1)] = 0.05
     warmup: Annotated[int, about("steps over which the rate rises", 0, 10**9)] = 100
@@ -125,11 +142,16 @@ class LearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
     half: Annotated[bool, about("mixed precision on CUDA")] = True
     threads: Annotated[int, about("of the learner on the CPU", 1, 1024)] = 1
 
+    def __post_init__(self) -> None:
+        if ":" not in self.optimiser and self.optimiser not in OPTIMISERS:
+            known = (*OPTIMISERS, "module:Class")
+            raise ValueError(not_one_of("optimiser", known, self.optimiser))
+
 
 class Configuration(Struct, frozen=True, forbid_unknown_fields=True):
     """A training run."""
 
-    game: Annotated[str, about("hex, connect4, tictactoe or gomoku")] = "hex"
+    game: Annotated[str, about("hex, connect4, tictactoe, gomoku; module:function")] = "hex"
     options: Annotated[dict[str, Any], about("of the game's environment, such as board_size")] = {}
     iterations: Annotated[int, about("in all", 1, 10**9)] = 100
     checkpoint_interval: Annotated[int, about("iterations between checkpoints", 1, 10**9)] = 1
@@ -226,18 +248,46 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
 def make(values: Mapping[str, Any]) -> Configuration:
     """The configuration of plain values, with the game's defaults for what they leave out.
 
+    ``network.kind`` and ``learner.optimiser`` may be a class or a function instead of its name.
+
     Raises:
         ValueError: If a key is unknown, or a value is of another type or out of its range.
     """
     game = values.get("game", "hex")
     if not isinstance(game, str):
         raise ValueError(f"expected game as a text, got {shortened(game)}")
+    game = environment_name(game)
     if game not in DEFAULTS and ":" not in game:  # that is a function, for an environment of ours
-        raise ValueError(not_one_of("a game", sorted(DEFAULTS), game))
-    found = to_structure(merged(defaults(game), values), Configuration)
+        known = [*sorted(DEFAULTS), "module:function"]
+        raise ValueError(not_one_of("a game", known, game))
+    named = _by_name(_by_name(values, "network", "kind"), "learner", "optimiser")
+    before = defaults(game)
+    network: Any = named.get("network")
+    if isinstance(network, dict) and ":" in str(cast("dict[str, Any]", network).get("kind")):
+        before["network"]["canonical"] = False  # it sees the board as it is
+    found = to_structure(merged(before, {**named, "game": game}), Configuration)
     if found.gate > 0 and found.duel_games < 2:
         raise ValueError(f"expected duel_games from 2 for a gate, got {found.duel_games}")
     return found
+
+
+def _by_name(values: Mapping[str, Any], section: str, key: str) -> Mapping[str, Any]:
+    """The values with the name of a class or function in the place of itself."""
+    inner = values.get(section)
+    value = cast("dict[str, Any]", inner).get(key) if isinstance(inner, dict) else None
+    if not callable(value):
+        return values
+    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    try:
+        is_found = module != "__main__" and attribute_at(f"{module}:{name}") is value
+    except (ImportError, AttributeError, ValueError):
+        is_found = False
+    if not is_found:
+        raise ValueError(
+            f"expected {section}.{key} as a class or function of a module that other processes "
+            f"can import, got {name} of {module}"
+        )
+    return merged(values, {section: {key: f"{module}:{name}"}})
 
 
 def as_dict(configuration: Struct) -> dict[str, Any]:

@@ -114,6 +114,8 @@ def write_torchscript(saved: SavedNetwork, path: str | os.PathLike[str]) -> None
     """Write a network as a frozen TorchScript file, for ``torch.jit.load`` and C++."""
     planes = example(saved)
     graph = traced(folded(saved.network), planes.shape[-1], (saved.game.rows, saved.game.columns))
+    if not isinstance(graph, torch.jit.ScriptModule):
+        raise ValueError(f"expected a network that TorchScript can trace, got {saved.options.kind}")
     buffer = io.BytesIO()
     with quiet():
         compiler: Any = torch.jit

@@ -1,17 +1,20 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header has its game and its options. A *checkpoint* has all
+A *network* is a safetensors file, whose header has its game, its options and, from version 2 on, a
+checksum of them and of the weights. A *checkpoint* has all
 that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
 A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
 """
 
+import hashlib
 import json
 import os
 import pickletools
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final, NamedTuple, cast
 
 import torch
@@ -27,10 +30,14 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.extras import library
 from hexenv.games import base
 from hexenv.games.base import Game
+from hexenv.messages import shortened
 
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
+NETWORK_VERSIONS: Final = (1, 2)
+"""Of a network's file; the first has no checksum, the last is written."""
 VERSION: Final = 1
+"""Of a checkpoint."""
 MOST_OPERATIONS: Final = 500_000
 """Of the pickle in a checkpoint; a tensor takes about fifty."""
 PLAIN: Final = re.compile(
@@ -96,17 +103,29 @@ def save_network(
     """
     header = {
         "format": NETWORK_FORMAT,
-        "version": VERSION,
+        "version": NETWORK_VERSIONS[-1],
         "game": game[0],
         "options": dict(game[1]),
         "network": as_dict(options),
         "about": dict(about),
     }
-    tensors = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in weights_of(network).items()
+    tensors = {  # copies, as networks of others may have one tensor under two names
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in weights_of(network).items()
     }
-    safetensors = library("safetensors.torch", "train")
-    write_bytes(path, safetensors.save(tensors, {"hexenv": json.dumps(header)}))
+    safetensors, text = library("safetensors.torch", "train"), json.dumps(header)
+    about_file = {"hexenv": text, "sha256": checksum(text, tensors)}
+    write_bytes(path, safetensors.save(tensors, about_file))
+
+
+def checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of a network's header and weights, as hexadecimal digits."""
+    found = hashlib.sha256(header.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        found.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
 
 
 def find_network(net: str) -> Path:
@@ -120,10 +139,13 @@ def find_network(net: str) -> Path:
     raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
 
 
-def load_network(path: str | os.PathLike[str], game: Game | None = None) -> SavedNetwork:
+def load_network(
+    path: str | os.PathLike[str], game: Game | None = None, trusted: Container[str] | None = ()
+) -> SavedNetwork:
     """Read a network; nothing in the file is executed.
 
-    By default it is for the game of `hexenv` that the file names; no other is imported.
+    By default it is for the game of `hexenv` that the file names. A file may also name games and
+    networks of your own as ``module:name``: those of `trusted` are imported, with None any.
     """
     safe_open: Any = library("safetensors", "train").safe_open
     expect_regular(path)
@@ -138,26 +160,44 @@ def load_network(path: str | os.PathLike[str], game: Game | None = None) -> Save
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    found = header.get("format"), header.get("version")
-    if found != (NETWORK_FORMAT, VERSION):
+    kind, version = header.get("format"), header.get("version")
+    if kind != NETWORK_FORMAT or version not in NETWORK_VERSIONS:
+        versions = " or ".join(map(str, NETWORK_VERSIONS))
         raise ValueError(
-            f"expected {NETWORK_FORMAT} of version {VERSION} in {path}, got {found[0]} {found[1]}"
+            f"expected {NETWORK_FORMAT} of version {versions} in {path}, got {kind} {version}"
+        )
+    if version > 1 and texts.get("sha256") != checksum(texts["hexenv"], tensors):
+        raise ValueError(
+            f"expected a network, got a damaged {path}: its weights or its header are not those "
+            "that were written (another checksum)"
         )
     try:
         options = to_structure(header["network"], NetworkOptions, "network")
         if game is None:
             if header["game"] not in environment_makers():
-                raise ValueError(f"expected a game of hexenv, got {header['game']!r}")
+                _expect_trusted("a game of hexenv", header["game"], trusted)
             game = game_of(header["game"], header["options"])
+        if options.is_own:
+            _expect_trusted("a network of hexenv", options.kind, trusted)
         if len(options.layers) > max(len(tensors), len(NetworkOptions().layers)):
             raise ValueError("expected weights for every layer, got fewer")
-        with torch.device("meta"):  # where new weights take no memory
-            load_weights(new_network(game, options), tensors, assign=True)
+        if not options.is_own:
+            with torch.device("meta"):  # where new weights take no memory
+                load_weights(new_network(game, options), tensors, assign=True)
         network = new_network(game, options, seed=0)
         load_weights(network, tensors)
         return SavedNetwork(network.eval(), options, game, header["about"], str(path))
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"expected a network in {path}: {error}") from error
+
+
+def _expect_trusted(expected: str, name: Any, trusted: Container[str] | None) -> None:
+    """Refuse what a file wants imported, but for what the caller trusts."""
+    if trusted is not None and (not isinstance(name, str) or name not in trusted):
+        raise ValueError(
+            f"expected {expected}, got {shortened(name)} (own-network:file=FILE, OwnNetworkAgent, "
+            "imports what the file names; do so with files that you trust)"
+        )
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:
@@ -178,13 +218,35 @@ def load_weights(
 
 
 def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -> None:
-    """Write a checkpoint: tensors, numbers, texts, and lists and dictionaries of these."""
+    """Write a checkpoint: tensors, numbers, texts, and lists and dictionaries of these.
+
+    Raises:
+        ValueError: If there is anything else, as in the state of somebody's own optimiser: it could
+            not be read again.
+        OSError: If it cannot be written.
+    """
+    _expect_readable(contents, "")
     everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
     with replacing(path) as temporary:
         try:
             torch.save(everything, temporary)
         except RuntimeError as error:  # PyTorch's error for a full disk
             raise OSError(f"cannot write {path}: {error}") from error
+
+
+def _expect_readable(value: Any, where: str) -> None:
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[Any, Any]", value).items():
+            _expect_readable(key, f"a key of {where}")
+            _expect_readable(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(cast("list[Any]", value)):
+            _expect_readable(item, f"{where}[{number}]")
+    elif type(value) not in (Tensor, int, float, str, bool, NoneType):
+        raise ValueError(
+            f"expected tensors, numbers and texts in a checkpoint, got {where} of "
+            f"{type(value).__module__}.{type(value).__qualname__}: {shortened(value)}"
+        )
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:

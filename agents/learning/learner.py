@@ -3,6 +3,7 @@
 # PyTorch's types are partly missing.
 # pyright: reportUnknownMemberType=false
 
+import inspect
 import math
 from typing import Any, Final
 
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.learning.configuration import Configuration
+from agents.learning.configuration import Configuration, LearningOptions
 from agents.learning.evaluator import device_of
 from agents.learning.files import load_weights, weights_of
-from agents.learning.networks import new_network
+from agents.learning.networks import new_network, reason
 from agents.learning.replay import Batch
+from agents.registry import import_named
 from hexenv.envs.observation import cell_symmetries
 from hexenv.games.base import Game
+from hexenv.messages import shortened
 
 OPTIMISERS: Final[dict[str, Any]] = {
     "adamw": torch.optim.AdamW,
@@ -38,14 +41,10 @@ class Learner:
         self.device = torch.device(device_of(options.device, "learner.device"))
         self.network = new_network(game, configuration.network, configuration.seed).to(self.device)
         self.average = {name: value.clone() for name, value in self.weights().items()}
-        arguments = {"lr": options.rate, "weight_decay": options.weight_decay}
-        if options.optimiser in ("sgd", "rmsprop"):
-            arguments["momentum"] = options.momentum
-        kind = OPTIMISERS[options.optimiser]
-        self.optimiser: torch.optim.Optimizer = kind(self.network.parameters(), **arguments)
+        self.optimiser = new_optimiser(self.network, options)
         self.steps = 0
-        self._cells = cell_symmetries(game)
-        self._actions = game.symmetries()
+        if options.symmetries:
+            self._cells, self._actions = symmetries_of(game)
         on_cuda = self.device.type == "cuda"
         self._half = options.half and on_cuda and torch.cuda.is_bf16_supported()
         self._forward: Any = self.network
@@ -125,7 +124,10 @@ class Learner:
         decay = min(self.options.average, self.steps / (self.steps + 10))
         with torch.no_grad():
             for name, value in self.weights().items():
-                self.average[name].lerp_(value, 1 - decay)
+                if value.is_floating_point():
+                    self.average[name].lerp_(value, 1 - decay)
+                else:  # as tables of indices
+                    self.average[name].copy_(value)
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
@@ -158,3 +160,43 @@ class Learner:
         self.average = {name: value.to(self.device) for name, value in state["average"].items()}
         self.optimiser.load_state_dict(state["optimiser"])
         self.steps = state["steps"]
+
+
+# ---- its parts -----------------------------------------------------------------------------------
+
+
+def new_optimiser(network: nn.Module, options: LearningOptions) -> torch.optim.Optimizer:
+    """The optimiser of a network: one of PyTorch, or of a class or function of the user's own.
+
+    The user's own is called with the parameters, ``lr`` and `optimiser_arguments`.
+
+    Raises:
+        ValueError: If it cannot be made, or is no optimiser that steps by itself.
+    """
+    arguments: dict[str, Any] = {"lr": options.rate}
+    if options.optimiser in OPTIMISERS:
+        make = OPTIMISERS[options.optimiser]
+        arguments["weight_decay"] = options.weight_decay
+        if options.optimiser in ("sgd", "rmsprop"):
+            arguments["momentum"] = options.momentum
+    else:
+        make = import_named(*options.optimiser.split(":", 1))
+    where = f"learner.optimiser {options.optimiser}"
+    try:
+        found = make(network.parameters(), **arguments | options.optimiser_arguments)
+    except Exception as error:  # it is code of others
+        raise ValueError(f"{where}: cannot make it: {reason(error)}") from error
+    if not isinstance(found, torch.optim.Optimizer):
+        raise ValueError(f"{where}: expected a torch.optim.Optimizer, got {shortened(found)}")
+    for parameter in inspect.signature(found.step).parameters.values():
+        if parameter.default is parameter.empty and parameter.kind <= 1:
+            raise ValueError(f"{where}: expected step() without arguments, got {parameter.name}")
+    return found
+
+
+def symmetries_of(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The symmetries of a game on its cells and on its actions."""
+    try:
+        return cell_symmetries(game), game.symmetries()
+    except ValueError as error:
+        raise ValueError(f"{error} (learner.symmetries=false trains without)") from None

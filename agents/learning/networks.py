@@ -1,8 +1,9 @@
 """The networks.
 
-A network is a PyTorch module. Its input is planes ``(N, rows, columns, K)`` as an environment shows
-them. Its outputs are logits over the actions ``(N, num_actions)`` and values ``(N,)`` in [-1, 1],
-both for the player to move.
+A network is a PyTorch module: one of those here, or of a class of your own (``module:Net``), which
+is called with the `Board` and `NetworkOptions.arguments`. Its input is float32 planes ``(N, rows,
+columns, K)`` as an environment shows them. Its outputs are logits over the actions ``(N,
+num_actions)`` and values ``(N,)`` in [-1, 1], both for the player to move.
 """
 
 # PyTorch's types are partly missing.
@@ -18,8 +19,10 @@ from torch.nn import functional
 
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions
+from agents.registry import import_named
 from hexenv.envs.observation import plane_names
 from hexenv.games.base import Game
+from hexenv.messages import shortened
 
 Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "linear"]
 ACTIVATIONS: Final[dict[Activation, type[nn.Module]]] = {
@@ -36,17 +39,20 @@ class Board(NamedTuple):
     rows: int
     columns: int
     planes: tuple[str, ...]
+    """Names of the planes, in order."""
     num_actions: int
 
     @staticmethod
     def of(game: Game, options: NetworkOptions) -> "Board":
         """The board of a game, with the planes that the options name."""
         planes = plane_names(game, tuple(options.planes))
+        if options.is_own and options.canonical:
+            raise ValueError("expected network.canonical false for a network of your own, got true")
         board = Board(game.rows, game.columns, planes, game.num_actions())
         if options.canonical and (game.name != "hex" or game.rows != game.columns):
             raise ValueError(f"expected network.canonical for Hex on a square board, got {game}")
         fits = board.extra_actions in (0, 1) or board.num_actions == board.columns
-        if options.heads == "convolutional" and not fits:
+        if options.heads == "convolutional" and not fits and not options.is_own:
             raise ValueError(f"expected network.heads dense, as actions of {game} are no cells")
         return board
 
@@ -249,8 +255,72 @@ def new_network(game: Game, options: NetworkOptions, seed: int | None = None) ->
     with torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.manual_seed(seed)
+        if options.is_own:
+            return own_network(board, options)
         made = Residual(board, options) if options.kind == "residual" else Anet(board, options)
     return cast("Any", made).to(memory_format=torch.channels_last)
+
+
+def own_network(board: Board, options: NetworkOptions) -> nn.Module:
+    """A network of a class of your own, or of a function that makes it, tried on some planes."""
+    where = f"network.kind {options.kind}"
+    try:
+        network = import_named(*options.kind.split(":", 1))(board, **options.arguments)
+    except Exception as error:  # it is code of others
+        raise ValueError(f"{where}: cannot make it of {board}: {reason(error)}") from error
+    if not isinstance(network, nn.Module):
+        raise ValueError(f"{where}: expected a torch.nn.Module, got {shortened(network)}")
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise ValueError(f"{where}: expected parameters that learn, got none")
+    for name, part in network.state_dict().items():
+        if not isinstance(part, Tensor):
+            raise ValueError(
+                f"{where}: expected tensors alone in its state, got {name} {kind_of(part)}"
+            )
+    twin = copy.deepcopy(network)  # a trial may change averages in it
+    for count, is_training in ((3, True), (3, False), (1, False)):
+        twin.train(is_training)
+        try_network(twin, board, count, where)
+    return network
+
+
+def try_network(network: nn.Module, board: Board, count: int, where: str) -> None:
+    """Check what a network answers for some planes."""
+    shape = count, board.rows, board.columns, len(board.planes)
+    try:
+        answer: Any = network((torch.rand(shape) < 0.4).float())
+    except Exception as error:  # it is code of others
+        raise ValueError(
+            f"{where}: its forward failed for planes of {shape} (batch, rows, columns, planes): "
+            f"{reason(error)}"
+        ) from error
+    if not isinstance(answer, tuple) or len(cast("tuple[Any, ...]", answer)) != 2:
+        raise ValueError(f"{where}: expected two tensors, logits and values, got {kind_of(answer)}")
+    expected = {
+        "logits": ((count, board.num_actions), "batch, actions"),
+        "values": ((count,), "batch"),
+    }
+    for part, (name, (wanted, dimensions)) in zip(answer, expected.items(), strict=True):
+        if not isinstance(part, Tensor) or tuple(part.shape) != wanted:
+            raise ValueError(
+                f"{where}: expected {name} of shape {wanted} ({dimensions}), got {kind_of(part)}"
+            )
+        if not part.is_floating_point() or not part.isfinite().all():
+            raise ValueError(f"{where}: expected {name} as finite floats, got {shortened(part)}")
+    if network.training and not answer[0].requires_grad:
+        raise ValueError(f"{where}: expected logits that depend on its parameters, got others")
+
+
+def reason(error: Exception) -> str:
+    """What went wrong in code of others, in a line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def kind_of(value: Any) -> str:
+    """A value in a message: a tensor by its shape."""
+    return (
+        f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else shortened(value)
+    )
 
 
 def folded(network: nn.Module) -> nn.Module:
@@ -264,6 +334,8 @@ def folded(network: nn.Module) -> nn.Module:
             fused = torch.nn.utils.fusion.fuse_conv_bn_eval(before, after)
             setattr(module, convolution, fused)
             setattr(module, norm, nn.Identity())
+    if not isinstance(network, BoardNetwork):
+        return twin
     return cast("Any", twin).to(memory_format=torch.channels_last)
 
 

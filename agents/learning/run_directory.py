@@ -25,7 +25,7 @@ except ImportError:  # Windows
 
 from agents.core.files import is_partial, write_text
 from agents.core.reading import read_object
-from agents.learning.configuration import Configuration, as_dict, described, make
+from agents.learning.configuration import Configuration, as_dict, described, make, merged
 from agents.learning.replay import Games, ReplayBuffer, load_games, save_games
 
 CHANGEABLE: Final = (
@@ -84,6 +84,22 @@ class RunDirectory:
             return as_dict(make(read_object(path)))
         except ValueError as error:
             raise ValueError(f"expected the configuration of a run in {path}: {error}") from None
+
+    def configuration(self, settings: Mapping[str, Any]) -> Configuration:
+        """The run's configuration with these settings.
+
+        Raises:
+            ValueError: If the settings are wrong, or differ from those of the run in what is not
+                `CHANGEABLE`.
+        """
+        before = self.configured()
+        found = make(merged(before, settings))
+        for key, old, new in differences(make(before), found) if before else ():
+            raise ValueError(
+                f"expected {key} of {old}, as in {self.path}, got {new} (a new run needs a "
+                "directory of its own)"
+            )
+        return found
 
     @contextmanager
     def locked(self, iteration: int) -> Generator[None]:

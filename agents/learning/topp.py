@@ -6,7 +6,9 @@ This module chooses the participants, and makes the table of their ratings over 
 """
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any, Final, Literal, cast
 
 from agents.arena import Entrant, Standings, Tournament
 from agents.arena.results import PlayedGame, Result
+from agents.arena.specification import digest
 from agents.arena.standings import end_or_none
-from agents.core.reading import MOST_BYTES, parse_json, read_object
+from agents.core.files import write_bytes
+from agents.core.reading import MOST_BYTES, as_object, parse_json, read_object
 from agents.learning.configuration import Configuration, GuidedSearchOptions, make
 
 Plays = Literal["policy", "search"]
@@ -121,11 +125,17 @@ def new_topp(
             f"expected opening_plies from {LEAST_PLIES} at temperature 0, where policies play "
             f"every game from one opening alike, got {opening_plies}"
         )
-    participants = [participant(path, "policy", policy_agent(path, temperature)) for path in paths]
+    # Networks and games of the user's own are imported, as training itself does.
+    is_own = configuration.network.is_own or ":" in configuration.game
+    participants = [
+        participant(path, "policy", policy_agent(path, temperature, is_own)) for path in paths
+    ]
     if simulations:
         kind = search or ("gumbel" if configuration.search.method == "gumbel" else "alphazero")
         participants += [
-            participant(path, "search", search_agent(path, kind, simulations, configuration.search))
+            participant(
+                path, "search", search_agent(path, kind, simulations, configuration.search, is_own)
+            )
             for path in paths
         ]
     tournament = Tournament(
@@ -168,20 +178,24 @@ def participant(path: Path, plays: Plays, agent: str) -> Participant:
     return Participant(iteration, plays, f"{plays} {iteration} ({digest})", agent)
 
 
-def policy_agent(path: Path, temperature: float) -> str:
+def policy_agent(path: Path, temperature: float, is_own: bool = False) -> str:
     """The agent that plays a network's policy."""
-    return f"network:net={path}" + (f",temperature={temperature}" if temperature else "")
+    name = "own-network:file" if is_own else "network:net"
+    return f"{name}={path}" + (f",temperature={temperature}" if temperature else "")
 
 
-def search_agent(path: Path, kind: str, simulations: int, options: GuidedSearchOptions) -> str:
+def search_agent(
+    path: Path, kind: str, simulations: int, options: GuidedSearchOptions, is_own: bool = False
+) -> str:
     """The agent that searches with a network, with the parameters of a run."""
     if kind == "gumbel":
         return (
-            f"gumbel:policy=network:net={path},simulations={simulations},"
+            f"gumbel:policy={policy_agent(path, 0, is_own)},simulations={simulations},"
             f"considered={options.considered},c_visit={options.c_visit},c_scale={options.c_scale}"
         )
     if kind == "alphazero":
-        return f"alphazero:net={path},simulations={simulations},c={options.c},fpu={options.fpu}"
+        net = f"puct:policy={policy_agent(path, 0, True)}" if is_own else f"alphazero:net={path}"
+        return f"{net},simulations={simulations},c={options.c},fpu={options.fpu}"
     raise ValueError(f"expected a search of gumbel, alphazero, got {kind!r}")
 
 
@@ -199,24 +213,43 @@ def options_of(configuration: Configuration) -> list[str]:
 def check_results(path: str | os.PathLike[str], tournament: Tournament) -> None:
     """Check that a file of results is not of another tournament, for a short message.
 
-    The message of `agents.arena` would list all agents. It reports all other mistakes.
+    The message of `agents.arena` would list all agents. It reports all other mistakes. Where only
+    the folder of the networks is another one, as the run was moved, the file gets the new one.
     """
+    path = Path(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            header = parse_json(file.readline(MOST_BYTES))["tournament"]
-        others = [
-            key
-            for key, value in tournament.description().items()
-            if key != "pairs" and header[key] != value
-        ]
+        with path.open(encoding="utf-8") as file:
+            header = as_object(parse_json(file.readline(MOST_BYTES)))
+        theirs, wanted = header["tournament"], tournament.description()
+        others = [key for key in wanted if key != "pairs" and theirs[key] != wanted[key]]
+        is_moved = others == ["agents"] and in_folder(theirs["agents"]) == in_folder(
+            wanted["agents"]
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return
-    if others:
+    if is_moved:
+        moved = {**theirs, "agents": wanted["agents"]}
+        _, _, games = path.read_bytes().partition(b"\n")
+        first = json.dumps({**header, "tournament": moved, "hash": digest(moved)})
+        write_bytes(path, first.encode() + b"\n" + games)
+    elif others:
         raise ValueError(
             f"expected {path} with results of the same networks and options, got other "
             f"{', '.join(others)} (has the run gone on? take the file away, or name another one "
             "with --results)"
         )
+
+
+def in_folder(agents: Any) -> Any:
+    """The agents of a description, with networks by their places in their run's directory.
+
+    Labels tell networks apart, as they have a part of the hash of each network's file.
+    """
+    return [
+        {label: re.sub(r"=[^=,]*(networks/\d+\.safetensors)", r"=\1", text)}
+        for agent in agents
+        for label, text in agent.items()
+    ]
 
 
 # ---- results -------------------------------------------------------------------------------------

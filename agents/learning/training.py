@@ -23,7 +23,7 @@ import torch
 from agents.core.files import write_text
 from agents.core.reading import parse_json
 from agents.core.workers import Pool
-from agents.learning.configuration import as_dict, make, merged
+from agents.learning.configuration import as_dict, make
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
     find_network,
@@ -64,13 +64,7 @@ class Run:
     def __init__(self, directory: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
         self.directory = Path(directory)
         self._files = RunDirectory(self.directory)
-        before = self._files.configured()
-        self.configuration = configuration = make(merged(before, settings))
-        for key, old, new in differences(make(before), configuration) if before else ():
-            raise ValueError(
-                f"expected {key} of {old}, as in {self.directory}, got {new} (a new run needs a "
-                "directory of its own)"
-            )
+        self.configuration = configuration = self._files.configuration(settings)
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
         self.learner = Learner(configuration, self.game)
@@ -113,7 +107,9 @@ class Run:
 
     def _start_from(self, net: str) -> None:
         """Take the weights of a network."""
-        saved = load_network(find_network(net))
+        configuration = self.configuration
+        own = (configuration.game, configuration.network.kind)
+        saved = load_network(find_network(net), trusted=own)
         why = saved.why_not(self.game)
         if why is None and as_dict(saved.options) != as_dict(self.configuration.network):
             why = f"expected a network of {self.configuration.network}, got {saved.options}"

@@ -98,3 +98,25 @@ class NetworkAgent(PolicyAgent):
     def _seen_at(self, game: Any, state: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
         self.check_game(game)
         return super()._seen_at(game, state)
+
+
+class OwnNetworkAgent(NetworkAgent):
+    """Plays what a network says that is of a class of your own, or of a game of your own.
+
+    The class and the game, which the file names as ``module:name``, are imported: that runs code,
+    so open no file that you do not trust. `NetworkAgent` refuses such a file.
+
+    Args:
+        file: What ``hexenv train`` has saved.
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+    """
+
+    name = "own-network"
+
+    def __init__(self, file: str, temperature: float = 0.0, seed: int | None = None) -> None:
+        library("torch", "train")
+        from agents.learning.files import find_network, load_network
+
+        saved = load_network(find_network(file), trusted=None)
+        self._use_network(saved, temperature, seed, f"own-network:file={file}")

@@ -142,6 +142,8 @@ class PolicyAgent(SeededAgent):
         It gets planes ``(rows, columns, K)`` and a mask ``(num_actions,)``. A temperature makes no
         difference, as all other actions have a probability of 0.
         """
+        if not callable(function):
+            raise ValueError(f"expected a function of planes and a mask, got {function!r}")
         options.setdefault("title", getattr(function, "__name__", "function"))
         return cls(OneByOne(function), **options)
 

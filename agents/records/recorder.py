@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
+from agents.registry import environment_makers
 from hexenv.games import base
 from hexenv.games.notation import moves_text
+from hexenv.messages import not_one_of
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult
@@ -76,11 +78,16 @@ class Recorder:
         [('left', 'right'), ('right', 'left')]
 
     The `statistics` of the two agents are recorded; None stands for an agent without any.
+
+    Raises:
+        ValueError: If `game` is neither a game of `hexenv` nor ``module:function``.
     """
 
     def __init__(
         self, game: str, options: Sequence[str], names: Sequence[str], agents: Sequence[Any]
     ) -> None:
+        if not is_foreign_name(game) and game not in environment_makers():
+            raise ValueError(not_one_of("a game", environment_makers(), game))
         self._game, self._options = game, tuple(options)
         self._names, self._agents = names, agents
         self._searches: list[Search | None] = []

@@ -1,5 +1,6 @@
 """A Gymnasium environment of one agent as an AEC environment, to plan in."""
 
+from types import ModuleType
 from typing import Any, Final, cast
 
 import numpy as np
@@ -35,6 +36,10 @@ class OneAgentEnv:
     """
 
     def __init__(self, env: Any) -> None:
+        if isinstance(env, ModuleType):
+            raise UnfitEnvironmentError(
+                f"expected an environment, got the module {env.__name__}: make one by its env()"
+            )
         if not all(hasattr(env, name) for name in OF_GYMNASIUM) or hasattr(env, "num_envs"):
             raise UnfitEnvironmentError(
                 "expected an environment of PettingZoo whose agents act in turn, or one of "

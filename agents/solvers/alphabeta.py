@@ -209,7 +209,7 @@ class AlphaBeta(SeededAgent):
         try:
             self.depth = operator.index(depth)
         except TypeError:
-            raise ValueError(f"expected a whole number of plies, got {depth!r}") from None
+            raise ValueError(f"expected depth as a whole number of plies, got {depth!r}") from None
         if not 1 <= self.depth <= MOST_DEPTH:
             raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
         check_budget(None, seconds)

@@ -55,19 +55,32 @@ def cell_symmetries(game: Game) -> NDArray[np.int64]:
 
     An action and its image fill cells that are images of each other, each time they are played. So
     it is enough to list the cells that an action fills one after the other: one cell if actions are
-    cells, a column from the bottom in Connect4, none for a swap. ValueError if that is not enough.
+    cells, a column from the bottom in Connect4, none for a swap. Where that is not enough, as
+    actions move pieces, it is the cells that they are shown on. ValueError if that is not either.
     """
-    filled = [_cells_filled(game, action) for action in range(game.num_actions())]
+    symmetries = game.symmetries()
     cells = np.arange(game.rows * game.columns)
-    images: list[NDArray[np.int64]] = []
-    for symmetry in game.symmetries().tolist():
-        image = np.full_like(cells, -1)
-        for action, image_action in enumerate(symmetry):
-            image[filled[action]] = filled[image_action]
-        if not np.array_equal(np.sort(image), cells):
-            raise ValueError(f"expected a game whose actions put stones on cells, got {game}")
-        images.append(image)
-    return np.stack(images)
+    if len(symmetries) == 1:  # the identity
+        return cells[None]
+    actions = range(game.num_actions())
+    for cells_of in (_cells_filled, _cells_shown):
+        touched = [cells_of(game, action) for action in actions]
+        images = [_image_of_cells(len(cells), touched, symmetry) for symmetry in symmetries]
+        if all(np.array_equal(np.sort(image), cells) for image in images):
+            return np.stack(images)
+    raise ValueError(f"expected a game whose actions are shown on cells, got {game}")
+
+
+def _image_of_cells(
+    count: int, touched: list[list[int]], symmetry: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Where a symmetry of the actions has each cell; -1 where they do not say."""
+    image = np.full(count, -1, np.int64)
+    images: list[int] = symmetry.tolist()
+    for action, image_action in enumerate(images):
+        if len(touched[action]) == len(touched[image_action]):
+            image[touched[action]] = touched[image_action]
+    return image
 
 
 def _cells_filled(game: Game, action: int) -> list[int]:
@@ -78,6 +91,12 @@ def _cells_filled(game: Game, action: int) -> list[int]:
         game.step(state, action)
         cells.append(game.last_cell(state))
     return cells
+
+
+def _cells_shown(game: Game, action: int) -> list[int]:
+    """The cells that an action is shown on at the start, those on the board."""
+    shown = game.cells_of_action(new_state(game), action)
+    return [cell for cell in shown if 0 <= cell < game.rows * game.columns]
 
 
 @inlined_kernel

@@ -118,6 +118,16 @@ def action_array(actions: Any, shape: tuple[int, ...], game: Game) -> Actions:
     return np.ascontiguousarray(array, np.int64)  # compiled code assumes no strides
 
 
+def answers_of(name: str, answers: Any) -> NDArray[Any]:
+    """What an opponent answers, as an array; ValueError where its parts differ in length."""
+    try:
+        return np.asarray(answers)
+    except ValueError:
+        raise ValueError(
+            f"opponent {name}: expected an action for each board, got {shortened(answers)}"
+        ) from None
+
+
 def expect_actions(name: str, answers: NDArray[Any], shape: tuple[int, ...]) -> None:
     """Refuse what an opponent answers, if it is not one integer for each board."""
     if answers.shape != shape or not np.issubdtype(answers.dtype, np.integer):

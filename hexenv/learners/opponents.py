@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of
-from hexenv.learners.boards import Boards, Masks, Opponent, Which, expect_actions
+from hexenv.learners.boards import Boards, Masks, Opponent, Which, answers_of, expect_actions
 from hexenv.learners.policies import POLICIES, new_policy
 
 
@@ -155,8 +155,8 @@ class FunctionOpponent:
         if self._see_as is not None:  # each time: it may play in several environments
             self._see_as(boards.env)
         if self._batched:
-            return np.asarray(self._function(observations, masks))
-        return np.asarray([self._function(observation_of(observations, 0), masks[0])])
+            return answers_of(self.name, self._function(observations, masks))
+        return answers_of(self.name, [self._function(observation_of(observations, 0), masks[0])])
 
 
 class AgentOpponent:
@@ -224,7 +224,7 @@ class AgentOpponent:
         for row, board in enumerate(which.tolist()):
             moves = boards.moves[board, : boards.lengths[board]].tolist()
             self._env.begin_at(boards.states[board], moves)
-            action = np.asarray([self.agent_of(boards, board).act(self._env)])
+            action = answers_of(self.name, [self.agent_of(boards, board).act(self._env)])
             expect_actions(self.name, action, (1,))
             answers[row] = action[0]
         legal = boards.show(which, to_play=True)[1]

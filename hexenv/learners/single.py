@@ -21,6 +21,7 @@ from hexenv.envs.position import describe, state_dtype_of, state_in
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
+from hexenv.messages import check_whole_seed
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
 
@@ -104,7 +105,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
         """
         boards = self._boards
         boards.start(self.raw_env.starting_positions(options or {}))
-        super().reset(seed=seed)
+        check_whole_seed(seed)
+        super().reset(seed=None if seed is None else int(seed))
         if seed is not None or not self._has_reset:
             boards.seed(0, self.np_random)
         self._has_reset = True

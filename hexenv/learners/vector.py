@@ -37,7 +37,7 @@ from hexenv.learners.boards import (
     split_options,
 )
 from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
-from hexenv.messages import check_seed, not_one_of
+from hexenv.messages import check_whole_seed, not_one_of
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
 CELLS_PER_THREAD: Final = 200_000
@@ -59,13 +59,14 @@ def seeds_of_boards(seed: int | Sequence[int | None] | None, count: int) -> list
     if seed is None:
         return [None] * count
     if isinstance(seed, (int, np.integer)):
+        check_whole_seed(seed)
         return [int(seed) + board for board in range(count)]
     if isinstance(seed, str) or not isinstance(seed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"expected a seed as a whole number, or {count} of them, got {seed!r}")
     if len(seed) != count:
         raise ValueError(f"expected a seed or {count} of them, got {len(seed)}")
     for one in seed:
-        check_seed(one)
+        check_whole_seed(one)
     return [None if one is None else int(one) for one in seed]
 
 
