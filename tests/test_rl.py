@@ -684,14 +684,77 @@ def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
         PolicyAgent.from_rllib(folder, module="mein")
 
 
+# ---- SuperSuit -----------------------------------------------------------------------------------
+
+ON_PLANES = {  # and the shape of what is seen then
+    "agent_indicator_v0": ((), (3, 3, 4)),
+    "dtype_v0": ((np.float32,), (3, 3, 2)),
+    "flatten_v0": ((), (18,)),
+    "frame_stack_v1": ((3,), (3, 3, 6)),
+    "frame_stack_v2": ((3,), (3, 3, 6)),
+    "max_observation_v0": ((2,), (3, 3, 2)),
+    "pad_observations_v0": ((), (3, 3, 2)),
+    "reshape_v0": (((18,),), (18,)),
+}
+"""Wrappers that SuperSuit has for observations of one array, not for those with a mask."""
+ON_BOTH = {
+    "clip_reward_v0": (),
+    "delay_observations_v0": (1,),
+    "pad_action_space_v0": (),
+}
+
+
+@pytest.mark.parametrize("name", [*ON_PLANES, *ON_BOTH])
+def test_wrappers_of_supersuit(name):
+    supersuit = needs("supersuit", "supersuit")
+    wrapper = getattr(supersuit, name)
+    arguments, shape = ON_PLANES.get(name) or (ON_BOTH[name], (3, 3, 2))
+    if name in ON_PLANES:
+        with pytest.raises((AttributeError, AssertionError, TypeError)):  # its own, of a Dict
+            played_through(wrapper(tictactoe_v0.env(), *arguments))
+    else:
+        assert played_through(wrapper(tictactoe_v0.env(), *arguments)) == shape
+    assert played_through(wrapper(tictactoe_v0.env(mask_in="info"), *arguments)) == shape
+
+
+def played_through(env):
+    """A game by random moves; the shape of the planes."""
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        seen, _, terminated, truncated, info = env.last()
+        planes = seen["observation"] if isinstance(seen, dict) else seen
+        if not isinstance(seen, dict):
+            assert env.observation_space(agent).contains(seen)
+        over = terminated or truncated
+        env.step(None if over else int(masked_random(rng, info["action_mask"])))
+    assert sorted(env.unwrapped.rewards.values()) in ([], [0.0, 0.0], [-1.0, 1.0])
+    return planes.shape
+
+
+def test_a_wrapper_of_supersuit_over_one_learner():
+    supersuit = needs("supersuit", "supersuit")
+    env = gymnasium.make("hexenv/Connect4-v0", mask_in="info", dtype=np.float32)
+    env = supersuit.frame_stack_v1(env, 2)
+    seen, info = env.reset(seed=1)
+    over = False
+    while not over:
+        assert seen.shape == (6, 7, 4)
+        assert env.observation_space.contains(seen)
+        before = seen.copy()  # it is changed in place
+        seen, _, over, _, info = env.step(int(info["action_mask"].argmax()))
+        assert np.array_equal(seen[..., :2], before[..., 2:])
+
+
 # ---- the examples --------------------------------------------------------------------------------
 
 SMALL = {
     "maskable_ppo": ("sb3_contrib", "sb3", ["--steps", "16384"]),
     "cleanrl_ppo": ("torch", "torch", ["--steps", "4096", "--envs", "32"]),
     "rllib_ppo": ("ray.rllib", "rllib", ["--steps", "2000"]),
-    "rllib_selfplay": ("ray.rllib", "rllib", ["--steps", "8000", "--good", "0"]),
-    "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "4096", "--envs", "32"]),
+    "rllib_selfplay": ("ray.rllib", "rllib", ["--steps", "4100", "--good", "0"]),
+    "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "4096", "--envs", "32", "--cnn"]),
+    "tianshou_ppo": ("tianshou", "tianshou", ["--steps", "16384"]),
     "tianshou_dqn": ("tianshou", "tianshou", ["--steps", "2000"]),
     "skrl_ppo": ("skrl", "skrl", ["--steps", "16384", "--envs", "32"]),
 }
@@ -706,6 +769,8 @@ def test_every_example_is_run():
 def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     module, extra, steps = SMALL[name]
     needs(module, extra)
+    if name == "maskable_ppo" and "Hex" in game:
+        steps = [*steps, "--cnn"]
     run = subprocess.run(
         [
             *(sys.executable, EXAMPLES / f"{name}.py", *game, *steps, "--games", "10"),
@@ -722,7 +787,7 @@ def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     played = re.findall(r"(\d+) won, (\d+) drawn, (\d+) lost, .* illegal moves (\d+)", run.stdout)
     assert len(played) == 5  # two opponents before, and three after
     assert "uct:simulations=5: " in run.stdout
-    if name in ("maskable_ppo", "cleanrl_ppo", "skrl_ppo"):  # it has played itself
+    if name in ("maskable_ppo", "cleanrl_ppo", "skrl_ppo", "tianshou_ppo"):  # it played itself
         assert int(re.search(r"snapshots of its past: (\d+)", run.stdout)[1]) > 0
     if name == "rllib_selfplay":
         assert int(re.search(r"frozen policies in the league: (\d+)", run.stdout)[1]) > 1

@@ -22,7 +22,7 @@ RLlib's masking module expects flat ``"observations"`` and ``"action_mask"``, bo
 # pyright: reportUnknownVariableType=false, reportUnknownParameterType=false
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -93,10 +93,11 @@ class MultiAgentBoardEnv(PettingZooEnv):
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
-        self.observation_spaces = {
+        each: dict[str, spaces.Space[Any]] = {
             agent: rllib_space(env.observation_space(agent)) for agent in env.possible_agents
         }
-        self.observation_space = spaces.Dict(self.observation_spaces)
+        self.observation_spaces = cast("Any", each)  # agents are any keys there
+        self.observation_space = spaces.Dict(each)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -105,13 +106,15 @@ class MultiAgentBoardEnv(PettingZooEnv):
         observations, infos = super().reset(seed=seed, options=options)
         return _for_each_agent(observations), infos
 
-    def step(self, action: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def step(
+        self, action: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Play the action of the player to move."""
-        observations, *others = super().step(action)
-        return (_for_each_agent(observations), *others)
+        observations, rewards, terminations, truncations, infos = super().step(action)
+        return _for_each_agent(observations), rewards, terminations, truncations, infos
 
 
-def _for_each_agent(observations: dict[str, Any]) -> dict[str, Any]:
+def _for_each_agent(observations: Any) -> dict[str, Any]:
     return {agent: rllib_observation(seen) for agent, seen in observations.items()}
 
 
