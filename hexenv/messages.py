@@ -173,8 +173,10 @@ def expect_parameters(
     for name in named:
         if name not in names and not takes_any_name and name not in also:
             known = [*names, *also]
-            got = f"expected no parameters, got {name!r}"
-            raise TypeError(f"{title}: {not_one_of('a parameter', known, name) if known else got}")
+            expected = f"a parameter of {', '.join(known)}" if known else "no parameters"
+            # Python's own words: libraries such as TorchRL try an option, and look for them.
+            got = f"got an unexpected keyword argument {name!r}{suggestion(name, known)}"
+            raise TypeError(f"{title}: expected {expected}, {got}")
     if len(arguments) > unnamed:
         got = ", ".join(map(shortened, arguments))
         raise TypeError(f"{title}: expected at most {unnamed} arguments without a name, got {got}")

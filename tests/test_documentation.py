@@ -73,6 +73,8 @@ NOT_RUN = {
     "sb3:path=connect4.zip": "needs a model that takes minutes; tests/test_rl.py trains small ones",
     'from_sb3("connect4.zip")': "needs a model that takes minutes; tests/test_rl.py trains one",
     "SelfPlay(pool": "takes minutes; tests/test_rl.py trains for a few steps",
+    "BoardCNN": "needs the extra sb3; tests/test_rl.py trains with it",
+    "import supersuit": "needs SuperSuit; tests/test_rl.py plays with each of these wrappers",
     "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
     "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
     "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",

@@ -306,7 +306,7 @@ def films(tmp_path):
     """Where moviepy writes a film, and a function that reads it, and compares its frames."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pytest.importorskip("moviepy", reason="moviepy is not installed")
+        pytest.importorskip("moviepy", reason="the extra video is not installed")
 
     def check(expected):
         (path,) = (tmp_path / "films").iterdir()

@@ -40,7 +40,7 @@ def layer_of(module):
 
 NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
-    "torch": "agents.learning",  # elsewhere `hexenv.extras.library`, when a model is given
+    "torch": "agents.learning hexenv.adapters",  # elsewhere `hexenv.extras.library`
     "numba": (
         "hexenv.compiled hexenv.compiled_atomics hexenv.compiled_cache hexenv.compiled_callees "
         "hexenv.compiled_packing"
@@ -111,13 +111,13 @@ def test_games_do_not_know_each_other():
         assert all(is_below(module, others) for module in known), game
 
 
-def test_pytorch_is_loaded_only_with_alphahex():
+def test_pytorch_is_loaded_only_with_alphahex_and_for_learning_libraries():
     loaders, before = importers_of("torch"), set()
     while loaders != before:  # and what imports these at its top
         before = set(loaders)
         loaders |= {module for module in SOURCES if imports_at_the_top_of(module) & before}
     assert "agents.learning.training" in loaders
-    assert {module for module in loaders if not is_below(module, "agents.learning")} == set()
+    assert {module for module in loaders if not is_below(module, ONLY["torch"])} == set()
 
 
 @pytest.mark.parametrize(

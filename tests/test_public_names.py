@@ -61,9 +61,10 @@ PUBLIC = {
 """The modules whose `__all__` says what is for users, and what that is."""
 
 AMONG_OTHERS = {
-    "hexenv.adapters.rllib": "RLlibObservation make_env masked_module",
-    "hexenv.adapters.sb3": "BoardVecEnv SelfPlay",
-    "hexenv.adapters.torchrl": "GROUP wrap",
+    "hexenv.adapters.networks": "BoardFeatures",
+    "hexenv.adapters.rllib": "MultiAgentBoardEnv RLlibObservation make_env masked_module",
+    "hexenv.adapters.sb3": "BoardCNN BoardVecEnv SelfPlay",
+    "hexenv.adapters.torchrl": "BatchedBoardEnv GROUP wrap",
     "hexenv.envs.aec": "BoardEnv ViewOptions",
     "hexenv.games.connect4": "Connect4 new",
     "hexenv.games.gomoku": "Gomoku new",

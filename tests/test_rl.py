@@ -399,7 +399,7 @@ def test_a_torch_module(channels_first):
     assert shapes[:1] == [((1, 2, 6, 7) if channels_first else (1, 6, 7, 2), torch.float32)]
 
 
-# ---- RLlib and TorchRL ---------------------------------------------------------------------------
+# ---- RLlib and TorchRL: their environments -------------------------------------------------------
 
 
 def test_rllib_sees_what_it_reads():
@@ -440,6 +440,215 @@ def test_torchrl_plays_whole_games_without_an_illegal_move():
     assert (rewards[~ends] == 0).all()
 
 
+def test_torchrl_makes_our_environments_by_its_own_means():
+    needs("torchrl", "torchrl")
+    from torchrl.envs import GymEnv
+
+    # It tries ``frameskip`` first, and looks for Python's own words in the error.
+    env = GymEnv("hexenv/Connect4-v0", opponent="greedy", categorical_action_encoding=True)
+    data = env.rollout(60, break_when_any_done=False)
+    assert data["next", "done"].any()
+    for make in (connect4_v0.env, functools.partial(gymnasium.make, "hexenv/Connect4-v0")):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'"):
+            make(frameskip=1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "options"),
+    [  # with SameStep TorchRL reads no last observations that are dictionaries: StopIteration
+        ("Disabled", {}),
+        ("Disabled", {"mask_in": "info"}),
+        ("SameStep", {"mask_in": "info"}),
+    ],
+)
+def test_torchrl_wraps_the_vector_environment(mode, options):
+    needs("torchrl", "torchrl")
+    from torchrl.envs import GymWrapper, check_env_specs
+
+    envs = gymnasium.make_vec("hexenv/TicTacToe-v0", num_envs=3, autoreset_mode=mode, **options)
+    env = GymWrapper(envs, categorical_action_encoding=True)
+    check_env_specs(env)
+    data = env.rollout(30, break_when_any_done=False)
+    done = data["next", "done"].squeeze(-1)
+    assert done.any()
+    # What follows is the next observation, but after the end of an episode: a new one begins.
+    same = (data["next", "observation"][:, :-1] == data["observation"][:, 1:]).flatten(2).all(-1)
+    assert (same | done[:, :-1]).all()
+    assert (data["observation"][:, 1:][done[:, :-1]].sum((1, 2, 3)) <= 1).all()
+    assert (data["next", "observation"][done].sum((1, 2, 3)) >= 1).all()
+
+
+def torchrl_boards(*args, **options):
+    needs("torchrl", "torchrl")
+    from hexenv.adapters.torchrl import BatchedBoardEnv
+
+    return BatchedBoardEnv(*args, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"opponent": "random"}])
+def test_many_boards_of_torchrl_fit_their_specs(options):
+    env = torchrl_boards("hexenv/Hex-v0", num_envs=4, board_size=3, seed=1, **options)
+    from torchrl.envs import check_env_specs
+
+    check_env_specs(env, seed=1)
+    one, two = (played_alone(env, seed=2) for _ in range(2))
+    assert (one == two).all()
+
+
+def played_alone(env, seed):
+    import torch
+
+    env.set_seed(seed)
+    torch.manual_seed(seed)
+    return env.rollout(20, break_when_any_done=False)
+
+
+def test_many_boards_of_torchrl_are_games_of_both_players():
+    """Each board by itself is a game over the PettingZoo environment."""
+    env = torchrl_boards("hexenv/Connect4-v0", num_envs=6, seed=3)
+    data = env.rollout(90, break_when_any_done=False)
+    assert env.envs.illegal_actions == 0
+    ended = 0
+    for board in range(6):
+        own, game = data[board], connect4_v0.env()
+        game.reset()
+        for move in range(len(own)):
+            seen = game.last()[0]
+            assert np.array_equal(own["observation"][move], seen["observation"])
+            assert np.array_equal(own["action_mask"][move], seen["action_mask"])
+            player = game.agent_selection
+            assert own["player"][move].item() == int(player[-1])
+            game.step(int(own["action"][move]))
+            result = own[move]["next"]
+            assert result["reward"].item() == game.rewards[player]
+            over = game.terminations[player]
+            assert result["done"].item() == result["terminated"].item() == over
+            assert not result["truncated"].item()
+            if over:
+                ended += 1
+                game.reset()
+    assert ended > 6
+
+
+def test_a_negative_gamma_is_right_for_self_play():
+    """TorchRL's estimator by lambda 1 is the outcome for the player of each move."""
+    env = torchrl_boards("hexenv/TicTacToe-v0", num_envs=8, seed=0)
+    import torch
+    from tensordict.nn import TensorDictModule
+    from torchrl.objectives.value import GAE
+
+    data = env.rollout(40, break_when_any_done=False)
+    worth = TensorDictModule(
+        lambda planes: planes.flatten(-3).float() @ torch.arange(-9.0, 9.0).unsqueeze(-1) / 30,
+        ["observation"],
+        ["state_value"],
+    )
+    GAE(gamma=-0.9, lmbda=1.0, value_network=worth)(data)
+    done, rewards = data["next", "done"].squeeze(-1), data["next", "reward"].squeeze(-1)
+    for board in range(8):
+        outcome = None
+        for move in reversed(range(40)):
+            if done[board, move]:
+                outcome = rewards[board, move].item()
+            elif outcome is not None:
+                outcome = -0.9 * outcome
+            if outcome is not None:
+                assert np.isclose(data["value_target"][board, move].item(), outcome, atol=1e-5)
+
+
+def test_many_boards_of_torchrl_refuse_what_they_set():
+    with pytest.raises(TypeError, match="expected no mask_in: it is set here, got 'info'"):
+        torchrl_boards("hexenv/Connect4-v0", mask_in="info")
+
+
+# ---- networks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_features_of_a_board(channels_first):
+    torch = needs("torch", "torch")
+    from hexenv.adapters.networks import BoardFeatures
+
+    env = gymnasium.make("hexenv/Hex-v0", board_size=3, channels_first=channels_first)
+    seen = torch.as_tensor(env.reset(seed=0)[0]["observation"])
+    network = BoardFeatures(seen.shape, 8, channels=4, layers=2, channels_first=channels_first)
+    found = network(seen)
+    assert (found.shape, found.dtype) == ((8,), torch.float32)
+    assert torch.allclose(network(seen.expand(2, 5, *seen.shape)), found.expand(2, 5, 8))
+    if not channels_first:  # the same network sees the same either way
+        network.channels_first = True
+        assert torch.allclose(network(seen.permute(2, 0, 1)), found)
+    with pytest.raises(ValueError, match=r"expected planes of three dimensions, .* got \(84,\)"):
+        BoardFeatures((84,))
+    with pytest.raises(ValueError, match="expected layers of at least 1, got 0"):
+        BoardFeatures(seen.shape, layers=0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "options"),
+    [
+        ("MlpPolicy", {"mask_in": "info"}),
+        ("MlpPolicy", {"mask_in": "info", "channels_first": True}),
+        ("MultiInputPolicy", {}),
+    ],
+)
+def test_a_convolutional_policy_of_sb3(sb3, policy, options):
+    from sb3_contrib import MaskablePPO
+
+    envs = sb3.BoardVecEnv("hexenv/Connect4-v0", num_envs=4, **options)
+    kwargs = {"channels": 4, "layers": 1, "channels_first": "channels_first" in options}
+    small = {
+        "features_extractor_class": sb3.BoardCNN,
+        "features_extractor_kwargs": {"features_dim": 8, **kwargs},
+    }
+    model = MaskablePPO(policy, envs, n_steps=16, batch_size=64, policy_kwargs=small, seed=0)
+    before = model.policy.features_extractor.network.body[0].weight.detach().clone()
+    model.learn(64)
+    assert not np.array_equal(
+        before, model.policy.features_extractor.network.body[0].weight.detach()
+    )
+    agent = PolicyAgent.from_sb3(model, frozen=True)
+    for board in positions_of_connect4():
+        seen = board.last()[0]
+        planes = seen["observation"]
+        if "channels_first" in options:
+            planes = np.moveaxis(planes, -1, 0)
+        shown = planes if options else {**seen, "observation": planes}
+        mask = seen["action_mask"]
+        predicted, _ = model.predict(shown, action_masks=mask, deterministic=True)
+        assert agent.act(board) == predicted
+    assert envs.get_attr("illegal_actions")[0] == 0
+
+
+# ---- RLlib, and its checkpoints ------------------------------------------------------------------
+
+
+def test_rllib_plays_both_sides():
+    needs("ray.rllib", "rllib")
+    from hexenv.adapters.rllib import MultiAgentBoardEnv
+
+    env = MultiAgentBoardEnv(hex_v0.env(board_size=3))
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        observations, _ = env.reset(seed=seed)
+        players, done = [], False
+        while not done:
+            ((player, seen),) = observations.items()
+            players.append(player)
+            assert env.observation_spaces[player].contains(seen)
+            action = int(masked_random(rng, seen["action_mask"]))
+            observations, rewards, ends, cuts, _ = env.step({player: action})
+            done = ends["__all__"]
+            assert not cuts["__all__"]
+        assert players[:2] == ["player_0", "player_1"]
+        assert observations.keys() == rewards.keys() == set(env.possible_agents)
+        assert rewards[players[-1]] == 1.0
+        assert sum(rewards.values()) == 0.0
+        assert all(env.observation_spaces[one].contains(observations[one]) for one in rewards)
+    with pytest.raises(ValueError, match="expected observations with a mask"):
+        MultiAgentBoardEnv(hex_v0.env(mask_in="info"))
+
+
 def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
     needs("ray.rllib", "rllib")
     import torch
@@ -465,6 +674,76 @@ def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
         assert value == 0.0
     with pytest.raises(FileNotFoundError, match="expected the folder of a checkpoint, found none"):
         PolicyAgent.from_rllib(tmp_path / "nowhere")
+    folder = tmp_path / "algorithm"
+    module.save_to_path(folder / "learner_group" / "learner" / "rl_module" / "main")
+    of_two = PolicyAgent.from_rllib(folder, module="main")
+    by_name = make_agent(f"rllib:path={folder},module=main")
+    for board in positions_of_connect4():
+        assert of_two.act(board) == by_name.act(board) == agent.act(board)
+    with pytest.raises(ValueError, match=r"expected a module of main, got 'mein' .*mean main"):
+        PolicyAgent.from_rllib(folder, module="mein")
+
+
+# ---- SuperSuit -----------------------------------------------------------------------------------
+
+ON_PLANES = {  # and the shape of what is seen then
+    "agent_indicator_v0": ((), (3, 3, 4)),
+    "dtype_v0": ((np.float32,), (3, 3, 2)),
+    "flatten_v0": ((), (18,)),
+    "frame_stack_v1": ((3,), (3, 3, 6)),
+    "frame_stack_v2": ((3,), (3, 3, 6)),
+    "max_observation_v0": ((2,), (3, 3, 2)),
+    "pad_observations_v0": ((), (3, 3, 2)),
+    "reshape_v0": (((18,),), (18,)),
+}
+"""Wrappers that SuperSuit has for observations of one array, not for those with a mask."""
+ON_BOTH = {
+    "clip_reward_v0": (),
+    "delay_observations_v0": (1,),
+    "pad_action_space_v0": (),
+}
+
+
+@pytest.mark.parametrize("name", [*ON_PLANES, *ON_BOTH])
+def test_wrappers_of_supersuit(name):
+    supersuit = needs("supersuit", "supersuit")
+    wrapper = getattr(supersuit, name)
+    arguments, shape = ON_PLANES.get(name) or (ON_BOTH[name], (3, 3, 2))
+    if name in ON_PLANES:
+        with pytest.raises((AttributeError, AssertionError, TypeError)):  # its own, of a Dict
+            played_through(wrapper(tictactoe_v0.env(), *arguments))
+    else:
+        assert played_through(wrapper(tictactoe_v0.env(), *arguments)) == shape
+    assert played_through(wrapper(tictactoe_v0.env(mask_in="info"), *arguments)) == shape
+
+
+def played_through(env):
+    """A game by random moves; the shape of the planes."""
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        seen, _, terminated, truncated, info = env.last()
+        planes = seen["observation"] if isinstance(seen, dict) else seen
+        if not isinstance(seen, dict):
+            assert env.observation_space(agent).contains(seen)
+        over = terminated or truncated
+        env.step(None if over else int(masked_random(rng, info["action_mask"])))
+    assert sorted(env.unwrapped.rewards.values()) in ([], [0.0, 0.0], [-1.0, 1.0])
+    return planes.shape
+
+
+def test_a_wrapper_of_supersuit_over_one_learner():
+    supersuit = needs("supersuit", "supersuit")
+    env = gymnasium.make("hexenv/Connect4-v0", mask_in="info", dtype=np.float32)
+    env = supersuit.frame_stack_v1(env, 2)
+    seen, info = env.reset(seed=1)
+    over = False
+    while not over:
+        assert seen.shape == (6, 7, 4)
+        assert env.observation_space.contains(seen)
+        before = seen.copy()  # it is changed in place
+        seen, _, over, _, info = env.step(int(info["action_mask"].argmax()))
+        assert np.array_equal(seen[..., :2], before[..., 2:])
 
 
 # ---- the examples --------------------------------------------------------------------------------
@@ -473,9 +752,11 @@ SMALL = {
     "maskable_ppo": ("sb3_contrib", "sb3", ["--steps", "16384"]),
     "cleanrl_ppo": ("torch", "torch", ["--steps", "4096", "--envs", "32"]),
     "rllib_ppo": ("ray.rllib", "rllib", ["--steps", "2000"]),
-    "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "400", "--rollout", "200"]),
+    "rllib_selfplay": ("ray.rllib", "rllib", ["--steps", "4100", "--good", "0"]),
+    "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "4096", "--envs", "32", "--cnn"]),
+    "tianshou_ppo": ("tianshou", "tianshou", ["--steps", "16384"]),
     "tianshou_dqn": ("tianshou", "tianshou", ["--steps", "2000"]),
-    "skrl_ppo": ("skrl", "skrl", ["--steps", "2000"]),
+    "skrl_ppo": ("skrl", "skrl", ["--steps", "16384", "--envs", "32"]),
 }
 
 
@@ -488,6 +769,8 @@ def test_every_example_is_run():
 def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     module, extra, steps = SMALL[name]
     needs(module, extra)
+    if name == "maskable_ppo" and "Hex" in game:
+        steps = [*steps, "--cnn"]
     run = subprocess.run(
         [
             *(sys.executable, EXAMPLES / f"{name}.py", *game, *steps, "--games", "10"),
@@ -504,8 +787,10 @@ def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     played = re.findall(r"(\d+) won, (\d+) drawn, (\d+) lost, .* illegal moves (\d+)", run.stdout)
     assert len(played) == 5  # two opponents before, and three after
     assert "uct:simulations=5: " in run.stdout
-    if name in ("maskable_ppo", "cleanrl_ppo"):  # it has played itself
+    if name in ("maskable_ppo", "cleanrl_ppo", "skrl_ppo", "tianshou_ppo"):  # it played itself
         assert int(re.search(r"snapshots of its past: (\d+)", run.stdout)[1]) > 0
+    if name == "rllib_selfplay":
+        assert int(re.search(r"frozen policies in the league: (\d+)", run.stdout)[1]) > 1
     if name == "maskable_ppo":
         game_name = game[1].lower()
         options = [] if game_name == "connect4" else ["--option", "board_size=4"]

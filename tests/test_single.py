@@ -743,7 +743,7 @@ def test_notebooks_show_the_board_at_any_time():
 
 def test_an_unknown_option_is_refused_with_those_there_are():
     known = (
-        "a parameter of render_mode, theme, .*, opponent, side, .*, got 'oponent'.*mean opponent"
+        "a parameter of render_mode, theme, .*, opponent, side, .*, got .*'oponent'.*mean opponent"
     )
     with pytest.raises(TypeError, match=known):
         single(oponent="random")

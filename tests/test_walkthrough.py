@@ -104,7 +104,7 @@ def test_it_wins_around_the_tube():
 def test_it_refuses_what_it_does_not_know():
     with pytest.raises(ValueError, match="at most 31, got 3 x 2"):
         make_environment(GAME, ["columns=2"])
-    with pytest.raises(TypeError, match="got 'swap'"):
+    with pytest.raises(TypeError, match=r"got .*'swap'"):
         SingleEnv("own_game:raw_env", swap=True)
     with pytest.raises(ValueError, match="7 is taken"):
         before_a_win().unwrapped.step(6)

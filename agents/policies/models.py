@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.extras import library
+from hexenv.messages import not_one_of
 
 PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
@@ -160,15 +161,20 @@ class TorchModule:
 class RLlibModule:
     """The policy of an RLlib checkpoint; see `PolicyAgent.from_rllib`."""
 
-    def __init__(self, checkpoint: str | os.PathLike[str]) -> None:
+    def __init__(self, checkpoint: str | os.PathLike[str], module: str = "default_policy") -> None:
         rl_module = library("ray.rllib.core.rl_module.rl_module", "rllib")
         folder = Path(checkpoint).absolute()
         if not folder.is_dir():
             raise FileNotFoundError(
                 f"expected the folder of a checkpoint, found none at {checkpoint}"
             )
-        inner = folder / "learner_group" / "learner" / "rl_module" / "default_policy"
-        self._use(rl_module.RLModule.from_checkpoint(inner if inner.exists() else folder))
+        modules = folder / "learner_group" / "learner" / "rl_module"
+        if modules.is_dir():  # of an algorithm, not of one module
+            known = sorted(path.name for path in modules.iterdir() if path.is_dir())
+            if module not in known:
+                raise ValueError(f"{checkpoint}: {not_one_of('a module', known, module)}")
+            folder = modules / module
+        self._use(rl_module.RLModule.from_checkpoint(folder))
 
     def _use(self, module: Any) -> None:
         self._torch = library("torch", "torch")

@@ -124,14 +124,21 @@ class PolicyAgent(SeededAgent):
         return cls(TorchModule(module, channels_first), **options)
 
     @classmethod
-    def from_rllib(cls, checkpoint: str | os.PathLike[str], **options: Any) -> "PolicyAgent":
+    def from_rllib(
+        cls, checkpoint: str | os.PathLike[str], module: str = "default_policy", **options: Any
+    ) -> "PolicyAgent":
         """Of an RLlib checkpoint (new API stack) of a module made by `hexenv.adapters.rllib`.
 
-        It gives no values. The folder is that of an algorithm's checkpoint, or of its module's.
-        (RLlib reads it by pickle, which may run code: open none that you do not trust.)
+        It gives no values.
+
+        Args:
+            checkpoint: The folder of an algorithm's checkpoint, or of one of its modules. (RLlib
+                reads it by pickle, which may run code: open none that you do not trust.)
+            module: Which of the algorithm's modules, where there are several.
+            **options: Arguments of `PolicyAgent`.
         """
         options.setdefault("title", "rllib")
-        return cls(RLlibModule(checkpoint), **options)
+        return cls(RLlibModule(checkpoint, module), **options)
 
     @classmethod
     def from_function(
@@ -378,6 +385,7 @@ class RLlibPolicy(PolicyAgent):
         temperature: See `PolicyAgent`.
         seed: See `PolicyAgent`.
         planes: See `PolicyAgent`; names joined by ``+``.
+        module: Which module of an algorithm's checkpoint, where there are several.
     """
 
     name = "rllib"
@@ -388,6 +396,7 @@ class RLlibPolicy(PolicyAgent):
         temperature: float = 0.0,
         seed: int | None = None,
         planes: str | None = None,
+        module: str = "default_policy",
     ) -> None:
-        policy = RLlibModule(path)
+        policy = RLlibModule(path, module)
         super().__init__(policy, temperature, seed, names_of(planes), f"rllib:path={path}")

@@ -8,6 +8,7 @@ MODULES = {
     "Learners": [
         "hexenv.learners.single", "hexenv.learners.vector", "hexenv.wrappers",
         "hexenv.adapters.sb3", "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
+        "hexenv.adapters.networks",
         "hexenv.learners.boards",
     ],
     "Rules": [

@@ -13,12 +13,13 @@ from common import evaluate, game_options, parser
 from sb3_contrib import MaskablePPO
 
 from agents import PolicyAgent
-from hexenv.adapters.sb3 import BoardVecEnv, SelfPlay
+from hexenv.adapters.sb3 import BoardCNN, BoardVecEnv, SelfPlay
 from hexenv.pool import OpponentPool
 
 options = parser(__doc__, steps=1_500_000)
 options.add_argument("--out", help="the model's file")
 options.add_argument("--pool", help="the folder of the pool, which goes on from it")
+options.add_argument("--cnn", action="store_true", help="convolutions in place of a flat network")
 args = options.parse_args()
 torch.set_num_threads(1)
 torch.manual_seed(args.seed)
@@ -34,6 +35,14 @@ envs = BoardVecEnv(
     mask_in="info",
     **game_options(args),
 )
+if args.cnn:
+    policy_kwargs = {
+        "features_extractor_class": BoardCNN,
+        "features_extractor_kwargs": {"features_dim": 256, "channels": 32, "layers": 3},
+        "net_arch": [],
+    }
+else:
+    policy_kwargs = {"net_arch": [256, 256]}
 model = MaskablePPO(
     "MlpPolicy",
     envs,
@@ -43,7 +52,7 @@ model = MaskablePPO(
     learning_rate=lambda left: 1e-3 * left,
     ent_coef=0.01,
     gamma=0.98,
-    policy_kwargs={"net_arch": [256, 256]},
+    policy_kwargs=policy_kwargs,
     seed=args.seed,
 )
 print("before training")

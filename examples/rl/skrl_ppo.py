@@ -4,7 +4,8 @@
     python examples/rl/skrl_ppo.py --game Hex --board-size 5
 
 skrl knows no masks: it hands a model the whole observation, flattened, and the policy's model here
-takes the mask out of it and closes the illegal actions.
+takes the mask out of it and closes the illegal actions. The learner plays a pool: random, greedy,
+and itself as it was now and then.
 """
 
 import logging
@@ -26,19 +27,21 @@ from torch import nn
 
 import hexenv  # noqa: F401  # registers the environments
 from agents import PolicyAgent
+from hexenv.pool import OpponentPool
 
-options = parser(__doc__, steps=400_000)
-options.add_argument("--envs", type=int, default=64)
+options = parser(__doc__, steps=1_500_000)
+options.add_argument("--envs", type=int, default=128)
 options.add_argument("--rollout", type=int, default=64, help="steps between updates")
 args = options.parse_args()
 torch.set_num_threads(1)
 skrl.logger.setLevel(logging.WARNING)
 set_seed(args.seed)
 
+pool = OpponentPool(["random", ("greedy", 2)], most=4)
 envs = gymnasium.make_vec(
     f"hexenv/{args.game}-v0",
     num_envs=args.envs,
-    opponent=["random", "greedy"],
+    opponent=pool,
     autoreset_mode="SameStep",  # skrl would learn from the step that NextStep spends on a reset
     dtype=np.float32,
     **game_options(args),
@@ -87,23 +90,39 @@ class Value(DeterministicMixin, Model):
 
 
 policy = MaskedPolicy()
-agent = PPO(
+updates = max(args.steps // args.envs // args.rollout, 1)
+steps = updates * args.rollout
+EPOCHS = 4
+
+
+class SelfPlay(PPO):
+    """PPO that adds its policy to the pool eight times."""
+
+    def post_interaction(self, *, timestep, timesteps):
+        super().post_interaction(timestep=timestep, timesteps=timesteps)
+        if timestep and timestep % (timesteps // 8) == 0:
+            frozen = PolicyAgent.from_torch(policy.network, frozen=True)
+            pool.add(frozen, pool.new_title(f"step {timestep * args.envs}"))
+
+
+agent = SelfPlay(
     models={"policy": policy, "value": Value()},
     memory=RandomMemory(memory_size=args.rollout, num_envs=args.envs),
     observation_space=env.observation_space,
     action_space=env.action_space,
     cfg={
         "rollouts": args.rollout,
-        "learning_epochs": 4,
-        "mini_batches": 4,
+        "learning_epochs": EPOCHS,
+        "mini_batches": max(args.envs * args.rollout // 1024, 1),
         "discount_factor": 0.98,
-        "learning_rate": 5e-4,
+        "learning_rate": 1e-3,
+        "learning_rate_scheduler": torch.optim.lr_scheduler.LambdaLR,
+        "learning_rate_scheduler_kwargs": {"lr_lambda": lambda done: 1 - done / (updates * EPOCHS)},
         "entropy_loss_scale": 0.01,
         "value_loss_scale": 0.5,
         "experiment": {"write_interval": 0, "checkpoint_interval": 0},  # no files
     },
 )
-steps = max(args.steps // args.envs // args.rollout, 1) * args.rollout
 trainer = SequentialTrainer(
     env=env,
     agents=agent,
@@ -115,5 +134,6 @@ evaluate(PolicyAgent.from_torch(policy.network), args, ["random", "greedy"])
 started = time.perf_counter()
 trainer.train()
 print(f"after {steps * args.envs:,} steps, {time.perf_counter() - started:.0f} s")
+print(f"  snapshots of its past: {pool.count - 2}")
 print(f"  illegal moves in training: {envs.unwrapped.illegal_actions}")
 evaluate(PolicyAgent.from_torch(policy.network), args, ["random", "greedy", *args.against])

@@ -8,20 +8,31 @@
     config = PPOConfig().environment("connect4", env_config={"opponent": "random"})
     config = config.rl_module(rl_module_spec=masked_module(hidden=[256, 256]))
 
+Both players, each with a policy of RLlib's, over the PettingZoo environment::
+
+    from hexenv import connect4_v0
+    from hexenv.adapters.rllib import MultiAgentBoardEnv
+
+    register_env("both", lambda config: MultiAgentBoardEnv(connect4_v0.env(**config)))
+
 RLlib's masking module expects flat ``"observations"`` and ``"action_mask"``, both of float32.
 """
 
-# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownParameterType=false
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
+from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
 
@@ -66,12 +77,49 @@ def make_env(id: str, **options: Any) -> RLlibObservation:
     return RLlibObservation(gymnasium.make(id, **options))
 
 
+class MultiAgentBoardEnv(PettingZooEnv):
+    """Both players of a PettingZoo environment, with observations for RLlib's masking module.
+
+    The agents are ``"player_0"`` and ``"player_1"``; ``policy_mapping_fn`` says which policy plays
+    each. In every step there is an observation for the player to move alone, and with the last move
+    of a game the observations, rewards and ends of both.
+
+    Args:
+        env: An environment of hexenv, such as ``connect4_v0.env()``.
+
+    Raises:
+        ValueError: If its observations have no mask.
+    """
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        each: dict[str, spaces.Space[Any]] = {
+            agent: rllib_space(env.observation_space(agent)) for agent in env.possible_agents
+        }
+        self.observation_spaces = cast("Any", each)  # agents are any keys there
+        self.observation_space = spaces.Dict(each)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin a game; see `hexenv.envs.aec.BoardEnv.reset`."""
+        observations, infos = super().reset(seed=seed, options=options)
+        return _for_each_agent(observations), infos
+
+    def step(
+        self, action: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Play the action of the player to move."""
+        observations, rewards, terminations, truncations, infos = super().step(action)
+        return _for_each_agent(observations), rewards, terminations, truncations, infos
+
+
+def _for_each_agent(observations: Any) -> dict[str, Any]:
+    return {agent: rllib_observation(seen) for agent, seen in observations.items()}
+
+
 def masked_module(hidden: Sequence[int] = (256, 256)) -> Any:
     """The specification, for PPO, of RLlib's module that applies masks."""
-    from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
-
     return RLModuleSpec(
         module_class=ActionMaskingTorchRLModule,
         model_config=DefaultModelConfig(

@@ -19,12 +19,15 @@ from typing import Any, Final, cast
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
+from hexenv.adapters.networks import BoardFeatures
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
 from hexenv.learners.pool import OpponentPool
@@ -196,3 +199,41 @@ class SelfPlay(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
+
+
+class BoardCNN(BaseFeaturesExtractor):
+    """Features of a board by a small convolutional network, in the place of ``NatureCNN``.
+
+    ``NatureCNN`` is for pictures of 36 pixels and more, of uint8 from 0 to 255. Give this one as
+    ``policy_kwargs={"features_extractor_class": BoardCNN}``, with ``"MlpPolicy"`` for planes alone
+    (``mask_in="info"``) or ``"MultiInputPolicy"`` where the mask is in the observation; it reads
+    the planes only. See `hexenv.adapters.networks.BoardFeatures`.
+
+    Args:
+        observation_space: Of the environment.
+        features_dim: How many features come out.
+        channels: Of each convolution.
+        layers: The number of convolutions.
+        channels_first: Whether the environment has ``channels_first=True``.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        features_dim: int = 256,
+        channels: int = 64,
+        layers: int = 3,
+        channels_first: bool = False,
+    ) -> None:
+        super().__init__(observation_space, features_dim)
+        planes = observation_space
+        if isinstance(planes, spaces.Dict):
+            planes = planes["observation"]
+        self.network = BoardFeatures(
+            planes.shape or (), features_dim, channels, layers, channels_first
+        )
+
+    def forward(self, observations: Any) -> Any:
+        if isinstance(observations, dict):
+            observations = cast("dict[str, Any]", observations)["observation"]
+        return self.network(observations)

@@ -210,6 +210,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     Attributes:
         raw_env: A PettingZoo environment of the same game and options; its position is unrelated.
+        autoreset_mode: When a board begins a new episode, as ``metadata`` says too: Gymnasium's own
+            vector environments have both, and TorchRL reads this one.
 
     Raises:
         TypeError: If the game does not have one of the options.
@@ -235,7 +237,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")
         self.num_envs = num_envs
         try:
-            self._mode = AutoresetMode(autoreset_mode)
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
             known = [mode.value for mode in AutoresetMode]
             raise ValueError(not_one_of("an autoreset_mode", known, autoreset_mode)) from None
@@ -249,7 +251,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.metadata = {
             "render_modes": list(PICTURE_MODES),
             "render_fps": 2,
-            "autoreset_mode": self._mode,
+            "autoreset_mode": self.autoreset_mode,
         }
         self.single_observation_space: spaces.Space[Any] = self.raw_env.observation_space(AGENTS[0])
         self.single_action_space = self.raw_env.action_space(AGENTS[0])
@@ -422,7 +424,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         actions = action_array(actions, (self.num_envs,), self.raw_env.game)
         if self._generators is None:
             raise ValueError("expected reset before the first step")
-        if self._mode != AutoresetMode.NEXT_STEP:
+        if self.autoreset_mode != AutoresetMode.NEXT_STEP:
             over = np.flatnonzero(self.idle)
             if over.size:
                 raise ValueError(
@@ -457,14 +459,14 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         numbers = over.nonzero()[0]
         if self._counts_results and numbers.size:  # before the next opponents are drawn
             boards.note_ended(numbers, result)
-        if self._mode == AutoresetMode.SAME_STEP:
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
             begin = numbers
             if begin.size:
                 titles = boards.opponent_titles()[begin] if self._counts_results else begin
                 final = FinalObservations(begin + part.place.start, *boards.show(begin), titles)
         else:
             boards.idle |= over
-        if self._mode != AutoresetMode.DISABLED:
+        if self.autoreset_mode != AutoresetMode.DISABLED:
             boards.restart(begin)
         boards.show_all(planes[part.place])
         return result, final
