@@ -45,6 +45,7 @@ class Packed:
     def __init__(self, rows: Iterable[Any]) -> None:
         self._rows = list(rows)
         self.kind = PackedType(numba.typeof(self._rows[0]))
+        self._outline = _outline(self._rows[0])
         self._layout = _layout(self.kind.row)
         self._memory = np.zeros((len(self._rows), self._layout.size), np.uint8)
         self.address: int = self._memory.ctypes.data
@@ -60,7 +61,8 @@ class Packed:
 
     def __setitem__(self, number: int, row: Any) -> None:
         """Set a row, of the same type as the first; TypeError for another one."""
-        if (kind := numba.typeof(row)) != self.kind.row:
+        # Numba takes 50 times as long to find a type, and most rows are like the first.
+        if _outline(row) != self._outline and (kind := numba.typeof(row)) != self.kind.row:
             raise TypeError(f"expected a row of {self.kind.row}, got {kind}")
         self._layout.pack_into(self._memory[number], 0, *_words(row))
         self._rows[number] = row
@@ -122,6 +124,16 @@ def _places(kind: Any, start: int) -> Iterator[tuple[int, str]]:
         yield start, np.dtype(str(kind)).char.replace("l", "q").replace("L", "Q")
     else:
         raise PackingError(f"expected arrays and numbers to pack, got {kind}")
+
+
+def _outline(value: Any) -> Any:
+    """All that the type of a value follows from, for those that rows hold."""
+    if isinstance(value, tuple):
+        return type(value), *map(_outline, cast("tuple[Any, ...]", value))
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
+    return type(value)
 
 
 def _words(value: Any) -> Iterator[Any]:

@@ -14,6 +14,8 @@ PACKAGES = Path(hexenv.__file__).parents[1]
 EXAMPLES = {
     "agents": 5,
     "agents.arena": 4,
+    "agents.data.folder": 3,
+    "agents.learning.data": 5,
     "agents.pictures.plots": 4,
     "agents.policies.policy": 2,
     "agents.records": 4,
@@ -30,7 +32,10 @@ EXAMPLES = {
     "hexenv.wrappers.symmetry": 5,
 }
 """How many there are in each module: none vanishes unseen."""
-NEEDS = {"agents.pictures.plots": ("matplotlib", "plot")}
+NEEDS = {
+    "agents.pictures.plots": ("matplotlib", "plot"),
+    "agents.learning.data": ("torch", "torch"),
+}
 """The library that the examples of a module need, and its extra."""
 
 

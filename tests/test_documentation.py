@@ -88,6 +88,9 @@ NEEDS = {
     "alphazero:net": ("torch", "train"),
     "AlphaZero(": ("torch", "train"),
     "agents.learning": ("torch", "train"),
+    "agents.data.minari": ("minari", "minari"),
+    "--format parquet": ("pyarrow", "parquet"),
+    "runs/from-data": ("torch", "train"),
     "--plot": ("matplotlib", "plot"),
     "search_any_environment.py": ("pygame", "human"),
 }

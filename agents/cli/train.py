@@ -33,6 +33,11 @@ from hexenv.extras import library
     metavar="KEY=VALUE",
     help="A parameter, such as search.simulations=50; may be repeated.",
 )
+@click.option(
+    "--from-data",
+    type=click.Path(file_okay=False),
+    help="Learn from a folder of hexenv data, without self-play.",
+)
 @click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
 @click.option(
     "--estimate", is_flag=True, help="Measure what the run will take on this machine, and end."
@@ -44,6 +49,7 @@ def train(
     directory: str | None,
     config: str | None,
     settings: tuple[str, ...],
+    from_data: str | None,
     describe: bool,
     estimate: bool,
     as_json: bool,
@@ -64,6 +70,8 @@ def train(
             raise ValueError(f"expected a configuration of {game}, got one of {values['game']}")
         values = configurations.merged(values, configurations.parse_settings(settings))
         values["game"] = game
+        if from_data is not None:
+            values["data"] = from_data
         if describe:
             show(configurations.make(values), as_json)
             return
@@ -154,7 +162,7 @@ def progress_bar(is_off: bool) -> Progress:
 
 def in_short(figures: dict[str, Any]) -> str:
     """The main figures of an iteration."""
-    words = [f"{figures['positions_per_second']:.0f} positions/s"]
+    words = [f"{figures['positions_per_second']:.0f} positions/s"] if figures["positions"] else []
     for key, name in (("policy_loss", "policy"), ("value_loss", "value"), ("elo", "Elo")):
         if key in figures:
             words.append(f"{name} {figures[key]:{'+.0f' if key == 'elo' else '.2f'}}")

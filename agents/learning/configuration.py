@@ -26,7 +26,7 @@ def about(text: str, least: float | None = None, most: float | None = None) -> M
 
 
 Heads = Literal["dense", "convolutional"]
-Method = Literal["gumbel", "puct", "rollouts"]
+Method = Literal["gumbel", "puct", "rollouts", "uct", "rave"]
 Device = Literal["auto", "cpu", "cuda"]
 OPTIMISERS: Final = ("adamw", "adam", "sgd", "rmsprop", "adagrad")
 """Those of PyTorch that have a name here."""
@@ -78,19 +78,23 @@ class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
 class GuidedSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The search that plays and is learnt from."""
 
-    method: Annotated[Method, about("puct: AlphaZero; rollouts: the network plays out")] = "gumbel"
+    method: Annotated[
+        Method,
+        about("puct: AlphaZero; rollouts: the network plays out; uct, rave: playouts, no network"),
+    ] = "gumbel"
     simulations: Annotated[int, about("a move", 1, 1_000_000)] = 32
     considered: Annotated[int, about("gumbel: actions considered at the root", 1, 1024)] = 16
     c_visit: Annotated[float, about("gumbel: offset of the visits in sigma", 0, 1e6)] = 50.0
     c_scale: Annotated[float, about("gumbel: scale of the values in sigma", 0, 1e6)] = 0.25
-    c: Annotated[float, about("puct, rollouts: weight of exploration", 0, 1e6)] = 1.0
+    c: Annotated[float, about("puct, rollouts, uct: weight of exploration", 0, 1e6)] = 1.0
+    playout: Annotated[str, about("uct, rave: a policy of agents.mcts.playouts")] = "fast"
     fpu: Annotated[float, about("puct: how much less an unvisited action counts", -1, 1)] = 0.1
     noise: Annotated[float, about("gumbel: scale of the Gumbel noise", 0, 1)] = 1.0
     dirichlet: Annotated[float, about("puct: share of Dirichlet noise at the root", 0, 1)] = 0.25
     noise_total: Annotated[float, about("puct: sum of the Dirichlet parameters", 1e-3, 1e6)] = 10.0
-    temperature: Annotated[float, about("puct, rollouts: of the first moves", 0, 100)] = 1.0
-    temperature_plies: Annotated[int, about("puct, rollouts: first moves", 0, 100_000)] = 10
-    reuse: Annotated[bool, about("puct, rollouts: keep the subtree of the move played")] = True
+    temperature: Annotated[float, about("all but gumbel: of the first moves", 0, 100)] = 1.0
+    temperature_plies: Annotated[int, about("all but gumbel: first moves", 0, 100_000)] = 10
+    reuse: Annotated[bool, about("all but gumbel: keep the subtree of the move played")] = True
     cache: Annotated[int, about("evaluations a worker keeps in an iteration", 0, 2**26)] = 65536
     epsilon: Annotated[float, about("rollouts: share of random moves", 0, 1)] = 0.2
     epsilon_decay: Annotated[float, about("rollouts: factor on epsilon per iteration", 0, 1)] = 0.99
@@ -162,6 +166,7 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, about("of all chance", 0, 2**63 - 1)] = 0
     engine: Annotated[Engine, about("where workers play")] = "processes"
     workers: Annotated[int, about("that play", 1, 4096)] = 2
+    data: Annotated[str, about("a folder of hexenv data to learn from, without self-play")] = ""
     keep_games: Annotated[bool, about("keep files of games that left the buffer")] = False
     network: NetworkOptions = field(default_factory=NetworkOptions)
     search: GuidedSearchOptions = field(default_factory=GuidedSearchOptions)

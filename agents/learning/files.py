@@ -77,8 +77,8 @@ class SavedNetwork(NamedTuple):
         return None
 
 
-def game_of(name: str, options: Mapping[str, Any]) -> Game:
-    """The game of an environment with this name and these options."""
+def environment_of(name: str, options: Mapping[str, Any]) -> BoardEnv:
+    """The environment with this name and these options."""
     given = {
         key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
         for key, value in options.items()
@@ -86,7 +86,12 @@ def game_of(name: str, options: Mapping[str, Any]) -> Game:
     env = make_environment(name, (), **given)
     if not isinstance(env.unwrapped, BoardEnv):
         raise ValueError(f"expected an environment of hexenv, got {name}")
-    return env.unwrapped.game
+    return env.unwrapped
+
+
+def game_of(name: str, options: Mapping[str, Any]) -> Game:
+    """The game of an environment with this name and these options."""
+    return environment_of(name, options).game
 
 
 def save_network(

@@ -35,6 +35,7 @@ CHANGEABLE: Final = (
     "engine",
     "workers",
     "keep_games",
+    "data",
     "self_play.device",
     "self_play.gpus",
     "learner.rate",

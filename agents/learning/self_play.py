@@ -17,21 +17,24 @@ from torch import Tensor
 
 from agents.core.ray_workers import RayPool
 from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
+from agents.data.lockstep import GOES_ON, compiled_begin_game, compiled_play_actions
 from agents.learning.configuration import Configuration
 from agents.learning.evaluator import NetworkEvaluator, device_of
-from agents.learning.files import game_of, load_weights
+from agents.learning.files import environment_of, load_weights
 from agents.learning.networks import new_network
 from agents.learning.replay import Games
 from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel
+from agents.mcts.many_games import ManyGames
 from agents.mcts.puct import PUCT, draw_actions
+from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, child_by_action, keep_subtree
-from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -83,33 +86,6 @@ class TaskResult(NamedTuple):
 
 
 @kernel
-def begin_game(
-    game: Any,
-    states: Any,
-    number: int,
-    plies: int,
-    rng: np.random.Generator,
-    actions: NDArray[np.int16],
-) -> int:
-    """Start one of the games with random moves, and write these to `actions`.
-
-    Returns:
-        How many were played: none, if the game would have ended by them.
-    """
-    state = states[number]
-    buffer = scratch_array(game.num_actions(), np.int32)
-    game.initial(state)
-    for ply in range(plies):
-        count = game.legal_actions(state, buffer)
-        actions[ply] = buffer[int(rng.random() * count)]
-        game.step(state, int(actions[ply]))
-        if game.is_terminal(state):
-            game.initial(state)
-            return 0
-    return plies
-
-
-@kernel
 def resume_game(
     game: Any, states: Any, number: int, length: int, actions: NDArray[np.int16]
 ) -> None:
@@ -120,23 +96,7 @@ def resume_game(
         game.step(state, int(actions[ply]))
 
 
-@kernel
-def play_actions(
-    game: Any, states: Any, actions: NDArray[np.int32], outcomes: NDArray[np.int8]
-) -> None:
-    """Play an action in every game; `outcomes` get 1, 0 or -1 for player 0, or `GOES_ON`."""
-    for number in range(actions.size):
-        state = states[number]
-        game.step(state, int(actions[number]))
-        is_over = game.is_terminal(state)
-        outcomes[number] = game.outcome(state, 0) if is_over else GOES_ON
-
-
-GOES_ON: Final = 2
-
-compiled_begin_game: Final = CompiledFunction(begin_game, "self-play")
 compiled_resume_game: Final = CompiledFunction(resume_game, "self-play")
-compiled_play_actions: Final = CompiledFunction(play_actions, "self-play")
 
 
 def rule_of(configuration: Configuration) -> Any:
@@ -154,6 +114,26 @@ def rule_of(configuration: Configuration) -> Any:
     return EvaluatedUCB1(c=options.c)
 
 
+PLAYOUTS: Final = ("uct", "rave")
+"""Methods that need no network to play."""
+
+
+def playing_agent(configuration: Configuration) -> Any:
+    """The agent of a run whose method is one of `PLAYOUTS`.
+
+    Raises:
+        ValueError: If it cannot play the game in many games at once.
+    """
+    options = configuration.search
+    parameters = {"simulations": options.simulations, "playout": options.playout}
+    parameters |= {"reuse": options.reuse} | ({"c": options.c} if options.method == "uct" else {})
+    texts = (f"{name}={value}" for name, value in parameters.items())
+    agent: Any = make_agent(f"{options.method}:{','.join(texts)}")
+    game = environment_of(configuration.game, configuration.options).game
+    with_memory(agent.variant, game)  # refuses a playout that does not fit
+    return agent
+
+
 class SelfPlay(Worker):
     """Plays the tasks of a run, one after the other; the weights are what they share."""
 
@@ -161,7 +141,8 @@ class SelfPlay(Worker):
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self.game = game_of(configuration.game, configuration.options)
+        self.env = environment_of(configuration.game, configuration.options)
+        self.game = self.env.game
         self.network = new_network(self.game, configuration.network, seed=0).eval()
         planes = tuple(configuration.network.planes)
         device = device_of(configuration.self_play.device, "self_play.device")
@@ -186,16 +167,19 @@ class SelfPlay(Worker):
         rng.bit_generator.state = task.rng
         unfinished = copy.deepcopy(task.unfinished)
         search = self._new_search(len(unfinished.lengths), rng, task.epsilon)
-        lockstep = Lockstep(self, search, unfinished, rng)
+        kind = PlayoutLockstep if isinstance(search, ManyGames) else Lockstep
+        lockstep = kind(self, search, unfinished, rng)
         for _ in range(self.configuration.self_play.plies):
             lockstep.play_ply()
         found = Games.joined([Games.none(self.game.num_actions()), *lockstep.finished])
-        figures = {**lockstep.figures, "evaluations": float(search.evaluations)}
+        figures = {**lockstep.figures, "evaluations": float(getattr(search, "evaluations", 0))}
         return TaskResult(found, unfinished, rng.bit_generator.state, figures)
 
-    def _new_search(self, count: int, rng: np.random.Generator, epsilon: float) -> EvaluatedSearch:
+    def _new_search(self, count: int, rng: np.random.Generator, epsilon: float) -> Any:
         """The search of this many games, with empty trees."""
         options, game = self.configuration.search, self.game
+        if options.method in PLAYOUTS:
+            return playing_agent(self.configuration).play_many(self.env, count, threads=1)
         evaluator: Any = self.evaluator
         if options.method == "rollouts":
             evaluator = RolloutEvaluator(evaluator, epsilon, rng)
@@ -212,13 +196,16 @@ class SelfPlay(Worker):
         )
 
 
+FIGURES: Final = ("simulations", "positions", "agreement", "entropy")
+
+
 class Lockstep:
     """Games that all get their next move at the same time."""
 
     def __init__(
         self,
         worker: SelfPlay,
-        search: EvaluatedSearch,
+        search: Any,
         unfinished: Unfinished,
         rng: np.random.Generator,
     ) -> None:
@@ -228,15 +215,14 @@ class Lockstep:
         self.unfinished = unfinished
         self.rng = rng
         self.finished: list[Games] = []
-        self.figures = dict.fromkeys(("simulations", "positions", "agreement", "entropy"), 0.0)
+        self.figures = dict.fromkeys(FIGURES, 0.0)
         self._worker = worker
         self._roots = base.new_states(self.game, len(unfinished.lengths))
         for number, length in enumerate(unfinished.lengths.tolist()):
             if length < 0:
                 self._begin(number)
             else:
-                actions = unfinished.actions[number]
-                self._call(compiled_resume_game, self.game, self._roots, number, length, actions)
+                self._resume(number, length)
 
     def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
         """Run a kernel: as machine code where the game compiles."""
@@ -253,15 +239,26 @@ class Lockstep:
             *(self.rng, unfinished.actions[number]),
         )
 
-    def play_ply(self) -> None:
-        """Search every position, and play a move in it."""
+    def _resume(self, number: int, length: int) -> None:
+        """Go on with a game of an earlier task."""
+        actions = self.unfinished.actions[number]
+        self._call(compiled_resume_game, self.game, self._roots, number, length, actions)
+
+    def _find(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]:
+        """Search every position; the policies, the values and the best actions."""
         options, search = self.configuration.search, self.search
         search.run(self._roots, 0)
         priors = self._priors()
         search.add_root_noise(self._noise())
         self.figures["simulations"] += search.run(self._roots, options.simulations)
-        policies, values, best = search.results()
-        self._count(priors, policies)
+        found = search.results()
+        self._count(priors, found[0])
+        return found
+
+    def play_ply(self) -> None:
+        """Search every position, and play a move in it."""
+        options = self.configuration.search
+        policies, values, best = self._find()
         lengths = self.unfinished.lengths
         games = np.arange(len(lengths))
         self.unfinished.policies[games, lengths] = policies
@@ -270,7 +267,7 @@ class Lockstep:
         self.unfinished.actions[games, lengths] = actions
         lengths += 1
         outcomes = np.zeros(len(lengths), np.int8)
-        self._call(compiled_play_actions, self.game, self._roots, actions, outcomes)
+        self._call(compiled_play_actions, self.game, self._roots, games, actions, outcomes)
         self._go_on(actions, outcomes)
 
     def _noise(self) -> NDArray[np.float64]:
@@ -296,7 +293,7 @@ class Lockstep:
         self.figures["agreement"] += float(agree.sum())
         self.figures["entropy"] += float(entropy)
 
-    def _drawn(self, policies: NDArray[np.float32], best: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _drawn(self, policies: NDArray[np.float32], best: NDArray[Any]) -> NDArray[Any]:
         """Actions by temperature in the first plies, the best ones after them."""
         options = self.configuration.search
         draws = self.rng.random(len(best))
@@ -305,9 +302,8 @@ class Lockstep:
         drawn = draw_actions(policies, options.temperature, draws)
         return np.where(self.unfinished.lengths < options.temperature_plies, drawn, best)
 
-    def _go_on(self, actions: NDArray[np.int32], outcomes: NDArray[np.int8]) -> None:
+    def _go_on(self, actions: NDArray[Any], outcomes: NDArray[np.int8]) -> None:
         """Collect the games that ended, begin others, and keep the subtrees of the moves."""
-        trees = self.search.trees
         is_over = outcomes != GOES_ON
         for number in np.flatnonzero(is_over).tolist():
             length = int(self.unfinished.lengths[number])
@@ -321,6 +317,10 @@ class Lockstep:
                 )
             )
             self._begin(number)
+        self._keep_trees(actions, is_over)
+
+    def _keep_trees(self, actions: NDArray[Any], is_over: NDArray[np.bool_]) -> None:
+        trees = self.search.trees
         if not self._worker.reuses:
             trees.node_count[:] = 0
             return
@@ -335,6 +335,45 @@ class Lockstep:
             tree.node_count[0] = 0
 
 
+class PlayoutLockstep(Lockstep):
+    """Games whose searches play out, without the network; each goes on with its tree by itself."""
+
+    def _begin(self, number: int) -> None:
+        super()._begin(number)
+        self.search.reset(number, int(self.rng.random() * 2**31))
+
+    def _resume(self, number: int, length: int) -> None:
+        super()._resume(number, length)
+        self.search.reset(number, int(self.rng.random() * 2**31))
+
+    def _find(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]:
+        unfinished, which = self.unfinished, np.arange(len(self._roots))
+        actions = unfinished.actions.astype(np.int32)
+        best = self.search.act(self._roots, actions, unfinished.lengths, which)
+        visits, values = self.search.found(which, best)
+        policies = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
+        self.figures["simulations"] += float(self.configuration.search.simulations * len(which))
+        self._count(policies, policies)
+        return policies, values, best
+
+    def _keep_trees(self, actions: NDArray[Any], is_over: NDArray[np.bool_]) -> None:
+        """Do nothing: the searches find the positions in their trees."""
+
+
+class NoSelfPlay(Worker):
+    """In place of self-play, where a run learns from data: it plays nothing."""
+
+    def __init__(self, num_actions: int) -> None:
+        self._num_actions = num_actions
+
+    def share(self, value: Any) -> None:
+        pass
+
+    def do(self, task: Task, start_clock: Callable[[], None] = lambda: None) -> TaskResult:
+        figures: dict[str, float] = dict.fromkeys((*FIGURES, "evaluations"), 0.0)
+        return TaskResult(Games.none(self._num_actions), task.unfinished, task.rng, figures)
+
+
 # ---- where it runs -------------------------------------------------------------------------------
 
 
@@ -346,6 +385,9 @@ def new_worker(configuration: Configuration) -> SelfPlay:
 
 def new_pool(configuration: Configuration) -> Pool:
     """The workers of a run, where its `engine` says."""
+    if configuration.data:
+        game = environment_of(configuration.game, configuration.options).game
+        return LocalPool(functools.partial(NoSelfPlay, game.num_actions()))
     if configuration.engine == "local":
         return LocalPool(functools.partial(SelfPlay, configuration))
     make = functools.partial(new_worker, configuration)

@@ -24,6 +24,7 @@ from agents.core.files import write_text
 from agents.core.reading import parse_json
 from agents.core.workers import Pool
 from agents.learning.configuration import as_dict, make
+from agents.learning.data import games_of_folder
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
     find_network,
@@ -38,7 +39,14 @@ from agents.learning.learner import Learner
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, ReplayBuffer
 from agents.learning.run_directory import GameFiles, Journal, RunDirectory, differences
-from agents.learning.self_play import Task, TaskResult, Unfinished, new_pool
+from agents.learning.self_play import (
+    PLAYOUTS,
+    Task,
+    TaskResult,
+    Unfinished,
+    new_pool,
+    playing_agent,
+)
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -67,6 +75,8 @@ class Run:
         self.configuration = configuration = self._files.configuration(settings)
         torch.set_num_threads(configuration.learner.threads)
         self.game = game_of(configuration.game, configuration.options)
+        if configuration.search.method in PLAYOUTS:
+            playing_agent(configuration)  # a mistake fails before anything is written
         self.learner = Learner(configuration, self.game)
         if configuration.engine != "ray":  # Ray's machines have devices of their own
             device_of(configuration.self_play.device, "self_play.device")
@@ -74,9 +84,13 @@ class Run:
         if configuration.start and not checkpoints:
             self._start_from(configuration.start)
         replay, planes = configuration.replay, tuple(configuration.network.planes)
-        self.buffer = ReplayBuffer(
-            self.game, replay.capacity, planes, replay.recency, replay.most_reuse
-        )
+        games = games_of_folder(configuration.data, self.game) if configuration.data else None
+        capacity = replay.capacity if games is None else len(games.actions)
+        self.buffer = ReplayBuffer(self.game, capacity, planes, replay.recency, replay.most_reuse)
+        self._learnable_data = 0  # positions, where the run learns from a folder of data
+        if games is not None:
+            self.buffer.add(games)
+            self._learnable_data = int(games.policies.any(axis=1).sum())
         self._games = GameFiles(self._files, self.buffer)
         self.iteration = 0
         self.rng = np.random.default_rng(configuration.seed)
@@ -174,7 +188,13 @@ class Run:
                 f"cannot go on from {path}: {error} (without the file, the run goes on from the "
                 "checkpoint before it)"
             ) from error
-        self._games.refill(total)
+        if not self.configuration.data:
+            self._games.refill(total)
+        elif self.buffer.total != total:
+            raise ValueError(
+                f"expected {total} positions in {self.configuration.data}, as when {path} was "
+                f"written, got {self.buffer.total}"
+            )
         self.buffer.uses[:] = uses
         with self._files.locked(self.iteration):
             self._remove_old()  # the checkpoint may list games that were removed after it
@@ -283,9 +303,13 @@ class Run:
             learnable = int(games.policies.any(axis=1).sum())
             replay = self.configuration.replay
             self._steps_due += learnable * replay.reuse / self.configuration.learner.batch
+        if self._learnable_data:
+            replay, batch = self.configuration.replay, self.configuration.learner.batch
+            share = replay.reuse / self.configuration.iterations
+            self._steps_due += self._learnable_data * share / batch
         sums = {key: sum(result.figures[key] for result in results) for key in results[0].figures}
         positions = max(1.0, sums["positions"])
-        has_priors = self.configuration.search.method != "rollouts"
+        has_priors = self.configuration.search.method in ("gumbel", "puct")
         return {
             "games": len(games.lengths),
             "positions": sums["positions"],
@@ -300,7 +324,7 @@ class Run:
     def _learn(self) -> dict[str, float]:
         """Take the steps of training that are due for the new positions."""
         configuration = self.configuration
-        if self.buffer.total < configuration.replay.fill:
+        if self.buffer.total < configuration.replay.fill and not configuration.data:
             self._steps_due = 0.0
             return {}
         sums: dict[str, float] = {}

@@ -17,6 +17,7 @@ from agents.search.many import (
     Positions,
     TreeUse,
     compiled_act_in_many,
+    compiled_read_roots,
 )
 from agents.search.mcts import simulation_for, with_memory
 from agents.search.tree import Tree, number_arrays
@@ -57,6 +58,7 @@ class ManyGames:
         actions = np.zeros((count, self.game.max_plies()), np.int32)
         self._last = Lines(actions, np.full(count, -1, np.int32))
         self._ready = np.zeros(count, np.bool_)
+        self._trees: Any = None  # a row for each: its tree and `number_arrays`
         self._prepare()
 
     def _prepare(self) -> None:
@@ -118,6 +120,25 @@ class ManyGames:
             lengths[number] = len(raw.actions)
             actions[number, : lengths[number]] = raw.actions
         return self.act(roots, actions, lengths, np.arange(len(envs)))
+
+    def found(
+        self, which: Which, chosen: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """What the last searches in some of the games have found.
+
+        Args:
+            which: ``(n,)``: the numbers of the games.
+            chosen: ``(n,)``: the actions that `act` gave.
+
+        Returns:
+            ``(n, num_actions())``: the visits of each action; and ``(n,)``: the value of the
+            position for the player to move, -1 to 1: that of the chosen action, or the outcome of
+            the position, if that is proven. `statistics` says the same.
+        """
+        visits = np.zeros((len(which), self.game.num_actions()), np.int32)
+        values = np.zeros(len(which), np.float32)
+        self._run(compiled_read_roots, which, self._trees, chosen, visits, values)
+        return visits, values
 
     def prepare(self) -> None:
         """Compile now what `act` needs."""

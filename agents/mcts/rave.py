@@ -70,9 +70,9 @@ def update_amaf(self: Any, tree: Tree, simulation: Simulation) -> None:
             reward = simulation.rewards[ply]
             first = tree.first_child[node]
             for child in range(first, first + tree.child_count[node]):
-                if played[cells[child]]:
-                    amaf[child, 0] += 1.0
-                    amaf[child, 1] += reward
+                count = 1.0 * played[cells[child]]  # a branch would often be mispredicted
+                amaf[child, 0] += count
+                amaf[child, 1] += count * reward
     for ply in range(simulation.length[0]):
         self.played[simulation.players[ply], simulation.cells[ply]] = False
 

@@ -234,5 +234,42 @@ def act_in_many(
         chosen[i] = best_action(tree, final_move)
 
 
+@kernel
+def read_roots(
+    which: NDArray[np.int64],
+    trees: Any,
+    chosen: NDArray[np.int64],
+    visits: NDArray[np.int32],
+    values: NDArray[np.float32],
+) -> None:
+    """Read what searches have found at their roots, as `agents.core.agent.Statistics` has it.
+
+    Args:
+        which: ``(n,)``: the numbers of the trees.
+        trees: A row for each position: its tree and `number_arrays`.
+        chosen: ``(n,)``: an action of each root.
+        visits: ``(n, num_actions())``: receives the visits of its actions.
+        values: ``(n,)``: receives the value of the position for the player to move, -1 to 1: that
+            of the action, or the outcome, if that is proven.
+    """
+    for i in range(which.size):
+        tree, _ = unpacked(trees, which[i])
+        visits[i] = 0
+        first, is_proven, best = tree.first_child[ROOT], True, -1
+        for child in range(first, first + tree.child_count[ROOT]):
+            visits[i, tree.action[child]] = tree.visits[child]
+            proof = int(tree.proof[child])
+            is_proven = is_proven and proof != UNPROVEN
+            if proof != UNPROVEN:
+                best = max(best, proof)
+            if tree.action[child] == chosen[i]:
+                values[i] = 2.0 * tree.value[child] - 1.0 if tree.visits[child] > 0 else 0.0
+                if proof != UNPROVEN:
+                    values[i] = proof
+        if is_proven or best == 1:
+            values[i] = best
+
+
 compiled_act_in_many: Final = CompiledFunction(act_in_many)
+compiled_read_roots: Final = CompiledFunction(read_roots)
 compiled_make_many_ready: Final = CompiledFunction(make_many_ready)

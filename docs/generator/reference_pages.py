@@ -41,6 +41,8 @@ MODULES = {
     "Learning": [
         "agents.policies.policy", "agents.policies.models", "agents.learning.configuration",
         "agents.learning.replay", "agents.learning.training", "agents.learning.networks",
+        "agents.data.positions", "agents.data.folder", "agents.data.playing",
+        "agents.data.parquet", "agents.data.minari", "agents.learning.data",
     ],
 }  # fmt: skip
 """The pages of the reference and what is on them; games and agents come by themselves."""

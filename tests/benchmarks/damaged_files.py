@@ -35,6 +35,10 @@ from agents.arena.accuracy import load_positions
 from agents.arena.results import ResultsFile, read_results
 from agents.arena.schedule import Schedule
 from agents.core.reading import read_object, read_objects
+from agents.data import playing
+from agents.data.folder import load_positions as load_data
+from agents.data.folder import save_positions
+from agents.data.parquet import load_parquet, save_parquet
 from agents.knowledge.connect4.book import load_book, new_book, save_book
 from agents.knowledge.gomoku.board import load_points
 from agents.learning.configuration import NetworkOptions, as_dict, make
@@ -133,6 +137,18 @@ def write_training_games(path):
     save_games(path, games, RULES, {"iteration": 1, "first": 0})
 
 
+def data_positions():
+    return playing.Games(playing.Recipe("tictactoe", [], ["uct:simulations=9"])).play(0, 2)
+
+
+def write_data(path):
+    save_positions(path, data_positions(), RULES)
+
+
+def write_parquet(path):
+    save_parquet(path, data_positions(), RULES)
+
+
 SMALL = {"channels": 2, "blocks": 1, "head_channels": 1, "value_units": 2}
 
 
@@ -177,6 +193,8 @@ KINDS = {
     "book": Kind("book.npz", write_book, load_book),
     "games": Kind("games.npz", write_training_games,
                   lambda path: load_training_games(path, RULES)),
+    "data": Kind("000000.npz", write_data, lambda path: load_data(path, RULES)),
+    "parquet": Kind("000000.parquet", write_parquet, lambda path: load_parquet(path, RULES)),
     "network": Kind("net.safetensors", write_network, load_network),
     "pool": Kind("pool.json", write_pool, read_pool),
     "checkpoint": Kind("000001.pt", write_checkpoint, load_checkpoint),
