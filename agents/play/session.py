@@ -214,6 +214,7 @@ class Session:
         side: The person's, 0 or 1.
         is_prepared: Whether the agent has compiled what it needs; if not, that is the first task.
         clock: In seconds, for the person's time.
+        title: The game with its options, in words; by default its name.
 
     Attributes:
         env: The environment; another object after `undo`.
@@ -233,8 +234,10 @@ class Session:
         *,
         is_prepared: bool = True,
         clock: Callable[[], float] = time.monotonic,
+        title: str = "",
     ) -> None:
         self.env = env
+        self.title = title or self.game.name
         self.side = side
         self.turns: list[Turn] = []
         self.hint: Hint | None = None
