@@ -439,6 +439,9 @@ class CompiledFunction:
                 from hexenv.compiling import alone, timed  # most processes load everything
 
                 what = _words(self.title, arguments)
+                if (watcher := on_compiling.get()) is not None:
+                    watcher(True)
+                    stack.callback(watcher, False)
                 stack.enter_context(alone(place, what))
                 found = is_kept()  # another process has compiled it meanwhile
                 if not found:
@@ -631,6 +634,11 @@ def _is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
 
 made: Final[dict[str, bool]] = {}
 """The code of this process, by its place and signature: whether it was compiled, not loaded."""
+on_compiling: Final[ContextVar[Callable[[bool], None] | None]] = ContextVar(
+    "on_compiling", default=None
+)
+"""Called in its context with True when code begins to be compiled (or waited for, while another
+process compiles it), and with False when that has ended."""
 _asking: Final[ContextVar[tuple[Any, ...]]] = ContextVar("asking", default=())
 """The object that asked for what is compiled now, and what it was asked with."""
 

@@ -99,6 +99,7 @@ def file(record, tmp_path_factory):
 @pytest.fixture
 def replay(open_page, file):
     page = open_page(file)
+    page.keyboard.press("Home")
     yield page
     assert open_page.asked == [file]  # nothing but the file itself
 
@@ -200,6 +201,7 @@ def test_actions_from_a_cell_to_another_are_arrows(open_page, tmp_path, monkeypa
     path = tmp_path / "game.html"
     path.write_text(replay_page(record, env=env), encoding="utf-8")
     page = open_page(path.as_uri())
+    page.keyboard.press("Home")
     assert page.locator("#board .overlay text").all_text_contents() == ["25", "75"]
     arrows = page.locator("#board .overlay g")
     assert [arrows.nth(i).get_attribute("data-to") for i in (0, 1)] == ["5", "4"]
@@ -213,13 +215,91 @@ def test_actions_from_a_cell_to_another_are_arrows(open_page, tmp_path, monkeypa
 
 
 def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
-    search = Search(0.1, 5, 1.0, {4: 5}, {4: 1.0}, {0: 0.25, 4: 0.75}, (4,), proven=1)
+    search = Search(0.1, 5, 1.0, {4: 5}, {4: 1.0}, {0: 0.25, 4: 0.75}, (4,))
     record = GameRecord.of("tictactoe", (), (4,), searches=(search,))
     page = open_page(page_file(record, tmp_path))
+    page.keyboard.press("Home")
     page.keyboard.press("3")
     assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
     assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
-    assert "proven a win" in text(page, "#summary")
+
+
+def test_a_proven_win_has_the_line_in_place_of_numbers(open_page, tmp_path):
+    searches = (
+        Search(0.1, 0, 1.0, {5: 1}, {5: 1.0}, proven=1, principal_variation=(1, 4, 2)),
+        Search(0.1, 9, -0.5, {5: 8, 8: 1}, {5: -0.5, 8: -0.9}),
+        Search(0.1, 0, 1.0, {5: 1}, {5: 1.0}, proven=1),
+    )
+    record = GameRecord.of(
+        "tictactoe", (), (0, 3, 1, 4, 2), agents=("a", "b"), searches=(None, None, *searches)
+    )
+    page = open_page(page_file(record, tmp_path))
+    assert text(page, "#summary") == "Before move 5, a wins:"
+    assert text(page, "#line") == "3"  # the move that was played, as the search has no line
+    assert page.locator("#actions-box").is_hidden()
+    page.locator("#slider").fill("2")
+    assert text(page, "#summary") == "A wins in 3:"
+    assert text(page, "#line").split() == ["2", "5", "3"]
+    page.keyboard.press("ArrowRight")
+    rows = [row.split()[0] for row in page.locator("#actions tr").all_inner_texts()]
+    assert rows == ["6", "9", "5"]  # the one that was played is there, without a visit
+    assert page.locator("#actions tr.chosen").inner_text().split() == ["5"]
+
+
+def test_the_bar_shows_who_is_better(replay, record):
+    bar = replay.locator("#bar")
+    assert bar.get_attribute("aria-valuenow") == str(round(100 * record.searches[0].value))
+    replay.keyboard.press("ArrowRight")
+    value = -record.searches[1].value
+    assert bar.get_attribute("aria-valuenow") == str(round(100 * value))
+    assert (
+        text(replay, "#bar") == f"+{round(100 * abs(value))} for {'uct' if value >= 0 else 'rave'}"
+    )
+    replay.keyboard.press("End")
+    assert bar.get_attribute("aria-valuenow") == str(100 * record.outcome)
+
+
+def test_a_record_opens_at_its_end_and_shows_no_clocks_of_zero(open_page, tmp_path, file):
+    seconds = (0.0, 0.25, 0.0, 61.0, 0.0)
+    record = GameRecord.of("tictactoe", (), (0, 3, 1, 4, 2), seconds=seconds)
+    page = open_page(page_file(record, tmp_path))
+    assert text(page, "#where") == "5 / 5"
+    clocks = [page.locator(f"#clock-{player}") for player in (0, 1)]
+    assert [clock.text_content() for clock in clocks] == ["", "1:01.3"]
+    page.locator("#slider").fill("2")
+    assert [clock.text_content() for clock in clocks] == ["", "250 ms"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_have_the_colours_of_the_stones(open_page, file, scheme):
+    page = open_page(file, color_scheme=scheme)
+    for player in (0, 1):
+        stone, shown = (
+            page.evaluate(f"getComputedStyle(document.querySelector('{where}')).{what}")
+            for where, what in (
+                (
+                    f'#board .stones [href="#stone-{player}"]',
+                    f"getPropertyValue('--stone-{player}')",
+                ),
+                (f"#name-{player} b", "backgroundColor"),
+            )
+        )
+        red_green_blue = ", ".join(str(part) for part in bytes.fromhex(stone.removeprefix("#")))
+        assert shown == f"rgb({red_green_blue})"
+
+
+@pytest.mark.parametrize(("options", "viewport"), [
+    (("gomoku", ("board_size=20",)), PHONE), (("hex", ("board_size=11",)), PHONE),
+    (("tictactoe", ()), {"width": 1280, "height": 500}),
+])  # fmt: skip
+def test_boards_are_large_enough_to_read(open_page, tmp_path, options, viewport):
+    page = open_page(page_file(GameRecord.of(*options, ()), tmp_path), viewport=viewport)
+    assert page.locator("#board svg").bounding_box()["width"] > 192
+    wait_for(page, "document.getElementById('board').offsetHeight > 0")
+    if viewport == PHONE:
+        size = "Number(document.querySelector('#board .labels > g').getAttribute('font-size'))"
+        scale = "document.querySelector('#board svg').getScreenCTM().a"
+        wait_for(page, f"{size} * {scale} >= 9")  # after the first layout
 
 
 def test_the_curve_leads_to_a_move(replay, record):
@@ -276,6 +356,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(open_page, file, viewport):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     box = page.locator("#board svg").bounding_box()
     assert width * 0.9 <= box["width"] <= width
+    page.tap('[data-step="first"]')
     page.tap('[data-step="on"]')
     assert ply_of(page) == 1
 
@@ -321,6 +402,7 @@ def begin(page, game, agent, options=(), side=0):
     name, _, parameters = agent.partition(":")
     page.wait_for_selector("#setup[open]")
     page.select_option("#game", game)
+    page.evaluate("document.getElementById('own').open = true")
     page.select_option("#agent", name)
     for pair in [*options, *filter(None, parameters.split(","))]:
         key, _, value = pair.partition("=")
@@ -377,6 +459,81 @@ def test_a_game_is_played_to_its_end_by_clicks(open_page, address, game, side):
     assert record.agents[side] == "human"
     if agent != "greedy":
         assert any(record.searches)
+
+
+def test_opponents_are_proposed_and_their_parameters_unfold(open_page, address):
+    page = open_page(address)
+    titles = page.locator("#opponents b").all_inner_texts()
+    assert titles[0] == "a beginner"
+    assert "the strongest here" in titles
+    assert titles[-1] == "an agent of your choice"
+    assert page.locator("#parameters").is_hidden()
+    page.get_by_text("the strongest here").click()
+    chosen = text(page, "#text")
+    name, _, parameters = chosen.partition(":")
+    page.click("#own summary")
+    assert page.input_value("#agent") == name
+    for pair in parameters.split(","):
+        key, _, value = pair.partition("=")
+        assert page.input_value(f"#parameters [name={key}]") == value
+    page.fill("#parameters [name=playout]", "decisive")
+    assert "playout=decisive" in text(page, "#text")
+    assert page.locator("#opponents label:last-child input").is_checked()
+    page.select_option("#game", "tictactoe")
+    page.get_by_text("a beginner").click()
+    assert text(page, "#text") == "greedy"
+    with page.expect_navigation(url="**/games/*"):
+        page.click("#start")
+    wait_for_turn(page)
+    assert text(page, "#title") == "TicTacToe"
+    assert text(page, "#name-1") == "greedy"
+
+
+def test_a_taken_cell_says_so(open_page, address):
+    page = open_page(address)
+    begin(page, "tictactoe", "random")
+    move(page)
+    cell = page.evaluate("play.viewer.frames.at(-1).owners.indexOf('X')")
+    page.click(f'#board .cells [data-cell="{cell}"]')
+    assert text(page, "#status") == f"{cell + 1} is taken."
+    assert page.evaluate("play.viewer.lastPly()") == 2
+
+
+def test_the_clock_stops_while_the_page_is_away(open_page, address):
+    page = open_page(address)
+    begin(page, "tictactoe", "random")
+    wait_for_turn(page)
+    for is_hidden in (True, False):
+        page.evaluate(
+            """(value) => {
+            Object.defineProperty(document, "hidden", { value, configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+            is_hidden,
+        )
+        wait_for(page, f"play.state.is_running == {json.dumps(not is_hidden)}")
+        before, after = (page.evaluate("play.showClocks(), play.state.turn") for _ in range(2))
+        assert before == after
+    move(page)
+
+
+def test_a_small_cell_asks_for_a_second_tap(open_page, address):
+    page = open_page(address, viewport=PHONE, has_touch=True, is_mobile=True)
+    begin(page, "hex", "uct:simulations=50", ["board_size=11"])
+    wait_for_turn(page)
+    for cell in (12, 60):  # the second thought counts
+        page.tap(f'#board .cells [data-cell="{cell}"]')
+        wait_for(page, f"play.picked?.cell == {cell}")
+    assert page.evaluate("play.viewer.lastPly()") == 0
+    assert "f6: tap it again" in text(page, "#status")
+    assert text(page, "#others button") == "Play f6"
+    page.tap('#board .cells [data-cell="60"]')
+    wait_for(page, "play.viewer.frames.length == 3")
+    assert page.evaluate("play.viewer.frames[1].last") == 60
+    wait_for_turn(page)
+    summary = page.locator("#summary").bounding_box()
+    assert summary["y"] + summary["height"] <= PHONE["height"]  # without scrolling
+    assert "simulations" in text(page, "#summary")
 
 
 def test_two_games_at_once_and_a_reload_in_the_middle(open_page, address):
@@ -528,8 +685,7 @@ def test_the_replay_of_a_served_game(open_page, address):
     begin(page, "tictactoe", "uct:simulations=50")
     move(page)
     replay = open_page(page.url + "/replay")
-    assert text(replay, "#where") == "0 / 2"
-    replay.keyboard.press("End")
+    assert text(replay, "#where") == "2 / 2"
     assert stones(replay, 0) == stones(replay, 1) == 1
     assert json.loads(replay.locator("#data").text_content())["names"] == [
         "human",

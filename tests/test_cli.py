@@ -504,11 +504,25 @@ def test_only_what_may_be_infinite_takes_it(name):
 def test_list_names_all_games_and_agents():
     assert list(environment_makers()) == GAMES
     assert list(agent_classes()) == AGENTS
-    lines = run("list").stdout.splitlines()
-    assert [line.split()[0].rstrip(":") for line in lines] == ["games", *GAMES, "agents", *AGENTS]
-    text = " ".join(lines)
-    for parameter in ("board_size=11", "swap=False", "rows=6", "rule=freestyle", "c=1.0", "route="):
+    text = run("list").stdout
+    begun = [line.split()[0] for line in text.splitlines() if line[1:2].strip()]
+    assert [word for word in begun if word in {*GAMES, *AGENTS}] == [*GAMES, *AGENTS]
+    for parameter in ("board_size=11", "swap=False", "rows=6", "rule=freestyle", "c=1.0"):
         assert parameter in text
+    assert text.count("max_nodes=5000000") == 1 + 1  # of all searches together, and of gumbel
+    assert text.count("parallel=root") == 1
+    listed = json.loads(run("list", "--json").stdout)["agents"]
+    words = set(text.split())
+    for name, options in listed.items():  # nothing is lost
+        assert {f"{key}={value}" for key, value in options.items()} <= words, name
+
+
+@pytest.mark.parametrize("columns", ["40", "60"])
+def test_the_list_wraps_in_a_narrow_window(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = run("list").stdout.splitlines()
+    assert max(map(len, lines)) <= int(columns)
+    assert not any("\u2026" in line for line in lines)  # nothing is cut off
 
 
 def test_list_as_json():

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from benchmarks import speed
 
+from agents.arena import recommended
 from agents.registry import AGENTS
 from hexenv import extras
 
@@ -274,7 +275,7 @@ def test_pages_quote_the_benchmarks():
     assert quoted > 20
 
 
-WHICH = tomllib.loads((ROOT / "docs" / "which_agent.toml").read_text(encoding="utf-8"))
+WHICH = recommended.source()
 
 
 def test_recommended_agents_are_those_that_were_measured():

@@ -96,6 +96,31 @@ def test_a_swap_has_no_cell():
     assert [frame["owners"] for frame in frames] == ["." * 9, ".X.......", "...O....."]
 
 
+def test_a_proven_win_has_the_line_that_wins():
+    def shown(line):
+        search = Search(0.1, 0, 1.0, proven=1, principal_variation=line)
+        record = GameRecord.of("tictactoe", (), (0, 3, 1, 4, 2), searches=(None,) * 4 + (search,))
+        return replay_data(record)["frames"][4]["search"]
+
+    assert ([move["text"] for move in shown((2,))["line"]], shown((2,))["ends"]) == (["3"], True)
+    assert not shown((5,))["ends"]
+    assert not shown(())["ends"]
+
+
+def test_titles_are_in_words():
+    titles = {
+        "Hex 3 x 3, no swap": ("hex", ("board_size=3",)),
+        "Hex 3 x 4, no swap": ("hex", ("board_size=3x4",)),
+        "Hex 3 x 3, swap": ("hex", ("board_size=3", "swap=true")),
+        "Gomoku 6 x 6, opening swap2": ("gomoku", ("board_size=6", "opening=swap2")),
+        "Gomoku 15 x 15, rule renju": ("gomoku", ("rule=renju",)),
+        "Connect4 6 x 7": ("connect4", ("connect=4",)),
+        "TicTacToe": ("tictactoe", ()),
+    }
+    for title, (game, options) in titles.items():
+        assert replay_data(GameRecord.of(game, options, ()))["title"] == title
+
+
 def test_names_stay_text():
     page = replay_page(recorded(names=(HOSTILE, HOSTILE)))
     assert Parts(page).tags == Parts(replay_page(recorded())).tags

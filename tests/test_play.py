@@ -3,6 +3,9 @@
 What pages do with a session is in `test_serve.py`.
 """
 
+import os
+import re
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -20,6 +23,7 @@ from agents.play.commands import (
     prompt,
     result_text,
     understand,
+    value_bar,
 )
 from agents.play.live import LiveSession
 from agents.play.session import SessionError
@@ -230,6 +234,36 @@ def test_the_command_keeps_a_record(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_the_value_is_that_of_the_latest_search():
+    session = session_of()
+    assert (session.value, value_bar(session)) == (None, "")
+    session.play(4)
+    session.run_agent()  # 0.5 for the agent
+    assert session.value == -0.5
+    assert value_bar(session, 8) == "X ##------ O  +0.50 for O (the agent)"
+    session.ask_hint()
+    session.run_agent()
+    assert session.value == 0.5
+    assert value_bar(session, 8) == "X ######-- O  +0.50 for X (you)"
+
+
+def test_line_by_line_the_board_shows_hint_value_and_sides():
+    command = ["play", "hex", "uct:simulations=50", "--option", "board_size=3", "--seed", "1"]
+    result = CliRunner().invoke(main, command, input="a1\nhint\nundo\nquit\n")
+    assert result.exit_code == 0, result.output
+    assert "Hex 3 x 3, no swap: you are X" in result.output
+    assert "X (you) joins top and bottom (x)" in result.output
+    assert re.search(r"[<(] ?\?|\? ?[>)]", result.output)
+    assert re.search(r"X #*-* O  \+\d\.\d\d for [XO]", result.output)
+    assert re.search(r"took back 2 moves: a1 [a-c][1-3]", result.output)
+
+
+def test_a_board_wider_than_the_window_says_so(monkeypatch):
+    monkeypatch.setattr("shutil.get_terminal_size", lambda default=None: os.terminal_size((12, 24)))
+    result = CliRunner().invoke(main, ["play", "connect4", "random", "--plain"], input="quit\n")
+    assert "too narrow for the board" in result.output
+
+
 # ---- in the background ---------------------------------------------------------------------------
 
 
@@ -277,7 +311,11 @@ def test_a_hint_stays_until_the_position_changes():
     settle(live)
     assert live.session.hint.action == 0
     live.say("undo")
-    assert (live.session.hint, live.message, live.session.moves) == (None, "taken back", "1")
+    assert (live.session.hint, live.message, live.session.moves) == (
+        None,
+        "took back 2 moves: 5 1",
+        "1",
+    )
     live.say("undo")
     assert live.message == "nothing to take back"
 

@@ -1,5 +1,6 @@
 """A person's game on a whole terminal, by the keys that a terminal sends."""
 
+import asyncio
 import threading
 import time
 
@@ -14,6 +15,8 @@ from hexenv.render.ansi import render_text
 
 pytest.importorskip("prompt_toolkit", reason="the extra human is not installed")
 
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text
 from prompt_toolkit.input import create_pipe_input
@@ -146,6 +149,56 @@ def test_a_hint_is_painted_where_the_agent_would_play():
     start = text.index(".")
     assert session.hint.cell == 1
     assert painted == [start - 1, start, start + 1]
+
+
+class Sized(DummyOutput):
+    def __init__(self, rows, columns):
+        self.size = Size(rows, columns)
+
+    def get_size(self):
+        return self.size
+
+
+def screen_of(session, rows, columns):
+    """The lines of a terminal of a size."""
+    screen = terminal.Screen(LiveSession(session, terminal.HELP), None, Sized(rows, columns))
+    app = screen._app
+
+    async def render():
+        with set_app(app):
+            for _ in range(2):  # the first finds out whether there is room
+                app.renderer.render(app, app.layout)
+                screen._look_for_room()
+
+    asyncio.run(render())
+    cells = app.renderer.last_rendered_screen.data_buffer
+    return ["".join(cells[row][column].char for column in range(columns)) for row in range(rows)]
+
+
+def test_the_board_has_a_frame_and_its_sides_owners():
+    session = session_of("hex")
+    session.play(4)
+    session.run_agent()
+    session.ask_hint()
+    session.run_agent()
+    shown = screen_of(session, 24, 80)
+    assert "hex" in shown[0]
+    assert shown[0].startswith("\u250c")
+    assert all(line.endswith("\u2502") for line in shown[1:8])
+    text = "\n".join(shown)
+    assert "X (you) joins top and bottom (x), O (the agent) left and right (o)" in text
+    assert "X ##################------ O  +0.50 for X (you)" in text
+    assert "?" in "".join(shown[1:8])
+    assert "fit in this window" not in text
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(12, 30), (13, 26), (24, 20), (24, 14)])
+def test_nothing_vanishes_from_a_small_terminal_without_a_word(rows, columns):
+    text = " ".join(" ".join(screen_of(session_of("gomoku-swap2"), rows, columns)).split())
+    if "Window too" not in text:  # so few lines that nothing else is said
+        for command in ("undo", "hint", "moves", "help", "quit"):
+            assert command in text
+        assert ("fit in" in text) == ((rows, columns) != (24, 20))
 
 
 @pytest.mark.parametrize("name", GAMES)

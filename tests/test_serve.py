@@ -18,13 +18,15 @@ from persons import GAMES, Lowest
 from web_games import ready, send, served, serving, settle, state_of
 
 from agents import ForfeitError
+from agents.arena.recommended import strongest
 from agents.cli import main
 from agents.play import session as session_module
 from agents.play.session import AbandonedError, Answer
 from agents.records import Search, load_record
-from agents.registry import agent_classes
-from agents.web.choices import allowed_agents, bounded, choices, start
-from agents.web.games import MAX_QUEUE, FullError, Games, PageQueue, UnknownGameError
+from agents.registry import agent_classes, parameters
+from agents.web.choices import KEPT, allowed_agents, bounded, choices, fields, start
+from agents.web.games import MAX_QUEUE, FullError, GameRoom, Games, PageQueue, UnknownGameError
+from agents.web.opponents import opponents
 from agents.web.protocol import (
     MOST_CHARACTERS,
     Message,
@@ -33,6 +35,8 @@ from agents.web.protocol import (
     parse_message,
     parse_setup,
 )
+from hexenv import GAMES as GAMES_OF_HEXENV
+from hexenv.compiled import on_compiling
 
 needs_server = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "websockets")),
@@ -82,7 +86,7 @@ def test_a_game_is_prepared_and_then_moves_are_answered():
         send(game, "play", action=0)
     assert [message["type"] for message in settle(game)] == ["state"]
     board, state = game.greeting()
-    assert board["title"] == "hex board_size=3"
+    assert board["title"] == "Hex 3 x 3, no swap"
     assert board["board"]["svg"].startswith("<svg")
     assert (state["status"], list(state["choices"]["cells"])) == ("yours", list(range(9)))
     assert state["frames"][0]["owners"] == "." * 9
@@ -243,6 +247,90 @@ def test_clocks_count_the_time_of_both():
     assert game.record_maker()().seconds[0] == 5.0
 
 
+def test_the_clock_stands_still_while_nobody_looks():
+    now = [0.0]
+
+    async def run():
+        room = GameRoom(ready(clock=lambda: now[0]), None, asyncio.Semaphore(1))
+
+        def seconds():
+            now[0] += 5.0
+            return room.game.greeting()[-1]["turn"]
+
+        assert seconds() == 0.0  # before there is a page
+        pages = [room.join(), room.join()]
+        assert seconds() == 5.0
+        room.receive(Message("away", 0), pages[0])
+        assert seconds() == 10.0  # the other is seen
+        room.leave(pages[1])
+        assert seconds() == 10.0
+        assert pages[0].waiting.get_nowait()["type"] == "board"
+        while not pages[0].waiting.empty():
+            told = pages[0].waiting.get_nowait()
+        assert (told["type"], told["is_running"]) == ("clock", False)
+        room.receive(Message("back", 7), pages[0])  # of any ply
+        assert seconds() == 15.0
+
+    asyncio.run(run())
+
+
+def test_the_clock_stands_still_while_the_agent_compiles():
+    now, told = [0.0], []
+
+    class Compiling(Scripted):
+        def act(self, env):
+            on_compiling.get()(True)
+            told.extend(game.note_compiling(task, True))
+            now[0] += 60.0
+            on_compiling.get()(False)
+            told.extend(game.note_compiling(task, False))
+            now[0] += 1.0
+            return super().act(env)
+
+    game = ready(player=Compiling(3), clock=lambda: now[0])
+    send(game, "play", action=0)
+    task = game.session.next_task()
+    game.finish(task, task.run())
+    assert [(each["turn"], each["is_compiling"]) for each in told] == [(0.0, True), (0.0, False)]
+    assert on_compiling.get() is None
+
+
+def test_seconds_of_compilation_are_not_the_agents(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(session_module.time, "perf_counter", lambda: now[0])
+
+    class Compiling(Scripted):
+        def act(self, env):
+            for seconds in (60.0, 1.0):  # the second within the first
+                on_compiling.get()(True)
+                now[0] += seconds
+            for _ in range(2):
+                on_compiling.get()(False)
+            now[0] += 2.0
+            return super().act(env)
+
+    game = ready(player=Compiling(3))
+    send(game, "play", action=0)
+    settle(game)
+    assert game.record_maker()().seconds[1] == 2.0
+
+
+def test_a_cell_that_may_not_be_played_says_why():
+    game = ready(player=Scripted(3))
+    send(game, "play", action=4)
+    settle(game)
+    choices = state_of(game)["choices"]
+    assert choices["refused"] == {3: "4 is taken", 4: "5 is taken"}
+    assert not choices["refused"].keys() & choices["cells"].keys()
+    game = ready(game="connect4", options=["rows=4", "columns=4", "connect=3"], player=Lowest())
+    for _ in range(2):
+        send(game, "play", action=0)
+        settle(game)
+    refused = state_of(game)["choices"]["refused"]
+    assert set(refused) == {0, 4, 8, 12}
+    assert set(refused.values()) == {"column 1 is full"}
+
+
 def test_a_swap_has_a_button_and_no_cell():
     options = ["board_size=3", "swap=true"]
     game = ready(game="hex", options=options, side=1, player=Scripted(4, 9))
@@ -342,7 +430,8 @@ def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_t
         "sb3:path=model.zip", "gomocup:command=rm", "htp:command=rm", "os.system:command=true",
         "uct:simulations=1000000000", "uct:simulations=-1", "uct:seconds=nan", "uct:seconds=1e9",
         "uct:max_nodes=100000000", "uct:workers=1000", "uct:route=environment", "uct:simulations",
-        "uct:final_move=visits", "uct:seed=1", "solver:book=/etc/passwd",
+        "uct:final_move=sequence", "uct:seed=1", "solver:book=/etc/passwd", "uct:playout=os.system",
+        "rhmcts:patterns=/etc/passwd", "nrpa:level=9", "uct:c=much",
         "alphazero:net=/etc/passwd", "network:net=../hex5", "nrpa:code=os.system", "", ":",
     ],
 )  # fmt: skip
@@ -371,17 +460,56 @@ def test_who_starts_the_server_may_offer_any_agent():
         start(Setup("tictactoe", (), text, 0))
     _, agent = start(Setup("tictactoe", (), text, 0), extra=[text])
     assert agent.workers == 2
-    assert choices([text])["agents"][0] == {"name": text, "parameters": []}
+    assert choices([text])["extra"] == [text]
 
 
 def test_what_is_offered_can_be_started():
     offered = choices()
     for game, options in offered["games"].items():
-        pairs = [f"{key}={option['default']}" for key, option in options.items()]
+        pairs = [f"{key}={option['default']}" for key, option in options["options"].items()]
         assert start(Setup(game, tuple(pairs), "random", 0))
+        for opponent in options["opponents"]:
+            if "net=" not in opponent["agent"]:
+                assert start(Setup(game, tuple(pairs), opponent["agent"], 0))
     for agent in offered["agents"]:
         if agent["name"] not in NEED_A_NETWORK:
             assert start(Setup("hex", (), agent["name"], 0))
+
+
+NEITHER_OFFERED_NOR_KEPT = {
+    "evaluation", "path", "command", "policy", "book", "patterns", "planes", "algorithm", "memory",
+    "match_seconds", "tolerance", "setup",
+}  # fmt: skip
+"""Parameters of agents that name files, commands or objects."""
+
+
+def test_a_page_may_set_all_that_is_harmless():
+    for name in allowed_agents():
+        missing = set(parameters(agent_classes()[name])) - set(fields(name)) - set(KEPT)
+        assert missing <= NEITHER_OFFERED_NOR_KEPT, name
+        for key, field in fields(name).items():
+            for value in (*field.words, *field.proposed):
+                assert f"{key}={value}" in bounded(f"{name}:{key}={value}")
+
+
+@pytest.mark.parametrize("name", GAMES_OF_HEXENV)
+def test_opponents_go_from_a_beginner_to_the_strongest(name):
+    proposed = opponents(name)
+    assert proposed[0].title == "a beginner"
+    (best,) = [each.agent for each in proposed if each.title == "the strongest here"]
+    assert best.startswith(strongest(name))
+    assert len({each.agent for each in proposed}) == len(proposed)
+    assert all(each.about.endswith(".") for each in proposed)
+    for each in proposed:
+        assert bounded(each.agent).startswith(each.agent)
+
+
+def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
+    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: None)
+    assert not any("net=" in each.agent for each in opponents("hex"))
+    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: True)
+    nets = {"hex5", "hex7"}
+    assert {each.agent.partition("net=")[2][:4] for each in opponents("hex")} == {"", *nets}
 
 
 # ---- messages ------------------------------------------------------------------------------------
@@ -587,7 +715,7 @@ def test_a_search_that_cannot_be_shown_is_an_error_of_the_agent(monkeypatch):
         while (message := await page.waiting.get()).get("status") != "failed":
             pass
         assert message["error"] == "KeyError: 'no such cell'"
-        room.receive(Message("retry", 0))
+        room.receive(Message("retry", 0), page)
         while room.game.session.status != "yours":
             await asyncio.sleep(0.01)
         assert len(state_of(room.game)["frames"]) == 2

@@ -1,7 +1,7 @@
 """The command `hexenv accuracy`."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -22,6 +22,15 @@ from agents.core.files import expect_writable, write_csv
 from agents.pictures.plots import accuracy_plot, check_plot, write_plot
 from agents.registry import make_agent
 from hexenv.cpus import usable_cpus
+
+EXPLAINED: Final = {
+    "keeps value": "moves after which the game is still won, or still drawn, in per cent",
+    "optimal": "of those, moves that win soonest or lose latest, where the set knows",
+    "loss": "wins and draws that a move gives away on average (2: a win made a loss)",
+    "beside the first": "moves that keep the value, less those of the first agent, in per cent, "
+    "with McNemar's p",
+}
+"""What the columns say, below the table."""
 
 
 @click.command()
@@ -155,4 +164,9 @@ def _print_table(found: list[Accuracy], agents: tuple[str, ...]) -> None:
             gain, (low, high), p = difference(result, first)
             cells.append(f"{100 * gain:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p {p:.2g}")
         table.add_row(*cells)
-    shared.wide_console(140).print(table)
+    console = shared.wide_console(140)
+    console.print(table)
+    for column, meaning in EXPLAINED.items():
+        if column in columns:
+            console.print(f"{column}: {meaning}", highlight=False)
+    console.print("in brackets: intervals of 95 %, over positions", highlight=False)

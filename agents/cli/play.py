@@ -13,6 +13,7 @@ from agents.cli.shared import agents_seed_option, clear_errors, option_of_game
 from agents.core.agent import Agent
 from agents.play import plain
 from agents.play.session import Session
+from agents.play.titles import title_of
 from agents.policies.models import PolicyError
 from agents.records import save_record
 from agents.registry import make_agent, make_environment
@@ -65,7 +66,8 @@ def play(
         opponent: Agent = make_agent(agent, seed)
         env.reset(seed=seed, options={"moves": moves} if moves else None)
         prepare(env, [opponent])
-    session = Session(env, opponent, 0 if side == "first" else 1)
+    title = title_of(game, options, env.unwrapped.game)
+    session = Session(env, opponent, 0 if side == "first" else 1, title=title)
     try:
         run(session)
     except (OSError, PolicyError) as error:  # such as a solver out of time

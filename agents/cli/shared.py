@@ -48,11 +48,15 @@ def wide_console(columns: int = 80) -> Console:
 
 
 def new_table(*columns: str, texts: Container[str] = (), title: str | None = None) -> Table:
-    """A table of figures, but for the columns named in `texts`, which may be wrapped."""
+    """A table of figures, but for the columns named in `texts`, which may be wrapped.
+
+    What is longer than its column goes on in the next line: nothing is cut off.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title)
     for column in columns:
         is_text = column in texts
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=not is_text)
+        justify = "left" if is_text else "right"
+        table.add_column(column, justify=justify, no_wrap=not is_text, overflow="fold")
     return table
 
 

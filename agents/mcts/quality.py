@@ -1,7 +1,7 @@
 """UCT with quality-based rewards: the length of a game counts too."""
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from hexenv.compiled import compiled
 from hexenv.games.base import Game
 
 NO_LENGTHS = np.zeros((2, 3))
+
+QUALITIES: Final = ("bonus", "discount")
+"""The rewards by name."""
 
 
 @compiled
@@ -115,7 +118,7 @@ class QualityMCTS(TreeSearchAgent):
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        expect_one_of("quality", quality, ("bonus", "discount"))
+        expect_one_of("quality", quality, QUALITIES)
         bonus = RelativeBonus(number_within("a", a, 0, 1), number_within("k", k, 0, 20))
         discount = Discounted(number_within("gamma", gamma, 0, 1))
         reward = bonus if quality == "bonus" else discount

@@ -29,3 +29,12 @@ def arrow_of(game: Game, state: State, action: int) -> tuple[int, ...] | None:
 def is_by_column(game: Game) -> bool:
     """Whether a player chooses a column, and not a cell."""
     return game.style == COLUMN_STYLE
+
+
+def cells_of(game: Game, state: State, action: int) -> list[int]:
+    """The cells that stand for an action, legal or not: that of its stone, or all of its column."""
+    if is_by_column(game):
+        columns = range(game.columns)
+        return [row * game.columns + action for row in range(game.rows) if action in columns]
+    cell = cell_of(game, state, action)
+    return [] if cell is None else [cell]

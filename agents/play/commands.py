@@ -71,6 +71,36 @@ def hint_text(session: Session, hint: Hint) -> str:
     return f"the agent would play {session.text(hint.action)}{shown}"
 
 
+def undo_text(session: Session, taken: list[int]) -> str:
+    """What was taken back."""
+    count = f"{len(taken)} move{'s' if len(taken) > 1 else ''}"
+    return f"took back {count}: {' '.join(map(session.text, taken))}"
+
+
+def names_of(session: Session) -> tuple[str, str]:
+    """The players as a person knows them: ``X (you)``."""
+    first, second = (
+        f"{symbol} ({'you' if player == session.side else 'the agent'})"
+        for player, symbol in enumerate(notation.SYMBOLS)
+    )
+    return first, second
+
+
+def value_bar(session: Session, length: int = 24) -> str:
+    """The value of the game as a bar, the longer a player's part the better for that player.
+
+    An empty text before the first search.
+    """
+    value = session.value
+    if value is None:
+        return ""
+    part = round(length * (1 + value) / 2)
+    first, second = notation.SYMBOLS
+    name = names_of(session)[0 if value >= 0 else 1]
+    bar = f"{first} {'#' * part}{'-' * (length - part)} {second}"
+    return f"{bar}  {abs(value):+.2f} for {name}"
+
+
 def result_text(session: Session) -> str:
     """How the session has ended; ``stopped`` before its end."""
     if session.reason is not None:

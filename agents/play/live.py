@@ -75,8 +75,7 @@ class LiveSession:
         if self._is_busy():
             return
         if self.session.can_undo:
-            self.session.undo()
-            self.message = "taken back"
+            self.message = commands.undo_text(self.session, self.session.undo())
         else:
             self.message = "nothing to take back"
 

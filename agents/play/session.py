@@ -18,6 +18,7 @@ from agents.play.cells import cell_of, is_by_column
 from agents.records.record import GameRecord, Search, fits
 from agents.records.recorder import rounded, search_of
 from agents.search.environment import is_over, legal_actions
+from hexenv.compiled import on_compiling
 from hexenv.games import notation
 from hexenv.games.base import Game, State
 from hexenv.games.gomoku.openings import is_opening
@@ -52,6 +53,66 @@ class Answer:
     search: Search | None = None
 
 
+class Compilation:
+    """Adds up the seconds of compilation, as `hexenv.compiled.on_compiling` tells of it.
+
+    Compilations within others count once. `tell` is called where the first begins and ends.
+    """
+
+    def __init__(self, tell: Callable[[bool], None] | None) -> None:
+        self.seconds = 0.0
+        self._tell = tell
+        self._depth, self._began = 0, 0.0
+
+    def __call__(self, begins: bool) -> None:
+        if begins and self._depth == 0:
+            self._began = time.perf_counter()
+            if self._tell is not None:
+                self._tell(True)
+        self._depth += 1 if begins else -1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._began
+            if self._tell is not None:
+                self._tell(False)
+
+
+class TurnClock:
+    """The seconds of a turn. It stands still as long as there is a reason to."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._reasons: set[str] = set()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with zero; reasons to stand still remain."""
+        self._before, self._began = 0.0, self._clock()
+
+    @property
+    def is_running(self) -> bool:
+        return not self._reasons
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (self._clock() - self._began if self.is_running else 0.0)
+
+    def hold(self, reason: str, is_held: bool = True) -> None:
+        """Stand still for a reason, or no longer for it."""
+        self._before, self._began = self.seconds, self._clock()
+        if is_held:
+            self._reasons.add(reason)
+        else:
+            self._reasons.discard(reason)
+
+    def is_held(self, reason: str) -> bool:
+        return reason in self._reasons
+
+
+COMPILING: Final = "compiling"
+AWAY: Final = "away"
+"""Reasons for which the clock of a turn stands still: the agent compiles, the person is away."""
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """Something the agent has to do: to compile ("prepare"), or to choose in a copy of the game.
@@ -64,15 +125,32 @@ class Task:
     env: Any
     abandoned: Event = field(default_factory=Event)
 
-    def run(self, report: Callable[[Search], None] | None = None) -> Answer:
+    def run(
+        self,
+        report: Callable[[Search], None] | None = None,
+        tell_compiling: Callable[[bool], None] | None = None,
+    ) -> Answer:
         """Do it, on any thread. It raises whatever the agent raises.
 
         `report` is called from time to time with what the search has found so far, if the agent
-        supports that. Only a search that reports is stopped by `abandoned`.
+        supports that. Only a search that reports is stopped by `abandoned`. `tell_compiling` is
+        called with True when code begins to be compiled, and with False when that has ended.
         """
+        compilation = Compilation(tell_compiling)
+        token = on_compiling.set(compilation)
+        try:
+            return self._run(report, compilation)
+        finally:
+            on_compiling.reset(token)
+
+    def _run(self, report: Callable[[Search], None] | None, compilation: "Compilation") -> Answer:
         if self.kind == "prepare":
             self.env.reset()
             prepare(self.env, [self.agent])
+            trial = self.env.clone()  # what the person's moves need is compiled now as well
+            for _ in range(2):
+                if not is_over(trial):
+                    trial.step(int(legal_actions(trial)[0]))
             return Answer()
         raw = self.env.unwrapped
         # In an opening the agent searches other positions than the one on the board.
@@ -82,7 +160,7 @@ class Task:
         before: Statistics | None = getattr(self.agent, "statistics", None)
         started = time.perf_counter()
         action = self.agent.act(self.env)
-        seconds = time.perf_counter() - started
+        seconds = max(0.0, time.perf_counter() - started - compilation.seconds)
         found: Statistics | None = getattr(self.agent, "statistics", None)
         if found is None or found is before or not is_shown:
             return Answer(action, seconds)
@@ -136,6 +214,7 @@ class Session:
         side: The person's, 0 or 1.
         is_prepared: Whether the agent has compiled what it needs; if not, that is the first task.
         clock: In seconds, for the person's time.
+        title: The game with its options, in words; by default its name.
 
     Attributes:
         env: The environment; another object after `undo`.
@@ -144,6 +223,7 @@ class Session:
         wants_hint: Whether the person has asked for a hint that is not there yet.
         reason: Why the session ended before the game's end, or None.
         error: What the agent raised, other than a forfeit; `retry` and `undo` clear it.
+        turn_clock: The time of this turn, without that of compilation, or while the person is away.
     """
 
     def __init__(
@@ -154,18 +234,20 @@ class Session:
         *,
         is_prepared: bool = True,
         clock: Callable[[], float] = time.monotonic,
+        title: str = "",
     ) -> None:
         self.env = env
+        self.title = title or self.game.name
         self.side = side
         self.turns: list[Turn] = []
         self.hint: Hint | None = None
         self.wants_hint = False
         self.reason: str | None = None
         self.error: Exception | None = None
-        self._agent, self._is_prepared, self._clock = agent, is_prepared, clock
+        self.turn_clock = TurnClock(clock)
+        self._agent, self._is_prepared = agent, is_prepared
         self._winner: int | None = None  # of a game that ended for a `reason`
         self._running: Task | None = None
-        self._turn_began = clock()
 
     # ---- the position ------------------------------------------------------------------------
 
@@ -209,10 +291,6 @@ class Session:
         """What an opening asks of the player to move; mostly nothing."""
         ask = getattr(self.game, "question", None)
         return "" if ask is None else ask(self.state)
-
-    @property
-    def turn_seconds(self) -> float:
-        return self._clock() - self._turn_began
 
     @property
     def legal_actions(self) -> list[int]:
@@ -265,20 +343,27 @@ class Session:
         if not is_legal(self.env, action):  # a wrapper may allow less than the rules
             raise notation.IllegalActionError(f"illegal action {action}: not allowed here")
         self.abandon()
-        self._step(action, self.turn_seconds, None)
+        self._step(action, self.turn_clock.seconds, None)
 
-    def undo(self) -> None:
-        """Take back the person's last move and what followed, also after the end."""
+    def undo(self) -> list[int]:
+        """Take back the person's last move and what followed, also after the end.
+
+        Returns:
+            The actions that were taken back, in the order in which they were played.
+        """
         if not self.can_undo:
             raise SessionError("there is no move of yours to take back")
         self.abandon()
+        taken: list[int] = []
         while self.turns:
             turn = self.turns.pop()
+            taken.insert(0, turn.action)
             if turn.player == self.side:
                 self.env = turn.env
                 break
         self.reason = self._winner = self.error = None
         self._begin_turn()
+        return taken
 
     @property
     def can_undo(self) -> bool:
@@ -304,6 +389,7 @@ class Session:
     def abandon(self) -> None:
         """Drop what the agent is doing: its result will be ignored."""
         self.wants_hint = False
+        self.turn_clock.hold(COMPILING, False)
         if self._running is not None:
             self._running.abandoned.set()
 
@@ -332,11 +418,18 @@ class Session:
         """Whether a task is running and its result is still needed."""
         return task is self._running and not task.abandoned.is_set()
 
+    def note_compiling(self, task: Task, begins: bool) -> bool:
+        """Hold the clock while a task compiles; returns False if the task was abandoned."""
+        if self.is_current(task):
+            self.turn_clock.hold(COMPILING, begins)
+        return self.is_current(task)
+
     def finish(self, task: Task, result: Answer | Exception) -> bool:
         """Take what `Task.run` returned or raised; returns False if the task was abandoned."""
         self._running = None
         if task.abandoned.is_set():
             return False
+        self.turn_clock.hold(COMPILING, False)
         if isinstance(result, ForfeitError):
             self._lose(1 - self.side, f"forfeit: {result.reason}")
         elif isinstance(result, Exception):
@@ -367,6 +460,22 @@ class Session:
         self.finish(task, result)
         if self.error is not None:
             raise self.error
+
+    # ---- what the agent thinks of the game ---------------------------------------------------
+
+    @property
+    def value(self) -> float | None:
+        """The value of the game for player 0, -1 (lost) to 1 (won), by the latest search.
+
+        That is the search of a hint, or else of the agent's last move; None before the first.
+        """
+        hint = None if self.hint is None else self.hint.search
+        searched = [(int(self.game.to_play(self.state)), hint)]
+        searched += [(turn.player, turn.search) for turn in reversed(self.turns)]
+        for player, search in searched:
+            if search is not None and search.value is not None:
+                return search.value if player == 0 else -search.value
+        return None
 
     # ---- the record --------------------------------------------------------------------------
 
@@ -405,7 +514,7 @@ class Session:
 
     def _begin_turn(self) -> None:
         self.wants_hint, self.hint = False, None
-        self._turn_began = self._clock()
+        self.turn_clock.restart()
 
     def _lose(self, player: int, reason: str) -> None:
         self.wants_hint = False

@@ -1,6 +1,7 @@
 """A game on the whole terminal: a cursor on the board, and a line to type in."""
 
 import asyncio
+import textwrap
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
@@ -24,24 +25,29 @@ from prompt_toolkit.layout import (
     Layout,
     Window,
 )
+from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.layout.utils import explode_text_fragments
 from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
+from prompt_toolkit.widgets import Frame
 
-from agents.play.commands import COMMANDS, TYPED
+from agents.play.commands import COMMANDS, TYPED, names_of, value_bar
 from agents.play.live import LiveSession
 from agents.play.session import Session
 from hexenv.games.base import Game, new_state
-from hexenv.render.ansi import render_text
+from hexenv.render.ansi import render_text, sides_text
 
 HELP: Final = f"""\
 Arrow keys move the cursor, Enter plays there; below the last row are choices, if any.
 F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
 {TYPED}"""
-FOOT: Final = " arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
+FOOT: Final = "arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
+SHORT_FOOT: Final = "u undo | h hint | m moves | ? help | q quit"
+ROOM: Final = 12
+"""Lines that all else but the board takes."""
 STYLE: Final = Style(
     [
         ("cursor", "reverse bold"),
@@ -66,6 +72,7 @@ class Screen:
         self.live = live
         self.cursor = Cursor(live.session)
         self._places = cell_places(live.session.game)
+        self._complaint = ""  # about a terminal that is too small
         self._line = Buffer(
             multiline=False,
             completer=MoveCompleter(live.session),
@@ -79,6 +86,7 @@ class Screen:
             full_screen=True,
             input=input,
             output=output,
+            after_render=lambda _: self._look_for_room(),
         )
 
     def run(self) -> None:
@@ -107,28 +115,88 @@ class Screen:
     # ---- the screen --------------------------------------------------------------------------
 
     def _container(self) -> FloatContainer:
-        board = Window(
+        session, game = self.live.session, self.live.session.game
+        self._window = Window(
             FormattedTextControl(self._board, show_cursor=False, get_cursor_position=self._place),
             always_hide_cursor=True,
             dont_extend_height=True,
         )
-        choices = Window(FormattedTextControl(self._choices), height=1)
+        choices = Window(
+            FormattedTextControl(self._choices), wrap_lines=True, height=self._choice_lines
+        )
         has_choices = Condition(lambda: bool(self.live.session.choices))
         parts = [
-            board,
+            Frame(self._window, session.title),
+            self._text(lambda: "" if self._is_tight else sides_text(game, names_of(session))),
             ConditionalContainer(choices, has_choices),
-            _lines(lambda: self.live.message),
-            _lines(lambda: self.live.status, "class:status"),
+            self._text(lambda: self._complaint, "class:status"),
+            self._text(lambda: "" if self._is_tight else value_bar(session)),
+            self._text(lambda: self.live.message),
+            self._text(lambda: self.live.status, "class:status"),
             Window(BufferControl(self._line, [BeforeInput("> ")]), height=1),
-            Window(),
-            Window(FormattedTextControl(FOOT), height=1, style="class:foot"),
+            Window(height=Dimension(min=0)),
+            self._text(lambda: SHORT_FOOT if self._is_tight else FOOT, "class:foot"),
         ]
         menu = Float(CompletionsMenu(max_height=8), xcursor=True, ycursor=True)
         return FloatContainer(HSplit(parts), [menu])
 
+    def _text(self, text: Callable[[], str], style: str = "") -> ConditionalContainer:
+        """A part of the screen with as many lines as its text needs, and none without a text."""
+
+        def wrapped() -> str:
+            return "\n".join(
+                part
+                for line in text().splitlines()
+                for part in textwrap.wrap(line, self._columns, subsequent_indent="  ") or [""]
+            )
+
+        lines = Window(
+            FormattedTextControl(wrapped),
+            height=lambda: Dimension.exact(wrapped().count("\n") + 1),
+            style=style,
+        )
+        return ConditionalContainer(lines, Condition(lambda: bool(text())))
+
+    @property
+    def _columns(self) -> int:
+        return max(8, self._app.output.get_size().columns)
+
+    @property
+    def _is_tight(self) -> bool:
+        """Whether the terminal has no room for what can be done without."""
+        return self._app.output.get_size().rows < self._places[-1][0] + ROOM
+
+    def _choice_lines(self) -> Dimension:
+        """As many lines as the choices need."""
+        length = sum(len(text) for _, text, *_ in self._choices())
+        return Dimension.exact(-(-length // self._columns))
+
+    def _look_for_room(self) -> None:
+        """Say so if the terminal has no room for the whole board."""
+        shown = self._window.render_info
+        if shown is None:
+            return
+        text = render_text(self.live.session.game, self.live.session.state).splitlines()
+        needed = max(map(len, text)), len(text)
+        parts = [
+            f"{room} of {need} {what}"
+            for room, need, what in (
+                (shown.window_height, needed[1], "rows"),
+                (shown.window_width, needed[0], "columns"),
+            )
+            if room < need
+        ]
+        complaint = ""
+        if parts:
+            complaint = f"only {' and '.join(parts)} fit in this window; the arrows scroll"
+        if complaint != self._complaint:
+            self._complaint = complaint
+            self._app.invalidate()
+
     def _board(self) -> StyleAndTextTuples:
         session = self.live.session
-        text = render_text(session.game, session.state, color=True)
+        hint = None if session.hint is None else session.hint.cell
+        text = render_text(session.game, session.state, color=True, hint=hint)
         letters = explode_text_fragments(to_formatted_text(ANSI(text)))
         starts = [0, *(at for at, letter in enumerate(letters, 1) if letter[1] == "\n")]
         painted: list[tuple[int, str]] = []
@@ -257,11 +325,6 @@ class MoveCompleter(Completer):
 def _handler(function: Callable[[], None]) -> Callable[[KeyPressEvent], None]:
     """A function without an event as the handler of a key."""
     return lambda _: function()
-
-
-def _lines(text: Callable[[], str], style: str = "") -> Window:
-    """A part of the screen with as many lines as its text needs."""
-    return Window(FormattedTextControl(text), wrap_lines=True, dont_extend_height=True, style=style)
 
 
 def cell_places(game: Game) -> list[tuple[int, int]]:

@@ -61,7 +61,7 @@ class WindowFace:
 
     def __init__(self, live: LiveSession) -> None:
         self.live = live
-        title = f"{live.session.game.name}: {greeting(live.session)}"
+        title = f"{live.session.title}: {greeting(live.session)}"
         self.window = Window(title, FRAMES_PER_SECOND)
         self.picture = Picture(live)
 

@@ -3,35 +3,68 @@
 Other agents have to be offered, by their texts, when the server is started.
 """
 
+import inspect
 import math
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
 from agents.core.agent import Agent
+from agents.mcts.nrpa import ADAPTS, CODES, LEARNS, MODES, SCORES
+from agents.mcts.nrpa import FINAL_MOVES as NRPA_FINAL_MOVES
+from agents.mcts.playouts import COMPLETE, PARTIAL
+from agents.mcts.quality import QUALITIES
+from agents.mcts.rave import SCHEDULES
+from agents.mcts.tree_search import FINAL_MOVES
 from agents.registry import (
     agent_classes,
     environment_makers,
     make_agent,
     make_environment,
     parameters,
+    type_hints,
 )
+from agents.search.proofs import SOLVERS
+from agents.solvers.solver import CHOICES
+from agents.web.opponents import opponents, shipped_networks
 from agents.web.protocol import Setup
+from hexenv import GAMES
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
-
-NETWORKS: Final = ("tictactoe", "connect4", "hex5", "hex7")
-"""The networks that are shipped."""
 
 LIMITS: Final = {
     "simulations": (1, 200_000),
     "seconds": (0.01, 30.0),
-    "depth": (1, 30),
-    "c": (0.0, 100.0),
+    "depth": (0, 30),
+    "batch": (1, 64),
+    "level": (1, 6),
+    "iterations": (1, 10_000),
+    "neighbourhood": (1, 5),
 }
-"""The numeric parameters of agents that a page may set, and their bounds."""
-WORDS: Final = {"net": NETWORKS}
-"""The other parameters that a page may set, and their values."""
+"""Bounds of numbers that decide about time and memory; other numbers are bounded by agents."""
+ANY_NUMBER: Final = (-math.inf, math.inf)
+WORDS: Final = {
+    "adapt": ADAPTS,
+    "choice": CHOICES,
+    "code": CODES,
+    "final_move": FINAL_MOVES,
+    "learn": LEARNS,
+    "mode": MODES,
+    "nrpa.final_move": NRPA_FINAL_MOVES,
+    "quality": QUALITIES,
+    "schedule": SCHEDULES,
+    "score": SCORES,
+    "solver": tuple(SOLVERS),
+}
+"""The values of parameters that are words: of one agent, or else of all that have it."""
+PATTERNS: Final = {"playout": r"[a-z0-9]+(\+[a-z0-9]+)*", "heuristics": "[1-9]*"}
+"""What the texts of other parameters may look like; the agents look at them closely."""
+PROPOSED: Final = {"playout": (*COMPLETE, *PARTIAL, "decisive+lgrf2")}
+"""Some values of parameters that may have others too."""
+KEPT: Final = ("assume", "max_nodes", "parallel", "route", "seed", "table_entries", "workers")
+"""Parameters that the server decides, as they take its memory or its processors."""
 DEFAULT_SECONDS: Final = 1.0
 """Seconds a move if the page gives no budget."""
 MAX_NODES: Final = 1_000_000
@@ -41,13 +74,34 @@ OPTION_WORDS: Final = {"rule": RULES, "forbidden": FORBIDDEN, "opening": ("none"
 """The values of options of games that are words."""
 
 
+class Field(NamedTuple):
+    """A parameter that a page may set.
+
+    Attributes:
+        default: As a text; an empty one where there is none.
+        is_required: Whether it must have a value.
+        words: All its values, or none if others are allowed.
+        limits: The least and the most, of a number; None of anything else.
+        pattern: What a text without `words` and `limits` has to look like.
+        proposed: Some of its values.
+    """
+
+    default: str
+    is_required: bool = False
+    words: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
+    pattern: str | None = None
+    proposed: tuple[str, ...] = ()
+
+
 def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
     """What the page offers; `extra` has agents as texts that are offered besides.
 
     Returns:
-        ``games``: the options of each, with ``default`` and ``words`` (all values, or none if any
-        text is allowed); ``agents``: the ``name`` of each, and the ``parameters`` of `LIMITS` and
-        `WORDS` that it takes.
+        ``games``: for each its ``title``, its ``options`` with ``default`` and ``words`` (all
+        values, or none if any text is allowed), and its ``opponents`` (`agents.web.opponents`);
+        ``agents``: the ``name``, the ``about`` and the ``parameters`` of each, as `Field`;
+        ``extra``: the texts.
     """
 
     def option(key: str, default: Any) -> dict[str, Any]:
@@ -55,17 +109,66 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
         return {"default": str(default).lower(), "words": words}
 
     games = {
-        game: {key: option(key, each.default) for key, each in parameters(maker).items()}
+        game: {
+            "title": GAMES[game],
+            "options": {key: option(key, each.default) for key, each in parameters(maker).items()},
+            "opponents": [opponent._asdict() for opponent in opponents(game)],
+        }
         for game, maker in environment_makers().items()
     }
-    agents: list[dict[str, Any]] = [{"name": text, "parameters": []} for text in extra]
-    classes = agent_classes()
-    # The page proposes the first.
-    for name in sorted(allowed_agents(), key=lambda name: name != "uct"):
-        known = parameters(classes[name])
-        taken = [key for key in (*LIMITS, *WORDS) if key in known]
-        agents.append({"name": name, "parameters": taken})
-    return {"games": games, "agents": agents, "limits": LIMITS, "words": WORDS}
+    agents = [
+        {
+            "name": name,
+            "about": (inspect.getdoc(agent_classes()[name]) or "").partition("\n")[0],
+            "parameters": {key: _as_json(field) for key, field in fields(name).items()},
+        }
+        for name in allowed_agents()
+    ]
+    return {"games": games, "agents": agents, "extra": list(extra)}
+
+
+def _as_json(field: Field) -> dict[str, Any]:
+    """A field for a page; JSON has no infinity."""
+    limits = field.limits and [None if math.isinf(limit) else limit for limit in field.limits]
+    return {**field._asdict(), "limits": limits}
+
+
+def fields(name: str) -> dict[str, Field]:
+    """The parameters of an agent that a page may set, the budget first.
+
+    They are its flags, its numbers, and its texts of `WORDS` and `PATTERNS`: no other text is
+    taken, as it could name a file or a command.
+    """
+    agent_class = agent_classes()[name]
+    known, hints = parameters(agent_class), type_hints(agent_class)
+    found: dict[str, Field] = {}
+    for key, parameter in known.items():
+        field = None if key in KEPT else _field(name, key, hints.get(key), parameter.default)
+        if field is not None:
+            found[key] = field
+    return found
+
+
+def _field(name: str, key: str, hint: Any, default: Any) -> Field | None:
+    """A parameter with a type; None for one that pages may not set."""
+    kinds = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    is_required = default is inspect.Parameter.empty
+    shown = "" if default in (None, inspect.Parameter.empty) else str(default).lower()
+    if key == "net":
+        nets = tuple(shipped_networks()) if find_spec("torch") is not None else ()
+        return Field(shown, is_required, nets) if nets else None
+    if bool in kinds:
+        return Field(shown, is_required, ("false", "true"))
+    if int in kinds or float in kinds:
+        return Field(shown, is_required, limits=LIMITS.get(key, ANY_NUMBER))
+    if str not in kinds:
+        return None
+    if words := WORDS.get(f"{name}.{key}", WORDS.get(key, ())):
+        return Field(shown, is_required, words)
+    if key in PATTERNS:
+        proposed = PROPOSED.get(key, ())
+        return Field(shown, is_required, pattern=PATTERNS[key], proposed=proposed)
+    return None
 
 
 def allowed_agents() -> tuple[str, ...]:
@@ -74,15 +177,16 @@ def allowed_agents() -> tuple[str, ...]:
     All their required parameters can be set on a page, so they need no path and no command. Agents
     with a network also need PyTorch.
     """
-    settable = {*LIMITS, *(WORDS if find_spec("torch") is not None else ())}
-    return tuple(
-        name
-        for name, agent_class in agent_classes().items()
-        if all(
-            key in settable or parameter.default is not parameter.empty
-            for key, parameter in parameters(agent_class).items()
-        )
-    )
+    return tuple(filter(_is_allowed, agent_classes()))
+
+
+def _is_allowed(name: str) -> bool:
+    required = {
+        key
+        for key, parameter in parameters(agent_classes()[name]).items()
+        if parameter.default is parameter.empty
+    }
+    return required <= fields(name).keys()
 
 
 def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
@@ -124,17 +228,22 @@ def bounded(text: str) -> str:
 
 
 def _check_parameter(name: str, key: str, value: str) -> None:
-    if key in WORDS:
-        if value not in WORDS[key]:
-            raise ValueError(f"{name}: expected {key} of {', '.join(WORDS[key])}, got {value!r}")
-        return
-    if key not in LIMITS:
-        known = ", ".join((*LIMITS, *WORDS))
+    field = fields(name).get(key)
+    if field is None:
+        known = ", ".join(fields(name)) or "none"
         raise ValueError(f"{name}: expected a parameter of {known} on a page, got {key!r}")
-    low, high = LIMITS[key]
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not low <= number <= high:
-        raise ValueError(f"{name}: expected {key} from {low} to {high}, got {value!r}")
+    if field.words:
+        if value not in field.words:
+            raise ValueError(f"{name}: expected {key} of {', '.join(field.words)}, got {value!r}")
+    elif field.pattern is not None:
+        if not re.fullmatch(field.pattern, value):
+            raise ValueError(f"{name}: expected {key} such as {field.default}, got {value!r}")
+    elif field.limits is not None:
+        low, high = field.limits
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            expected = "as a number" if math.isinf(high) else f"from {low} to {high}"
+            raise ValueError(f"{name}: expected {key} {expected}, got {value!r}")

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from agents.core.agent import Agent
-from agents.play.session import Answer, Hint, Session, Task
+from agents.play.session import AWAY, COMPILING, Answer, Hint, Session, Task
+from agents.play.titles import title_of
 from agents.records import GameRecord, Search
 from agents.search.environment import legal_actions
 from agents.web import page
@@ -40,7 +41,7 @@ class ServedGame:
 
     def greeting(self) -> Messages:
         """Everything, for a new page."""
-        title = page.title_of(self.setup.game, self.setup.options)
+        title = title_of(self.setup.game, self.setup.options, self.session.game)
         board = page.board_data(self.session.game)
         return [{"type": "board", "title": title, "board": board}, self._state(0)]
 
@@ -52,7 +53,6 @@ class ServedGame:
         for turn in session.turns:
             seconds[turn.player] += turn.seconds
         hint, error = session.hint, session.error
-        is_running = status in ("yours", "thinking")
         return {
             "type": "state",
             "since": since,
@@ -68,9 +68,31 @@ class ServedGame:
             "result": page.result_text(session.outcome, session.reason, self.names),
             "outcome": session.outcome,
             "seconds": seconds,
-            "turn": session.turn_seconds if is_running else None,
+            **self._clock(),
             "error": "" if error is None else f"{type(error).__name__}: {error}",
         }
+
+    def _clock(self) -> Values:
+        """The seconds of this turn, or None between turns, and whether they go on."""
+        clock = self.session.turn_clock
+        return {
+            "turn": clock.seconds if self.session.status in ("yours", "thinking") else None,
+            "is_running": clock.is_running,
+            "is_compiling": clock.is_held(COMPILING),
+        }
+
+    def hold_clock(self, is_away: bool) -> Messages:
+        """Hold the clock as long as nobody sees the game; returns what pages have to know."""
+        clock = self.session.turn_clock
+        if clock.is_held(AWAY) == is_away:
+            return []
+        clock.hold(AWAY, is_away)
+        return [{"type": "clock", **self._clock()}]
+
+    def note_compiling(self, task: Task, begins: bool) -> Messages:
+        """Hold the clock while the agent compiles; returns what pages have to know."""
+        is_noted = self.session.note_compiling(task, begins)
+        return [{"type": "clock", **self._clock()}] if is_noted else []
 
     def _choices(self) -> Values:
         session = self.session
@@ -128,7 +150,7 @@ class ServedGame:
                 f"got one about {message.ply}"
             )
         session = self.session
-        actions: dict[str, Callable[[], None]] = {
+        actions: dict[str, Callable[[], object]] = {
             "play": lambda: session.play(cast("int", message.action)),
             "undo": session.undo,
             "hint": session.ask_hint,

@@ -58,14 +58,17 @@ class GameRoom:
     ) -> None:
         self.game = game
         self.pages: set[PageQueue] = set()
+        self._seen: set[PageQueue] = set()  # those that their readers can see
         self.last_used = clock()
         self._agent, self._threads, self._clock = agent, threads, clock
         self._is_closed = False
         self._running: set[asyncio.Task[None]] = set()
+        game.hold_clock(is_away=True)
 
     def join(self) -> PageQueue:
         """Add a page; the state of the game waits for it."""
         page = PageQueue()
+        self._note_seen(page, True)
         self.pages.add(page)
         page.send(self.game.greeting())
         self.last_used = self._clock()
@@ -74,15 +77,27 @@ class GameRoom:
 
     def leave(self, page: PageQueue) -> None:
         self.pages.discard(page)
+        self._note_seen(page, False)
         self.last_used = self._clock()
 
-    def receive(self, message: Message) -> None:
+    def _note_seen(self, page: PageQueue, is_seen: bool) -> None:
+        """The person's clock stands still while no page of the game can be seen."""
+        if is_seen:
+            self._seen.add(page)
+        else:
+            self._seen.discard(page)
+        self._send(self.game.hold_clock(is_away=not self._seen))
+
+    def receive(self, message: Message, page: PageQueue) -> None:
         """Do what a page asks for.
 
         Raises:
             MessageError: If it is not possible now.
         """
         self.last_used = self._clock()
+        if message.type in ("away", "back"):
+            self._note_seen(page, message.type == "back")
+            return
         self._send(self.game.handle(message))
         self._go_on()
 
@@ -110,9 +125,12 @@ class GameRoom:
         def report(search: Search) -> None:  # on the thread that searches
             loop.call_soon_threadsafe(lambda: self._send(self.game.show_search(task, search)))
 
+        def tell_compiling(begins: bool) -> None:
+            loop.call_soon_threadsafe(lambda: self._send(self.game.note_compiling(task, begins)))
+
         try:
             async with self._threads:
-                result = await wrap_future(in_background(lambda: task.run(report)))
+                result = await wrap_future(in_background(lambda: task.run(report, tell_compiling)))
             messages = self.game.finish(task, result)
         except Exception as error:  # whatever an agent may raise, or find
             messages = self.game.finish(task, error)

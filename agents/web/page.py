@@ -17,7 +17,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 from agents.pictures.films import positions_of
-from agents.play.cells import arrow_of, cell_of, is_by_column
+from agents.play.cells import arrow_of, cell_of, cells_of
+from agents.play.titles import title_of
 from agents.records import GameRecord, Search
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
@@ -31,12 +32,14 @@ from hexenv.render.drawing import (
     figure_size,
 )
 from hexenv.render.geometry import geometry_of
-from hexenv.render.look import DEFAULT_LOOK, THEMES
+from hexenv.render.look import DEFAULT_LOOK, THEMES, Theme, luminance, paints_of
 from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 
 PAGE_THEMES: Final = ("auto", *THEMES)
 SHARED_SCRIPTS: Final = ("overlays.js", "board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+MIDDLE_LUMINANCE: Final = 0.179
+"""A colour of this luminance has the same contrast with black as with white."""
 MAX_LINE: Final = 20
 """Moves of a principal variation that are shown."""
 
@@ -128,7 +131,7 @@ def replay_data(record: GameRecord, env: Any = None) -> Values:
         move = move_view(game, state, record.actions[ply], seconds)
     names = tuple(name or f"player {player}" for player, name in enumerate(record.agents))
     return {
-        "title": title_of(record.game, record.options),
+        "title": title_of(record.game, record.options, game),
         "names": names,
         "result": result_text(record.outcome, record.reason, (names[0], names[1])),
         "board": board_data(game),
@@ -136,22 +139,19 @@ def replay_data(record: GameRecord, env: Any = None) -> Values:
     }
 
 
-def title_of(game: str, options: tuple[str, ...]) -> str:
-    """A game with its options, as a title."""
-    return " ".join((game, *options))
-
-
 def board_data(game: Game) -> Values:
     """The empty board and how stones and marks are drawn on it.
 
     Returns:
-        ``svg``, ``css`` (the colours of all ``themes``), ``fill`` and ``line`` (prefixes of
-        classes) from `hexenv.render.svg`; ``path``, ``disc``, ``opacity``, ``arrow``,
-        ``arrow_label`` and ``figure`` from `hexenv.render.drawing`.
+        ``svg``, ``css`` (the colours of all ``themes``, and of text on stones), ``fill`` and
+        ``line`` (prefixes of classes) from `hexenv.render.svg`; ``path``, ``disc``, ``opacity``,
+        ``arrow``, ``arrow_label`` and ``figure`` from `hexenv.render.drawing`.
     """
     return {
         "svg": board_svg(game, DEFAULT_LOOK),
-        "css": "\n".join(theme_css(game.style, theme) for theme in THEMES),
+        "css": "\n".join(
+            theme_css(game.style, theme) + _text_css(game.style, theme) for theme in THEMES
+        ),
         "themes": THEMES,
         "fill": FILL,
         "line": LINE,
@@ -162,6 +162,17 @@ def board_data(game: Game) -> Values:
         "arrow_label": ARROW_LABEL,
         "figure": figure_size(geometry_of(game, DEFAULT_LOOK)),
     }
+
+
+def _text_css(style: str, theme: Theme) -> str:
+    """The rule with the colours of text on stones: black or white, whichever is easier to read."""
+    paints = paints_of(theme, style)
+    inks = {
+        player: "#000" if luminance(paints[f"stone-{player}"]) > MIDDLE_LUMINANCE else "#fff"
+        for player in (0, 1)
+    }
+    values = "".join(f"--on-stone-{player}:{ink};" for player, ink in inks.items())
+    return f".hexenv.{style}.{theme}{{{values}}}"
 
 
 def frame_view(game: Game, state: State, move: Values | None = None) -> Values:
@@ -196,7 +207,8 @@ def search_view(game: Game, state: State, search: Search) -> Values:
     Returns:
         ``seconds``, ``simulations``, ``value`` and ``proven`` as in `Search`; ``actions``, the most
         visited first, each with ``action``, ``text``, ``cell``, ``arrow`` (two cells), ``visits``,
-        ``value`` and ``prior`` (None if unknown); ``line``: the principal variation (`line_view`).
+        ``value`` and ``prior`` (None if unknown); ``line``: the principal variation (`line_view`);
+        ``ends``: whether the game is over after it.
     """
     known = {**search.visits, **search.values, **search.priors}
     actions = [
@@ -211,25 +223,30 @@ def search_view(game: Game, state: State, search: Search) -> Values:
         }
         for action in sorted(known, key=lambda action: (-search.visits.get(action, 0), action))
     ]
+    line, ends = line_view(game, state, search.principal_variation)
     return {
         "seconds": search.seconds,
         "simulations": search.simulations,
         "value": search.value,
         "proven": search.proven,
         "actions": actions,
-        "line": line_view(game, state, search.principal_variation[:MAX_LINE]),
+        "line": line[:MAX_LINE],
+        "ends": ends and len(line) <= MAX_LINE,
     }
 
 
-def line_view(game: Game, state: State, actions: tuple[int, ...]) -> list[Values]:
-    """A sequence of moves from a position: ``text``, ``cell`` and ``player`` of each."""
+def line_view(game: Game, state: State, actions: tuple[int, ...]) -> tuple[list[Values], bool]:
+    """A sequence of moves from a position, and whether it ends the game.
+
+    Of each move: ``text``, ``cell`` and ``player``.
+    """
     state = base.clone(game, state)
     line: list[Values] = []
     for action in actions:
         text, cell = game.action_text(action), cell_of(game, state, action)
         line.append({"text": text, "cell": cell, "player": int(game.to_play(state))})
         game.step(state, action)
-    return line
+    return line, bool(game.is_terminal(state))
 
 
 def choices_view(game: Game, state: State, legal: list[int]) -> Values:
@@ -237,18 +254,21 @@ def choices_view(game: Game, state: State, legal: list[int]) -> Values:
 
     Returns:
         ``cells``: for each cell that plays an action the ``action``, its ``text`` and the ``cell``
-        that it fills; ``others``: ``action`` and ``text`` of the actions without a cell.
+        that it fills; ``others``: ``action`` and ``text`` of the actions without a cell;
+        ``refused``: for each other cell why it may not be played.
     """
-    found: Values = {"cells": {}, "others": []}
+    found: Values = {"cells": {}, "others": [], "refused": {}}
+    for action in set(range(game.num_actions())) - set(legal):
+        found["refused"] |= dict.fromkeys(
+            cells_of(game, state, action), game.why_illegal(state, action)
+        )
     for action in legal:
         text, cell = game.action_text(action), cell_of(game, state, action)
         choice = {"action": action, "text": text, "cell": cell}
         if cell is None:
             found["others"].append({"action": action, "text": text})
-        elif is_by_column(game):
-            found["cells"] |= {row * game.columns + action: choice for row in range(game.rows)}
         else:
-            found["cells"][cell] = choice
+            found["cells"] |= dict.fromkeys(cells_of(game, state, action), choice)
     return found
 
 

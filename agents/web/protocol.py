@@ -22,12 +22,12 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
     """A message about a game.
 
     Attributes:
-        type: What the page asks for.
+        type: What the page asks for; ``away`` and ``back`` tell whether its reader can see it.
         ply: The ply that the page shows; a message about an earlier ply is refused.
         action: The move, of a message ``play`` alone.
     """
 
-    type: Literal["play", "undo", "hint", "resign", "retry"]
+    type: Literal["play", "undo", "hint", "resign", "retry", "away", "back"]
     ply: Whole
     action: Whole | UnsetType = UNSET
 

@@ -215,6 +215,7 @@ async def _receive_all(socket: WebSocket, room: GameRoom, page: PageQueue) -> No
         if received["type"] == "websocket.disconnect":
             return
         try:
-            room.receive(parse_message(received.get("text") or received.get("bytes") or ""))
+            text = received.get("text") or received.get("bytes") or ""
+            room.receive(parse_message(text), page)
         except MessageError as error:
             page.send([{"type": "error", "error": str(error)}])

@@ -1,12 +1,11 @@
-"""Which agent to take for a game and a budget, from the one source of that: `which_agent.toml`."""
+"""Which agent to take for a game and a budget, from `agents.arena.recommended`."""
 
-import tomllib
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tables import table
 
-SOURCE = Path(__file__).parents[1] / "which_agent.toml"
+from agents.arena.recommended import source
+
 BUDGETS = {
     "10 ms a move; 20 ms is the nearest that was measured": "at_20_ms",
     "0.1 s a move": "at_100_ms",
@@ -46,11 +45,6 @@ class Group(NamedTuple):
     title: str
     about: str
     agents: list[str]
-
-
-def source() -> dict[str, Any]:
-    """What is recommended."""
-    return tomllib.loads(SOURCE.read_text(encoding="utf-8"))
 
 
 def groups() -> list[Group]:

@@ -15,6 +15,7 @@ SIDES: Final = SYMBOLS.lower()
 NO_MARK: Final = "  "
 LAST_MARK: Final = "()"
 WIN_MARK: Final = "[]"
+HINT_MARK: Final = "<>"
 
 # Codes of "select graphic rendition" (ECMA-48). Colour-blind people can distinguish red and cyan.
 COLORS: Final = ("31", "36")
@@ -37,12 +38,14 @@ def render_text(
     color: bool = False,
     overlay: Overlay | None = None,
     numbers: ArrayLike | None = None,
+    hint: int | None = None,
 ) -> str:
     """A position as text: the board with its coordinates, then a line with the player to move.
 
     Stones are ``X`` and ``O``, an empty cell is a dot, ``(X)`` is the last move and ``[X]`` a
-    winning stone; neighbours share brackets: ``[X X X]``. The rows of a hexagon board are shifted,
-    and its sides are marked ``x`` and ``o`` for the player who joins them.
+    winning stone; neighbours share brackets: ``[X X X]``. ``<?>`` is the cell `hint`. The rows of a
+    hexagon board are shifted, and its sides are marked ``x`` and ``o`` for the player who joins
+    them.
 
     With an overlay or numbers cells are wider: the label of an empty cell replaces its dot, that of
     a stone follows its letter: ``X12``. The overlay's title has a line of its own, and so have its
@@ -52,7 +55,7 @@ def render_text(
     spaces at the ends of lines. `numbers` are those of the moves, ``(cells,)`` from 1, as
     `hexenv.render.overlay.move_numbers` returns them. The last line has no end.
     """
-    cells = _cells(game, state, overlay, numbers)
+    cells = _cells(game, state, overlay, numbers, hint)
     width = max(len(cell.text) for cell in cells) | 1  # odd, so that text can be centred
     column_labels, row_labels = game.labels()
     is_slanted = game.style == "hexagons"
@@ -97,7 +100,11 @@ class TextCell(NamedTuple):
 
 
 def _cells(
-    game: Game, state: State, overlay: Overlay | None, numbers: ArrayLike | None
+    game: Game,
+    state: State,
+    overlay: Overlay | None,
+    numbers: ArrayLike | None,
+    hint: int | None,
 ) -> list[TextCell]:
     """The texts of all cells, by number."""
     owners: list[int] = base.cell_owners(game, state).ravel().tolist()
@@ -106,6 +113,8 @@ def _cells(
         marks[last] = LAST_MARK
     for cell in game.winning_cells(state):
         marks[cell] = WIN_MARK
+    if hint is not None:
+        marks[hint] = HINT_MARK
     discs = {disc.cell: disc for disc in (overlay.discs(game) if overlay is not None else ())}
     numbered = numbers_of(game, numbers).tolist()
     parts = zip(owners, marks, map(discs.get, range(len(owners))), numbered, strict=True)
@@ -115,7 +124,7 @@ def _cells(
 def _cell(owner: int, mark: str, disc: Disc | None, number: int) -> TextCell:
     written = str(number) if number > 0 else disc.label if disc is not None else ""
     if owner == EMPTY:
-        text, codes = written or ".", (FAINT,)
+        text, codes = written or ("?" if mark == HINT_MARK else "."), (FAINT,)
     else:
         emphasis = {LAST_MARK: [BOLD], WIN_MARK: [BOLD, INVERSE]}.get(mark, [])
         text, codes = SYMBOLS[owner] + written, (*emphasis, COLORS[owner])
@@ -135,6 +144,13 @@ def _row(cells: list[TextCell], width: int, *, color: bool) -> str:
         row += _paint(text.center(width), *codes, color=color)
         closing = mark[1]
     return row + closing
+
+
+def sides_text(game: Game, names: tuple[str, str] = (SYMBOLS[0], SYMBOLS[1])) -> str:
+    """Which sides the players join, of a hexagon board; an empty text of any other."""
+    if game.style != "hexagons":
+        return ""
+    return f"{names[0]} joins top and bottom ({SIDES[0]}), {names[1]} left and right ({SIDES[1]})"
 
 
 def status_text(game: Game, state: State) -> str:

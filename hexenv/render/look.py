@@ -29,19 +29,31 @@ def mix(color: Color, other: Color, share: float) -> Color:
     return red, green, blue
 
 
+def luminance(color: Color) -> float:
+    """How light a colour is, 0 to 1: the relative luminance of the WCAG.
+
+    Two colours have the contrast ``(lighter + 0.05) / (darker + 0.05)``, 1 to 21.
+    """
+    parts = (part / 255 for part in color)
+    linear = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
 # One stone of each pair is darker than the other, or they are blue and orange. The hues of
 # `colorblind` are from Okabe and Ito (2008), https://jfly.uni-koeln.de/color/, with a darker blue
 # and a lighter yellow, so that they also differ in black and white.
 COLORS: Final = """
 theme      style    page   board  line   label  win    high   low    figure stone0 stone1 edge
-light      squares  faf8f3 faf8f3 485463 7a828c ffe594 6a1b9a c44600 26182c 0068a8 dd670c 000000
+light      squares  faf8f3 faf8f3 485463 656e7a ffe594 6a1b9a c44600 26182c 0068a8 dd670c 000000
 light      points   e2b570 e2b570 5e4322 5e4322 009e73 6a1b9a c44600 26182c 1c1c1f eceae4 000000
 light      holes    f2f4f8 2454b0 183c86 546076 ffffff 6a1b9a c44600 26182c d6312b facd2c 000000
-light      hexagons 7a8a96 e9d3aa a88c5e f4f6f8 e87012 6a1b9a c44600 26182c 1e1f23 eae9e4 000000
+light      hexagons 667682 e9d3aa a88c5e ffffff e87012 6a1b9a c44600 26182c 1e1f23 eae9e4 000000
 dark       squares  1c1f24 1c1f24 707a88 8e96a2 524a28 ab5cd6 d65c14 ece6f0 62b2f0 f59640 000000
-dark       points   54422c 54422c a48a64 bea884 3cd6a0 b26ee0 de641e f0eaf4 0e0e10 e2dfd7 968c7c
+dark       points   80643f 80643f 3a2b18 f8f2e4 3cf0b0 4a0d7a 701800 ffffff 0e0e10 f2efe8 d0c4ac
 dark       holes    181b21 26427a 162a54 8e96a6 ffffff ab5cd6 d65c14 ece6f0 e24a42 f6ce46 000000
-dark       hexagons 32373e 626870 42474e a8b0ba ff9e38 ba78e8 ec7c2c f4f0f8 0c0c0e e4e3de 80868e
+dark       hexagons 4c525a 7e848c 565c64 eef1f4 ffb454 4a0d7a 701800 ffffff 0c0c0e f4f3ef c6ccd4
 colorblind squares  fcfcfc fcfcfc 5a5a5a 646464 d6d6d6 6a1b9a c44600 26182c 005494 e69f00 000000
 colorblind points   e8e8e4 e8e8e4 787874 545452 000000 6a1b9a c44600 26182c 005494 f0c43c 000000
 colorblind holes    f8f8f8 80848a 60646a 545454 ffffff 6a1b9a c44600 26182c 005494 f0c43c 000000

@@ -10,6 +10,9 @@ function svgElement(name, attributes = {}, text = "") {
   return element;
 }
 
+const LEAST_LABEL = 11; // pixels of a coordinate on the screen, as far as there is room
+const MOST_LABEL = { hexagons: 0.5, other: 0.6 }; // of the side of a cell
+
 /** The element with an id. */
 function byId(id) {
   return document.getElementById(id);
@@ -32,6 +35,21 @@ class Board {
     this.addStyle(settings.css);
     for (const name of ["ghosts", "marks"]) this.svg.append(svgElement("g", { class: name }));
     this.listen();
+    this.labels = this.svg.querySelector("g.labels > g");
+    this.labelSize = Number(this.labels?.getAttribute("font-size"));
+    new ResizeObserver(() => this.fitLabels()).observe(this.svg);
+  }
+
+  /** Pixels on the screen of a pixel of the drawing. */
+  get scale() {
+    return this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
+  }
+
+  /** Write the coordinates so large that they can be read on a small board. */
+  fitLabels() {
+    const most = this.hasStyle("hexagons") ? MOST_LABEL.hexagons : MOST_LABEL.other;
+    const wanted = Math.min(LEAST_LABEL / (this.scale || 1), most * this.size);
+    this.labels?.setAttribute("font-size", Math.max(this.labelSize, wanted));
   }
 
   /** Add the colours of all themes to those of the SVG. */
@@ -42,6 +60,11 @@ class Board {
   setTheme(theme) {
     this.svg.classList.remove(...this.settings.themes);
     this.svg.classList.add(theme);
+  }
+
+  /** The classes that give an element the colours of the board. */
+  get themeClass() {
+    return this.svg.getAttribute("class");
   }
 
   layer(name) {
@@ -79,8 +102,7 @@ class Board {
 
   /** Whether the numbers can be read at the size of the board on the screen. */
   hasReadableFigures() {
-    const scale = this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
-    return scale * this.settings.figure >= 6.5;
+    return this.scale * this.settings.figure >= 6.5;
   }
 
   /** The class of an element that is filled with a paint. */
@@ -182,7 +204,10 @@ class Board {
     this.fill("marks", shown.map(([cell, name]) => this.circle(cell, 0.46, { class: name })));
   }
 
-  /** Call `onCell` with a cell that is clicked, and `onHover` with the one below the pointer. */
+  /**
+   * Call `onCell` with a cell that is clicked, and whether a finger did, and `onHover` with the one
+   * below the pointer.
+   */
   listen() {
     const cellOf = (event) => {
       const use = event.target.closest("use[data-cell]");
@@ -191,7 +216,9 @@ class Board {
     this.onCell = () => {};
     this.onHover = () => {};
     const cells = this.layer("cells");
-    cells.addEventListener("click", (event) => this.onCell(cellOf(event)));
+    cells.addEventListener("click", (event) => (
+      this.onCell(cellOf(event), event.pointerType === "touch")
+    ));
     cells.addEventListener("pointerover", (event) => this.onHover(cellOf(event)));
     cells.addEventListener("pointerleave", () => this.onHover(null));
   }

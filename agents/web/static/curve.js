@@ -47,12 +47,13 @@ class Curve {
       .map((frame, ply) => ({ ply, player: frame.player, value: frame.search?.value ?? null }))
       .filter((point) => point.player === player && point.value !== null)
       .map(({ ply, value }) => [this.x(ply), this.y(player === 0 ? value : -value)]);
-    const polyline = svgElement("polyline", {
-      points: points.map((point) => point.join(",")).join(" "), class: `player-${player}`,
-    });
-    const dots = points.map(([cx, cy]) => (
-      svgElement("circle", { cx, cy, r: 3.5, class: `player-${player}` })
+    const joined = points.map((point) => point.join(",")).join(" ");
+    const lines = ["edge", "stone"].map((part) => (
+      svgElement("polyline", { points: joined, class: `player-${player} ${part}` })
     ));
-    return [polyline, ...dots];
+    const dots = points.map(([cx, cy]) => (
+      svgElement("circle", { cx, cy, r: 4, class: `player-${player}` })
+    ));
+    return [...lines, ...dots];
   }
 }

@@ -3,6 +3,7 @@
 const GONE = 4404; // the code of the server for an unknown game
 const FIRST_WAIT = 500; // milliseconds before the next attempt
 const LONGEST_WAIT = 8000;
+const FINGER = 30; // pixels: a finger does not always hit smaller cells
 
 /** The websocket of a game; it connects again when the connection is lost. */
 class Connection {
@@ -49,8 +50,10 @@ class Play {
     this.note = "";
     this.isWaiting = false; // for the answer to the last message
     this.cursor = null;
+    this.picked = null; // the choice that a finger has tapped once
     byId("replay").href = `${path}/replay`;
     byId("record").href = `${path}/record.json`;
+    document.querySelector("section.search").append(byId("links"));
     this.listen();
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.connection = new Connection(
@@ -68,6 +71,7 @@ class Play {
     if (type === "board") this.setBoard(message);
     if (type === "state") this.setState(message);
     if (type === "search") this.setSearch(message);
+    if (type === "clock") this.setClock(message);
     if (type === "error" || type === "gone") this.setNote(message.error);
   }
 
@@ -85,7 +89,7 @@ class Play {
     byId("table").hidden = false;
     if (this.viewer.board !== null) return; // after a lost connection
     this.viewer.setBoard(board);
-    this.viewer.board.onCell = (cell) => this.click(cell);
+    this.viewer.board.onCell = (cell, isFinger) => this.click(cell, isFinger);
     this.viewer.board.onHover = (cell) => this.hover(cell);
     this.viewer.board.svg.setAttribute("tabindex", "0");
     this.viewer.board.svg.setAttribute("role", "application");
@@ -98,6 +102,7 @@ class Play {
     this.came = performance.now();
     this.isWaiting = false;
     this.note = "";
+    this.picked = null;
     this.viewer.setNames(state.names);
     this.viewer.setFrames(state.since, state.frames);
     if (isNew) this.viewer.go(this.viewer.lastPly());
@@ -110,15 +115,28 @@ class Play {
     if (this.viewer.isLast()) this.viewer.showSearch();
   }
 
+  setClock({ turn, is_running, is_compiling }) {
+    if (this.state === null) return;
+    Object.assign(this.state, { turn, is_running, is_compiling });
+    this.came = performance.now();
+    this.show();
+  }
+
   setNote(note) {
     this.isWaiting = false;
     this.note = note;
     this.show();
   }
 
+  /** Tell the server whether the reader sees this page: the clock runs while somebody does. */
+  tellSeen() {
+    this.connection.send({ type: document.hidden ? "away" : "back", ply: this.viewer.lastPly() });
+  }
+
   setLink(link) {
     this.isWaiting = false;
     this.link = link;
+    if (link === "open" && document.hidden) this.tellSeen();
     this.show();
   }
 
@@ -137,7 +155,7 @@ class Play {
     byId("resign").disabled = !isOpen || !["yours", "thinking"].includes(state.status);
     byId("retry").hidden = !isOpen || state.status !== "failed";
     for (const link of ["replay", "record"]) byId(link).hidden = this.link === "gone";
-    this.showOthers(isYours ? state.choices.others : []);
+    this.showOthers(isYours ? [...(this.picked ? [this.picked] : []), ...state.choices.others] : []);
     this.showMarks();
     this.showClocks();
   }
@@ -156,7 +174,9 @@ class Play {
   turnText() {
     const { state } = this;
     const agent = this.viewer.nameOf(1 - state.side);
-    if (!this.viewer.isLast()) return "You are looking back; → or ⏭ leads on.";
+    if (!this.viewer.isLast()) return "You are looking back; → leads on.";
+    if (state.is_compiling) return "Compiling: this takes a while the first time. The clock stands still.";
+    if (this.picked) return `${this.picked.text}: tap it again to play it.`;
     if (state.is_asked) return `${agent} thinks about a hint ...`;
     const atCursor = this.choiceAt(this.cursor);
     const enter = atCursor ? [`${atCursor.text}: Enter plays it.`] : [];
@@ -175,7 +195,8 @@ class Play {
   /** Buttons for the moves that have no cell. */
   showOthers(others) {
     const buttons = others.map(({ action, text }) => {
-      const button = textElement("button", text.replace("_", " "), "main");
+      const words = text.replace("_", " ");
+      const button = textElement("button", action === this.picked?.action ? `Play ${words}` : words, "main");
       button.addEventListener("click", () => this.send("play", { action }));
       return button;
     });
@@ -186,18 +207,20 @@ class Play {
     const { board } = this.viewer;
     if (board === null) return;
     const hint = this.viewer.isLast() ? this.state?.hint : null;
-    board.showMarks([[hint?.cell ?? null, "hint"], [this.cursor, "cell-cursor"]]);
+    const marked = this.picked?.cell ?? this.cursor;
+    board.showMarks([[hint?.cell ?? null, "hint"], [marked, "cell-cursor"]]);
   }
 
   showClocks() {
     if (this.state === null || this.link !== "open") return;
-    const { turn, seconds, side } = this.state;
-    const running = (performance.now() - this.came) / 1000;
+    const { turn, is_running, seconds, side } = this.state;
+    const running = is_running ? (performance.now() - this.came) / 1000 : 0;
     const player = this.state.status === "yours" ? side : 1 - side;
     if (!this.viewer.isLast()) return;
     for (const number of [0, 1]) {
-      const more = turn !== null && number === player ? turn + running : 0;
-      byId(`clock-${number}`).textContent = clockText(seconds[number] + more);
+      const isOn = turn !== null && number === player;
+      const shown = seconds[number] + (isOn ? turn + running : 0);
+      byId(`clock-${number}`).textContent = isOn ? clockText(shown) : timeText(shown);
     }
   }
 
@@ -209,15 +232,35 @@ class Play {
     return isYours && this.viewer.isLast() ? this.state.choices.cells[cell] : undefined;
   }
 
-  click(cell) {
+  click(cell, isFinger = false) {
     const choice = this.choiceAt(cell);
-    if (choice !== undefined) this.send("play", { action: choice.action });
+    const isSure = !isFinger || this.picked?.action === choice?.action
+      || this.viewer.board.scale * this.viewer.board.size >= FINGER;
+    if (choice !== undefined && isSure) this.send("play", { action: choice.action });
+    else if (choice !== undefined) this.pick(choice);
     else if (!this.viewer.isLast()) this.viewer.go(this.viewer.lastPly());
+    else this.refuse(cell);
+  }
+
+  /** Wait for a second tap. */
+  pick(choice) {
+    this.picked = choice;
+    this.note = "";
+    this.show();
+    this.hover(null);
+  }
+
+  /** Say why a cell cannot be played. */
+  refuse(cell) {
+    const { status, choices } = this.state ?? {};
+    const why = status === "thinking" ? "it is not your turn yet" : choices?.refused[cell];
+    this.picked = null;
+    if (why) this.setNote(`${why.charAt(0).toUpperCase()}${why.slice(1)}.`);
   }
 
   /** Show the stone that a click would place. */
   hover(cell) {
-    const choice = this.choiceAt(cell);
+    const choice = this.choiceAt(cell) ?? this.picked;
     const move = choice && { cell: choice.cell, player: this.state.side };
     this.viewer.board.fill("ghosts", move ? [
       this.viewer.board.use(`stone-${move.player}`, move.cell, { opacity: 0.45 }),
@@ -253,6 +296,7 @@ class Play {
       byId(type).addEventListener("click", () => this.send(type));
     }
     this.viewer.onChange = () => this.show();
+    document.addEventListener("visibilitychange", () => this.tellSeen());
     byId("board").addEventListener("focusout", () => this.setCursor(null));
     this.viewer.moreKeys = {
       h: () => byId("hint").click(),
@@ -265,18 +309,19 @@ class Play {
 class Setup {
   constructor(offered) {
     this.offered = offered;
-    this.fillSelect("game", Object.keys(offered.games), "hex");
-    this.fillSelect("agent", offered.agents.map((agent) => agent.name), offered.agents[0].name);
-    byId("game").addEventListener("change", () => this.showOptions());
-    byId("agent").addEventListener("change", () => this.showParameters());
+    const titles = Object.entries(offered.games).map(([name, { title }]) => [name, title]);
+    this.fillSelect("game", titles, "hex");
+    this.fillSelect("agent", offered.agents.map(({ name }) => [name, name]), "uct");
+    byId("game").addEventListener("change", () => this.showGame());
+    byId("agent").addEventListener("change", () => this.showParameters({}));
+    byId("own").addEventListener("input", () => this.chooseOwn());
     byId("new").addEventListener("click", () => this.open());
     byId("setup-close").addEventListener("click", () => byId("setup").close());
     byId("setup-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.begin();
     });
-    this.showOptions();
-    this.showParameters();
+    this.showGame();
   }
 
   open() {
@@ -284,42 +329,110 @@ class Setup {
     byId("setup").showModal();
   }
 
-  fillSelect(id, words, chosen) {
-    const options = words.map((word) => new Option(word, word, false, word === chosen));
+  fillSelect(id, pairs, chosen) {
+    const options = pairs.map(([name, title]) => new Option(title, name, false, name === chosen));
     byId(id).replaceChildren(...options);
   }
 
-  showOptions() {
-    const options = Object.entries(this.offered.games[byId("game").value]);
-    byId("options").replaceChildren(...options.map(([key, option]) => (
-      this.field(key, option.words, option.default)
+  get game() {
+    return this.offered.games[byId("game").value];
+  }
+
+  showGame() {
+    const options = Object.entries(this.game.options);
+    byId("options").replaceChildren(...options.map(([key, { words, default: value }]) => (
+      this.field(key, { words, value })
     )));
+    const proposed = [
+      ...this.game.opponents,
+      ...this.offered.extra.map((agent) => (
+        { title: agent, about: "Offered by who started this server.", agent, isExtra: true }
+      )),
+    ];
+    const own = { title: "an agent of your choice", about: "Choose it and its parameters below." };
+    byId("opponents").replaceChildren(...[...proposed, own].map((each, number) => (
+      this.opponent(each, number === 1)
+    )));
+    this.take(proposed[1]);
   }
 
-  showParameters() {
+  /** A radio button for an opponent. */
+  opponent(each, isChosen) {
+    const label = textElement("label", "", "opponent");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "radio", name: "opponent", checked: isChosen });
+    input.value = each.agent ?? "";
+    input.addEventListener("change", () => this.take(each));
+    const words = textElement("span", "");
+    words.append(textElement("b", each.title), textElement("small", each.about));
+    label.append(input, words);
+    return label;
+  }
+
+  /** Fill in an opponent's agent and its parameters; without one, unfold them. */
+  take({ agent, isExtra = false }) {
+    this.extra = isExtra ? agent : null;
+    byId("own").hidden = isExtra;
+    if (agent === undefined) byId("own").open = true;
+    else if (!isExtra) {
+      const [name, ...rest] = agent.split(":");
+      byId("agent").value = name;
+      this.showParameters(Object.fromEntries(
+        rest.join(":").split(",").map((pair) => pair.split(/=(.*)/s)),
+      ));
+    }
+    this.showText();
+  }
+
+  /** What is changed by hand is an agent of the reader's choice. */
+  chooseOwn() {
+    byId("opponents").querySelector("label:last-child input").checked = true;
+    this.extra = null;
+    this.showText();
+  }
+
+  showText() {
+    byId("text").textContent = this.agent();
+  }
+
+  showParameters(values) {
     const agent = this.offered.agents.find(({ name }) => name === byId("agent").value);
-    const defaults = { simulations: agent.parameters.includes("depth") ? "" : "2000" };
-    byId("parameters").replaceChildren(...agent.parameters.map((key) => {
-      const words = this.offered.words[key];
-      return this.field(key, words ?? [], defaults[key] ?? words?.[0] ?? "");
-    }));
+    byId("about").textContent = agent.about.replaceAll("`", "");
+    byId("parameters").replaceChildren(...Object.entries(agent.parameters).map(([key, field]) => (
+      this.field(key, { ...field, value: values[key] })
+    )));
+    this.showText();
   }
 
-  /** A labelled select, or an input if any text is allowed. */
-  field(key, words, value) {
+  /** A labelled select, or an input if other texts are allowed; its default is shown in it. */
+  field(key, { words, value, default: standard, limits, proposed, is_required: isRequired = true }) {
     const labels = { c: "exploration (c)", net: "network" };
+    const shown = { true: "yes", false: "no" };
     const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
     const input = document.createElement(words.length > 0 ? "select" : "input");
     input.name = key;
-    for (const word of words) input.append(new Option(word, word, false, word === value));
-    input.value = value;
-    if (words.length === 0 && key in this.offered.limits) {
-      const [least, most] = this.offered.limits[key];
-      input.placeholder = `${least} - ${most}`;
-      input.inputMode = "decimal";
+    if (words.length > 0 && !isRequired) input.append(new Option(shown[standard] ?? standard, ""));
+    for (const word of words) {
+      if (word !== standard) input.append(new Option(shown[word] ?? word, word));
+    }
+    if (value) input.value = value;
+    if (words.length === 0) {
+      const [least, most] = limits ?? [null, null];
+      input.placeholder = standard || (most === null ? "" : `${least} - ${most}`);
+      if (most !== null) input.title = `${least} - ${most}`;
+      if (limits) input.inputMode = "decimal";
+      if (proposed?.length > 0) label.append(this.proposals(key, proposed));
+      if (proposed?.length > 0) input.setAttribute("list", `proposed-${key}`);
     }
     label.append(input);
     return label;
+  }
+
+  proposals(key, words) {
+    const list = document.createElement("datalist");
+    list.id = `proposed-${key}`;
+    list.append(...words.map((word) => new Option(word)));
+    return list;
   }
 
   /** The fields of a part of the form as `key=value`, except the empty ones. */
@@ -329,16 +442,22 @@ class Setup {
       .map((input) => `${input.name}=${input.value.trim()}`);
   }
 
+  /** The text of the agent that is chosen. */
+  agent() {
+    const parameters = this.pairs("parameters");
+    const own = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
+    return this.extra ?? own;
+  }
+
   async begin() {
     const game = byId("game").value;
-    const defaults = this.offered.games[game];
+    const defaults = this.game.options;
     const changed = (pair) => !(pair in Object.fromEntries(
       Object.entries(defaults).map(([key, option]) => [`${key}=${option.default}`, true]),
     ));
-    const parameters = this.pairs("parameters");
-    const agent = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
     const side = Number(document.querySelector("input[name=side]:checked").value);
-    const body = { game, options: this.pairs("options").filter(changed), agent, side, seed: null };
+    const options = this.pairs("options").filter(changed);
+    const body = { game, options, agent: this.agent(), side, seed: null };
     byId("start").disabled = true; // a network takes a while to load
     byId("setup-error").textContent = await this.post(body);
     byId("start").disabled = false;
@@ -374,6 +493,7 @@ function startPlay() {
     globalThis.play = new Play(viewer, path); // a global, for tests and the console
   } else {
     byId("controls").hidden = true;
+    byId("links").hidden = true;
     setup.open();
   }
 }

@@ -55,7 +55,7 @@ class Player {
   }
 
   show() {
-    this.button.textContent = this.isOn ? "❚❚ Pause" : "▶ Play";
+    this.button.textContent = this.isOn ? "Pause" : "Play";
   }
 }
 
@@ -75,7 +75,7 @@ function startReplay() {
   viewer.setBoard(data.board);
   viewer.setFrames(0, data.frames);
   viewer.setOverlay(data.frames.some((frame) => frame.search !== null) ? "visits" : "none");
-  viewer.go(0);
+  viewer.go(viewer.lastPly());
 }
 
 startReplay();

@@ -1,5 +1,11 @@
 "use strict";
 
+/** Seconds as minutes and seconds; shorter times with their unit, and none of zero. */
+function timeText(seconds) {
+  if (seconds === 0) return "";
+  return seconds < 1 ? durationText(seconds) : clockText(seconds);
+}
+
 /** Seconds as minutes and seconds. */
 function clockText(seconds) {
   const minutes = Math.floor(seconds / 60);
@@ -38,13 +44,19 @@ class Viewer {
     byId("page-controls").prepend(byId("controls"));
     this.curve = new Curve(byId("curve"), (ply) => this.go(ply));
     this.listen();
-    this.theme = new Theme((shade) => this.board?.setTheme(shade));
+    this.theme = new Theme((shade) => this.setShade(shade));
   }
 
   setBoard(settings) {
     this.board = new Board(byId("board"), settings);
-    this.board.setTheme(this.theme.shade());
     for (const player of [0, 1]) this.showStone(player);
+    this.theme.apply(); // the names have the colours of the stones
+  }
+
+  /** Give the board, and the texts and pictures that have the colours of its stones, a theme. */
+  setShade(shade) {
+    this.board?.setTheme(shade);
+    if (this.board !== null) document.querySelector("main").className = this.board.themeClass;
   }
 
   setNames(names) {
@@ -71,7 +83,6 @@ class Viewer {
     const svg = byId(`stone-of-${player}`);
     svg.setAttribute("viewBox", `${-half} ${-half} ${2 * half} ${2 * half}`);
     svg.replaceChildren(svgElement("use", { href: `#stone-${player}` }));
-    this.theme.adopt(svg, this.board);
   }
 
   /** Replace the frames from one on. If the last one was shown, the new last one is shown. */
@@ -117,6 +128,7 @@ class Viewer {
     this.markMove();
     this.showTurn();
     this.showSearch();
+    this.showBar();
     this.board.svg.setAttribute("aria-label", `the board after ${this.moveText()}`);
   }
 
@@ -133,8 +145,33 @@ class Viewer {
       byId(`player-${player}`).classList.toggle("to-move", this.frame.player === player);
       const own = moves.filter((move) => move.player === player && move.seconds !== null);
       const seconds = own.reduce((sum, move) => sum + move.seconds, 0);
-      byId(`clock-${player}`).textContent = own.length > 0 ? clockText(seconds) : "";
+      byId(`clock-${player}`).textContent = timeText(seconds);
     }
+  }
+
+  /** The value of the game for player 0 by what is known here, or null: the end, or a search. */
+  valueHere() {
+    const { player, winning, owners } = this.frame;
+    if (player === null) return winning.length > 0 ? 1 - 2 * "XO".indexOf(owners[winning[0]]) : 0;
+    const searched = this.frames.slice(0, this.ply + 1)
+      .filter((frame) => (frame.search?.value ?? null) !== null).at(-1);
+    if (searched === undefined) return null;
+    return searched.player === 0 ? searched.search.value : -searched.search.value;
+  }
+
+  /** The evaluation bar: the greater a player's part, the better for that player. */
+  showBar() {
+    const value = this.valueHere();
+    const bar = byId("bar");
+    bar.hidden = !this.frames.some((frame) => frame.search !== null);
+    const better = value < 0 ? 1 : 0;
+    const text = value === null ? "not known yet" : `${signed(Math.abs(value))} for ${this.nameOf(better)}`;
+    bar.style.setProperty("--share", `${50 * (1 + (value ?? 0))}%`);
+    bar.setAttribute("aria-valuenow", Math.round(100 * (value ?? 0)));
+    bar.setAttribute("aria-valuetext", text);
+    bar.replaceChildren(textElement("span", text));
+    bar.classList.toggle("unknown", value === null);
+    bar.classList.toggle("second", value < 0);
   }
 
   /** The search of the player to move; without one, the texts are of the search before. */
@@ -145,7 +182,7 @@ class Viewer {
     this.board.showGhosts(this.hasLine ? line : []);
     const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
     const shown = this.frames[ply].search;
-    this.showLine(shown === null ? [] : shown.line);
+    this.showLine(this.lineOf(shown, ply));
     byId("summary").textContent = this.summary(shown, ply);
     this.showTable(shown, ply);
     const hasCurve = this.frames.some((frame) => frame.search !== null);
@@ -154,13 +191,20 @@ class Viewer {
     if (hasCurve) this.curve.show(this.frames, this.ply);
   }
 
+  /** The line of a search; a proof without one has at least the move that was played. */
+  lineOf(search, ply) {
+    if (search === null) return [];
+    const played = this.frames[ply + 1]?.move;
+    return search.line.length === 0 && search.proven !== null && played ? [played] : search.line;
+  }
+
   summary(search, ply) {
     if (search === null) return "No search is known here.";
     const who = this.nameOf(this.frames[ply].player);
-    const when = ply < this.ply ? ` before move ${this.ply}` : "";
-    const words = { 1: "a win", 0: "a draw", "-1": "a loss" };
+    const move = `before move ${this.ply}`;
+    if (search.proven !== null) return this.proof(search, who, ply < this.ply ? `${move}, ` : "");
+    const when = ply < this.ply ? ` ${move}` : "";
     const parts = [
-      search.proven === null ? "" : `proven ${words[search.proven]}`,
       search.value === null ? "" : `value ${signed(search.value)}`,
       `${search.simulations.toLocaleString("en")} simulations`,
       durationText(search.seconds),
@@ -169,22 +213,40 @@ class Viewer {
     return `${found}${when}: ${parts.filter((part) => part !== "").join(", ")}`;
   }
 
+  /** What is proven: "wins in 3:", of which the line is beside it. */
+  proof(search, who, when) {
+    const verbs = who === "you" ? ["lose", "draw", "win"] : ["loses", "draws", "wins"];
+    const end = search.ends ? ` in ${search.line.length}` : "";
+    const shown = `${when}${who} ${verbs[1 + search.proven]}${end}:`;
+    return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}`;
+  }
+
   showLine(line) {
     const words = line.map((move) => textElement("span", move.text, `of-player-${move.player}`));
     byId("line").replaceChildren(...words);
     byId("line-toggle").disabled = this.frame.search === null || line.length === 0;
   }
 
-  /** The most visited actions, with their numbers. */
+  /** The most visited actions and the one that was played, or none where a win is proven. */
+  tableOf(search, played) {
+    if (search === null || search.proven === 1) return [];
+    const shown = search.actions.slice(0, 8);
+    if (!played || shown.some(({ action }) => action === played.action)) return shown;
+    const own = search.actions.find(({ action }) => action === played.action);
+    const last = own ?? { ...played, cell: null, visits: null, value: null, prior: null };
+    return [...shown.slice(0, 7), last];
+  }
+
+  /** The actions with their numbers. */
   showTable(search, ply) {
-    const chosen = this.frames[ply + 1]?.move.action;
-    const rows = (search === null ? [] : search.actions.slice(0, 8)).map((action) => {
+    const played = this.frames[ply + 1]?.move;
+    const rows = this.tableOf(search, played).map((action) => {
       const row = document.createElement("tr");
       const percent = action.prior === null ? "" : `${(100 * action.prior).toFixed(1)} %`;
       const visits = action.visits === null ? "" : action.visits.toLocaleString("en");
       const value = action.value === null ? "" : signed(action.value);
       row.append(...[action.text, visits, value, percent].map((text) => textElement("td", text)));
-      row.classList.toggle("chosen", action.action === chosen);
+      row.classList.toggle("chosen", action.action === played?.action);
       row.addEventListener("pointerenter", () => (
         this.board.showMarks([[action.cell, "mark"]])
       ));
@@ -288,7 +350,6 @@ class Theme {
   constructor(onShade) {
     this.onShade = onShade;
     this.keep = () => {};
-    this.icons = [];
     this.select = byId("theme");
     this.select.addEventListener("change", () => this.apply());
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -312,14 +373,6 @@ class Theme {
     this.choose(options[(selectedIndex + 1) % options.length].value);
   }
 
-  /** Give a small picture the colours of the board. */
-  adopt(svg, board) {
-    const style = [...board.svg.classList].find((name) => !board.settings.themes.includes(name)
-      && name !== "hexenv");
-    this.icons = [...this.icons.filter((icon) => icon.svg !== svg), { svg, style }];
-    this.apply();
-  }
-
   /** Keep the chosen theme for later visits, and begin with the theme of the last visit. */
   remember() {
     try {
@@ -335,7 +388,6 @@ class Theme {
     this.keep();
     const shade = this.shade();
     document.documentElement.dataset.shade = shade;
-    for (const { svg, style } of this.icons) svg.setAttribute("class", `hexenv ${style} ${shade}`);
     this.onShade(shade);
   }
 }
