@@ -43,7 +43,7 @@ from agents.knowledge.bits import (
     size_of,
     union,
 )
-from hexenv.compiled import kernel
+from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY
 
 MOST_CELLS: Final = 169
@@ -67,6 +67,11 @@ NOWHERE: Final = -1
 # ---- the board -----------------------------------------------------------------------------------
 
 
+AROUND: Final = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
+"""Steps to the six neighbours: rows down and columns to the right; clockwise from below."""
+
+
+@compiled
 class Grid(NamedTuple):
     """The board as `connect` sees it."""
 
@@ -80,10 +85,9 @@ def new_grid(rows: int, columns: int) -> Grid:
     """The neighbours and the sides of a board."""
     around = np.full((rows * columns, 6), NOWHERE, np.int16)
     sides = np.zeros((2, rows * columns), np.int8)
-    steps = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
     for row, column in np.ndindex(rows, columns):
         cell = row * columns + column
-        for i, (down, right) in enumerate(steps):
+        for i, (down, right) in enumerate(AROUND):
             if 0 <= row + down < rows and 0 <= column + right < columns:
                 around[cell, i] = cell + down * columns + right
         sides[0, cell] = 1 if row == 0 else 2 if row == rows - 1 else 0
@@ -94,6 +98,7 @@ def new_grid(rows: int, columns: int) -> Grid:
 # ---- the connections of a position ---------------------------------------------------------------
 
 
+@compiled
 class Connections(NamedTuple):
     """The connections of one player in one position.
 
