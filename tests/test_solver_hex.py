@@ -1,12 +1,12 @@
 """The exact Hex solver: against solved positions, brute force, and itself in plain Python."""
 
-import functools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from environments import JIT
+from hex_oracles import all_positions, brute_force, random_bits
 
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
@@ -93,45 +93,6 @@ def test_finds_exactly_the_winning_first_moves(size):
     assert winner_at(tool, []) == 0
 
 
-def brute_force(rows, columns):
-    """A function that tells who wins a position: stones of both players and the mover, as bits."""
-    game = hex.new((rows, columns))
-
-    @functools.cache
-    def has_joined(player, stones):
-        state = base.new_state(game)
-        for cell in range(rows * columns):
-            if stones >> cell & 1:
-                game.place(state, cell, player)
-        return game.has_joined(state, player)
-
-    @functools.cache
-    def winner(first, second, mover):
-        for player, stones in enumerate((first, second)):
-            if has_joined(player, stones):
-                return player
-        for cell in range(rows * columns):
-            if not (first | second) >> cell & 1:
-                move = 1 << cell
-                child = (first, second | move) if mover else (first | move, second)
-                if winner(*child, 1 - mover) == mover:
-                    return mover
-        return 1 - mover
-
-    return winner
-
-
-def all_positions(cells):
-    """All positions in which player 0 has as many stones or one more, won ones too."""
-    for code in range(3**cells):
-        owners = [code // 3**cell % 3 for cell in range(cells)]
-        first = sum(1 << cell for cell in range(cells) if owners[cell] == 1)
-        second = sum(1 << cell for cell in range(cells) if owners[cell] == 2)
-        mover = first.bit_count() - second.bit_count()
-        if mover in (0, 1):
-            yield first, second, mover
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rows", "columns"),
@@ -154,14 +115,6 @@ def test_agrees_with_brute_force_on_every_position(rows, columns):
             assert winner(*stones, mover) == won, (first, second, mover, carrier)
         count += 1
     assert count > rows * columns
-
-
-def random_bits(rng, cells, least_empty=1, most_empty=None):
-    """A random position: the stones of both players as bits, and the mover."""
-    empty = int(rng.integers(least_empty, (most_empty or cells) + 1))
-    order = rng.permutation(cells)[empty:].tolist()
-    first, second = (sum(1 << cell for cell in order[player::2]) for player in (0, 1))
-    return first, second, len(order) & 1
 
 
 LARGE = [(7, 8), (8, 7), (6, 10), (10, 6), (2, 19), (19, 2)]

@@ -1,0 +1,52 @@
+"""Who wins in Hex, by trying all games; positions to ask about, as bits."""
+
+import functools
+
+from hexenv.games import base, hex
+
+
+def brute_force(rows, columns):
+    """A function that tells who wins a position: stones of both players and the mover, as bits."""
+    game = hex.new((rows, columns))
+
+    @functools.cache
+    def has_joined(player, stones):
+        state = base.new_state(game)
+        for cell in range(rows * columns):
+            if stones >> cell & 1:
+                game.place(state, cell, player)
+        return game.has_joined(state, player)
+
+    @functools.cache
+    def winner(first, second, mover):
+        for player, stones in enumerate((first, second)):
+            if has_joined(player, stones):
+                return player
+        for cell in range(rows * columns):
+            if not (first | second) >> cell & 1:
+                move = 1 << cell
+                child = (first, second | move) if mover else (first | move, second)
+                if winner(*child, 1 - mover) == mover:
+                    return mover
+        return 1 - mover
+
+    return winner
+
+
+def all_positions(cells):
+    """All positions in which player 0 has as many stones or one more, won ones too."""
+    for code in range(3**cells):
+        owners = [code // 3**cell % 3 for cell in range(cells)]
+        first = sum(1 << cell for cell in range(cells) if owners[cell] == 1)
+        second = sum(1 << cell for cell in range(cells) if owners[cell] == 2)
+        mover = first.bit_count() - second.bit_count()
+        if mover in (0, 1):
+            yield first, second, mover
+
+
+def random_bits(rng, cells, least_empty=1, most_empty=None):
+    """A random position: the stones of both players as bits, and the mover."""
+    empty = int(rng.integers(least_empty, (most_empty or cells) + 1))
+    order = rng.permutation(cells)[empty:].tolist()
+    first, second = (sum(1 << cell for cell in order[player::2]) for player in (0, 1))
+    return first, second, len(order) & 1

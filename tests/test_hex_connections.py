@@ -1,0 +1,263 @@
+"""Virtual connections of Hex: each against all games on its carrier; what follows of them."""
+
+import functools
+
+import numpy as np
+import pytest
+from environments import JIT
+from hex_oracles import all_positions, brute_force, random_bits
+
+from agents.knowledge.bits import WORD
+from agents.knowledge.hex import h_search
+from agents.knowledge.hex.solver import HexSolver
+from agents.solvers.questions import Clock
+from hexenv.compiled import CompiledFunction
+from hexenv.games import hex
+from hexenv.games.base import EMPTY
+
+needs_compiler = pytest.mark.compiled(only=True)
+find = CompiledFunction(h_search.connect)
+ALL = 1 << 30
+
+
+def owners_of(bits, cells):
+    owners = np.full(cells, EMPTY, np.int8)
+    for player in (0, 1):
+        owners[[cell for cell in range(cells) if bits[player] >> cell & 1]] = player
+    return owners
+
+
+def wide(cells):
+    return tuple(cells >> WORD * word & (1 << WORD) - 1 for word in range(3))
+
+
+def narrow(words):
+    return sum(int(word) << WORD * i for i, word in enumerate(words))
+
+
+class Board:
+    """A board on which connections are looked for."""
+
+    def __init__(self, rows, columns):
+        self.cells = rows * columns
+        self.grid = h_search.new_grid(rows, columns)
+        self.links = h_search.new_connections(self.cells)
+        self.everything = (1 << self.cells) - 1
+
+    def find(self, bits, player, moves, most=ALL):
+        owners = owners_of(bits, self.cells)
+        search = find if JIT else h_search.connect
+        return bool(search(self.grid, owners, player, moves, most, self.links))
+
+    def must_play(self, bits):
+        empty = self.everything & ~(bits[0] | bits[1])
+        return narrow(h_search.must_play(self.links, wide(empty)))
+
+    def listed(self):
+        """All pairs of places with the carriers of their connections, and their keys."""
+        links = self.links
+        for one in range(self.cells + 2):
+            for other in range(one):
+                pair = h_search.pair_of(one, other)
+                first = pair * h_search.FULLS
+                for row in range(first, first + int(links.full_counts[pair])):
+                    yield one, other, narrow(links.fulls[row]), h_search.IS_FULL
+                first = pair * h_search.SEMIS
+                for row in range(first, first + int(links.semi_counts[pair])):
+                    yield one, other, narrow(links.semis[row]), int(links.keys[row])
+
+    def are_joined(self, player, stones, one, other):
+        """Whether some of a player's stones join two places."""
+        ends = [self.along(player, end) & stones for end in (one, other)]
+        reached, fresh = 0, ends[0]
+        while fresh:
+            reached |= fresh
+            bits, fresh = fresh, 0
+            for cell in range(self.cells):
+                if bits >> cell & 1:
+                    fresh |= sum(1 << int(near) for near in self.grid.around[cell] if near >= 0)
+            fresh &= stones & ~reached
+        return bool(reached & ends[1])
+
+    def along(self, player, place):
+        """The cells of a place: itself, or all along a side."""
+        if place < self.cells:
+            return 1 << place
+        number = place - self.cells + 1
+        return sum(1 << int(cell) for cell in np.flatnonzero(self.grid.sides[player] == number))
+
+    def joins(self, player, stones, one, other, carrier, moves):
+        """Whether a player joins two places by playing on a carrier, in all games."""
+
+        @functools.cache
+        def wins(own, free, moves):
+            if self.are_joined(player, stones | own, one, other):
+                return True
+            options = [1 << cell for cell in range(self.cells) if free >> cell & 1]
+            if moves:
+                return any(wins(own | cell, free & ~cell, False) for cell in options)
+            passed = bool(options) and wins(own, 0, True)
+            return passed or (bool(options) and all(wins(own, free & ~c, True) for c in options))
+
+        return wins(0, carrier, moves)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("size", "count"), [(3, 12), (4, 4), pytest.param(5, 40, marks=needs_compiler)]
+)
+def test_each_connection_holds_in_all_games_on_its_carrier(size, count):
+    """Empty cells at its ends are given to the player; the key of a semi-connection works."""
+    board, rng, checked = Board(size, size), np.random.default_rng(3), 0
+    for turn in range(count):
+        bits = random_bits(rng, board.cells, board.cells // 2)
+        player = turn & 1
+        if board.find(bits, player, False):
+            continue
+        for one, other, carrier, key in board.listed():
+            if carrier.bit_count() > 8:
+                continue
+            assert carrier & (bits[0] | bits[1]) == 0
+            stones = bits[player]
+            for end in (one, other):
+                if end < board.cells:
+                    assert not carrier >> end & 1
+                    stones |= 1 << end
+            if key != h_search.IS_FULL:
+                assert carrier >> key & 1
+                stones |= 1 << key
+                carrier &= ~(1 << key)
+            assert board.joins(player, stones, one, other, carrier, False), (bits, one, other)
+            checked += 1
+    assert checked > 20 * count
+
+
+def check_position(board, winner, bits, mover):
+    """No false claim: who wins, on which carrier, and which moves may win; returns if it knows."""
+    best, known = winner(*bits, mover), False
+    for player in (0, 1):
+        if board.find(bits, player, player == mover):
+            assert player == best
+            known = True
+            carrier = narrow(h_search.winning_carrier(board.links))
+            assert carrier & (bits[0] | bits[1]) == 0
+            rest = list(bits)
+            rest[1 - player] |= board.everything & ~(bits[0] | bits[1] | carrier)
+            assert winner(*rest, mover) == player
+            key = h_search.winning_key(board.links)
+            if player == mover and key != h_search.IS_FULL:
+                rest[mover] |= 1 << key
+                assert winner(*rest, 1 - mover) == player
+        elif player != mover:
+            must = board.must_play(bits)
+            for cell in range(board.cells):
+                if not (bits[0] | bits[1] | must) >> cell & 1:
+                    child = list(bits)
+                    child[mover] |= 1 << cell
+                    assert winner(*child, 1 - mover) == player
+    return known
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(2, 2), (2, 3), pytest.param(3, 3, marks=needs_compiler)]
+)
+def test_claims_nothing_false_in_any_position(rows, columns):
+    """And on such boards it knows every winner."""
+    board, winner = Board(rows, columns), brute_force(rows, columns)
+    for first, second, mover in all_positions(board.cells):
+        assert check_position(board, winner, (first, second), mover)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("rows", "columns", "empty", "count"),
+    [
+        (3, 4, 10, 10),
+        (4, 4, 8, 8),
+        pytest.param(4, 4, 11, 60, marks=needs_compiler),
+    ],
+)
+def test_claims_nothing_false_in_random_positions(rows, columns, empty, count):
+    board, winner = Board(rows, columns), brute_force(rows, columns)
+    rng = np.random.default_rng(4)
+    for _ in range(count):
+        *bits, mover = random_bits(rng, board.cells, 1, empty)
+        check_position(board, winner, tuple(bits), mover)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("size", "empty", "count"),
+    [
+        (5, 25, 100),
+        pytest.param(4, 16, 100_000, marks=pytest.mark.slow),
+        pytest.param(5, 25, 20_000, marks=pytest.mark.slow),
+        pytest.param(6, 28, 10_000, marks=pytest.mark.slow),
+    ],
+)
+def test_claims_nothing_false_by_the_solver(size, empty, count):
+    """And it knows most winners of random positions."""
+    board, tool = Board(size, size), HexSolver(hex.new(size), 1 << 20)
+    rng, known = np.random.default_rng(5), 0
+
+    def winner(first, second, mover):
+        return tool.solve(first, second, mover, Clock())[0]
+
+    for _ in range(count):
+        *bits, mover = random_bits(rng, board.cells, 1, empty)
+        known += check_position(board, winner, tuple(bits), mover)
+    assert known > 0.85 * count
+
+
+def connected(board, place, side):
+    """The smallest carrier of a connection of a place with a side; None without one."""
+    pair = h_search.pair_of(place, side)
+    if not board.links.full_counts[pair]:
+        return None
+    return narrow(board.links.fulls[pair * h_search.FULLS])
+
+
+@pytest.mark.compiled
+def test_finds_bridges_and_edge_templates():
+    board = Board(5, 7)
+    board.find((0, 0), 1, False)  # player 1 joins left and right
+    assert connected(board, 7, 35) == 0
+    assert connected(board, 8, 35) == 1 << 7 | 1 << 14
+    pair = h_search.pair_of(16, 11)
+    assert narrow(board.links.fulls[pair * h_search.FULLS]) == 1 << 10 | 1 << 17
+    third = connected(board, 16, 35)  # a stone in the third row from its side
+    assert third is not None
+    assert third.bit_count() == 8
+
+
+@needs_compiler
+def test_finds_the_template_of_the_fourth_row_on_a_large_board():
+    board = Board(11, 11)
+    board.find((1 << 3 * 11 + 5, 0), 0, False)
+    carrier = connected(board, 3 * 11 + 5, 121)
+    assert carrier is not None
+    assert carrier < 1 << 4 * 11
+
+
+def test_no_more_connections_are_extended_than_asked_for():
+    board = Board(4, 4)
+    assert board.find((0, 0), 0, True)
+    assert not board.find((0, 0), 0, True, most=10)
+    assert board.links.full_counts.sum() <= 10
+
+
+@needs_compiler
+def test_machine_code_and_plain_python_find_the_same():
+    board, other, rng = Board(4, 5), Board(4, 5), np.random.default_rng(6)
+    for turn in range(6):
+        bits = random_bits(rng, board.cells, 8)
+        owners = owners_of(bits, board.cells)
+        found = h_search.connect(other.grid, owners, turn & 1, False, ALL, other.links)
+        assert board.find(bits, turn & 1, False) == found
+        assert list(board.listed()) == list(other.listed())
+
+
+def test_refuses_a_board_that_is_too_large():
+    with pytest.raises(ValueError, match="169 cells, got 196"):
+        h_search.new_connections(196)
