@@ -24,7 +24,6 @@ from agents.core.files import write_text
 from agents.core.reading import parse_json
 from agents.core.workers import Pool
 from agents.learning.configuration import as_dict, make
-from agents.learning.data import games_of_folder
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
     find_network,
@@ -84,7 +83,11 @@ class Run:
         if configuration.start and not checkpoints:
             self._start_from(configuration.start)
         replay, planes = configuration.replay, tuple(configuration.network.planes)
-        games = games_of_folder(configuration.data, self.game) if configuration.data else None
+        games = None
+        if configuration.data:
+            from agents.learning.data import games_of_folder  # most runs play their own games
+
+            games = games_of_folder(configuration.data, self.game)
         capacity = replay.capacity if games is None else len(games.actions)
         self.buffer = ReplayBuffer(self.game, capacity, planes, replay.recency, replay.most_reuse)
         self._learnable_data = 0  # positions, where the run learns from a folder of data
