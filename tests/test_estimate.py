@@ -124,10 +124,11 @@ def config(tmp_path):
 
 def test_the_command_tells_hours_and_memory(tmp_path, config, monkeypatch):
     monkeypatch.setattr(Probe, "measure", lambda probe, seconds: (Pace(2, 1), Pace(2, 1)))
+    monkeypatch.setattr(Probe, "seconds_of_others", lambda probe: 2.0)
     words = ("tictactoe", "--config", config, "--run", tmp_path / "run", "--estimate")
     printed = " ".join(call("train", *words).stdout.split())
     assert "tictactoe: 3 iterations of 64 positions and 8 steps of learning each" in printed
-    assert "about 1.1 min (43 s to 1.6 min); at most" in printed
+    assert "about 1.2 min (35 s to 2.3 min); at most" in printed
     assert "GB of memory" in printed
     found = json.loads(call("train", *words, "--json").stdout)
     assert found["iterations"] == 3

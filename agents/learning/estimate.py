@@ -34,9 +34,10 @@ from agents.learning.training import duel
 from hexenv.games import base
 from hexenv.games.base import Game
 
-MARGIN: Final = 1.5
+MARGIN: Final = 2.0
 """The factor, up and down, by which a run may differ from what was measured at its beginning: its
-games get longer or shorter, and fewer positions are found in the cache of evaluations."""
+games get longer or shorter, the cache of evaluations finds more or fewer positions, and other
+programs take processors."""
 POSITIONS: Final = 1000
 """Of random games, to measure learning with."""
 DUEL_GAMES: Final = 20
