@@ -53,6 +53,7 @@ class ServedGame:
         for turn in session.turns:
             seconds[turn.player] += turn.seconds
         hint, error = session.hint, session.error
+        first, second = (name.partition(":")[0] for name in self.names)
         return {
             "type": "state",
             "since": since,
@@ -65,7 +66,7 @@ class ServedGame:
             "can_undo": session.can_undo,
             "is_asked": session.wants_hint,
             "hint": None if hint is None else self._hint(hint),
-            "result": page.result_text(session.outcome, session.reason, self.names),
+            "result": page.result_text(session.outcome, session.reason, (first, second)),
             "outcome": session.outcome,
             "seconds": seconds,
             **self._clock(),
