@@ -754,7 +754,7 @@ SMALL = {
     "rllib_ppo": ("ray.rllib", "rllib", ["--steps", "2000"]),
     "rllib_selfplay": ("ray.rllib", "rllib", ["--steps", "4100", "--good", "0"]),
     "torchrl_ppo": ("torchrl", "torchrl", ["--steps", "4096", "--envs", "32", "--cnn"]),
-    "tianshou_ppo": ("tianshou", "tianshou", ["--steps", "16384"]),
+    "tianshou_ppo": ("tianshou", "tianshou", ["--steps", "8192"]),
     "tianshou_dqn": ("tianshou", "tianshou", ["--steps", "2000"]),
     "skrl_ppo": ("skrl", "skrl", ["--steps", "16384", "--envs", "32"]),
 }

@@ -53,7 +53,7 @@ class League(RLlibCallback):
 
     def on_train_result(self, *, algorithm, result, **more):
         """Freeze a copy where the score is good; the four last ones play."""
-        if result["env_runners"].get("score", 0.0) < args.good:
+        if not result["env_runners"].get("score", 0.0) >= args.good:  # it may be none
             return
         main, name = algorithm.get_module("main"), f"past_{len(self.league)}"
         self.league.append(name)

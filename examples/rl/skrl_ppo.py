@@ -29,7 +29,7 @@ import hexenv  # noqa: F401  # registers the environments
 from agents import PolicyAgent
 from hexenv.pool import OpponentPool
 
-options = parser(__doc__, steps=1_500_000)
+options = parser(__doc__, steps=1_000_000)
 options.add_argument("--envs", type=int, default=128)
 options.add_argument("--rollout", type=int, default=64, help="steps between updates")
 args = options.parse_args()

@@ -103,10 +103,8 @@ class BatchedBoardEnv(EnvBase):
     def _make_specs(self) -> None:
         count = self.envs.num_envs
         space: Any = self.envs.single_observation_space
-        planes, actions = (
-            cast("spaces.Box", space["observation"]),
-            int(space["action_mask"].shape[0]),
-        )
+        planes: spaces.Box = space["observation"]
+        actions = int(space["action_mask"].shape[0])
         dtype = torch.as_tensor(np.zeros(0, planes.dtype)).dtype
         self.observation_spec = Composite(
             observation=Bounded(0, 1, shape=(count, *planes.shape), dtype=dtype),
@@ -159,6 +157,9 @@ class BatchedBoardEnv(EnvBase):
             batch_size=self.batch_size,
             device=self.device,
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.envs!r})"
 
     def close(self, **options: Any) -> None:
         """Close the boards."""
