@@ -48,17 +48,20 @@ class SaveBridge(NamedTuple):
             player = game.to_play(state)
             owners = state.owners
             last = game.place_of(action)
-            turn = int(rng.random() * 6)
-            for _ in range(6):
-                turn = turn + 1 if turn < 5 else 0
+            own, empty = 0, 0  # a bit for each direction: without branches, which would cost more
+            for turn in range(6):
+                owner = owners[last + AROUND[turn]]
+                own |= int(owner == player) << turn
+                empty |= int(owner == EMPTY) << turn
+            first = int(rng.random() * 6)
+            intruded = empty & (own << 1 | own >> 5) & (own >> 1 | own << 5)
+            if intruded:
+                turn = first + 1 if first < 5 else 0
+                while not intruded >> turn & 1:
+                    turn = turn + 1 if turn < 5 else 0
                 place = last + AROUND[turn]
-                if (
-                    owners[place] == EMPTY
-                    and owners[last + AROUND[turn - 1]] == player
-                    and owners[last + AROUND[turn + 1 if turn < 5 else 0]] == player
-                ):
-                    cell = (place // WIDTH - 1) * game.columns + place % WIDTH - 1
-                    return action_on(game, state, actions, count, cell, simulation)
+                cell = (place // WIDTH - 1) * game.columns + place % WIDTH - 1
+                return action_on(game, state, actions, count, cell, simulation)
         return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
     def update(self, tree: Tree, simulation: Simulation) -> None:
