@@ -13,8 +13,9 @@ import hexenv
 PUBLIC = {
     "agents": """
         GRAVE LGR MAST NRPA RAVE RHMCTS UCT ANETRolloutMCTS Agent AlphaBeta AlphaZero DistanceMCTS
-        FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine HistoryMCTS
-        NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent Solver Statistics
+        FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine Hexpert
+        HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent Solver
+        Statistics
         TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
     """,
     "agents.arena": """

@@ -121,11 +121,11 @@ LED = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib",
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`."""
-OF_GOMOKU = {"rhmcts"}
-"""Those that need to know the game: `test_rhmcts`."""
+OF_A_GAME = {"hexpert", "rhmcts"}
+"""Those that need to know the game: `test_hex_knowledge`, `test_rhmcts`."""
 
 
-@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_GOMOKU))
+@pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_A_GAME))
 def test_every_agent_plays_legally_over_pettingzoo(name):
     has_budget = name not in ("alphabeta", "greedy", "random", "solver")
     agent = make_agent(f"{name}:simulations=12" if has_budget else name, seed=1)

@@ -36,6 +36,7 @@ from agents.search.environment import (
     planner_view,
     turn_based,
 )
+from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
 from agents.search.reward import MeanBackup
@@ -87,6 +88,8 @@ class SearchOptions(TypedDict, total=False):
     seed: int | None
     assume: str | None
     discount: float
+    knowledge: str | None
+    knowledge_at: int
 
 
 class TreeSearchAgent(AgentBase):
@@ -138,8 +141,12 @@ class TreeSearchAgent(AgentBase):
             environments of one agent, as those of Gymnasium, and of three and more
             (`agents.search.returns`). There, the values of `statistics` go from the worst return
             that the search has seen, -1, to the best, 1.
-        knowledge: What is known of the game, for a variant that needs it; None: what is registered
-            for the game, where `threats` or `implicit_minimax` ask for it.
+        knowledge: The names, with a plus between them, of what is known of the game and used in
+            the tree: for Hex ``"inferior"`` and ``"connections"``, see
+            `agents.knowledge.hex.known`. For searches of one tree each, with a solver.
+        knowledge_at: After how many visits a node is looked at for what takes long to find out.
+        game_knowledge: What is known of the game, for a variant that needs it; None: what is
+            registered for the game, where `threats` or `implicit_minimax` ask for it.
 
     Attributes:
         statistics: Of the last search.
@@ -173,7 +180,9 @@ class TreeSearchAgent(AgentBase):
         seed: int | None = None,
         assume: str | None = None,
         discount: float = 1.0,
-        knowledge: GameKnowledge | None = None,
+        knowledge: str | None = None,
+        knowledge_at: int = 256,
+        game_knowledge: GameKnowledge | None = None,
     ) -> None:
         self.simulations, self.seconds = check_budget(simulations, seconds)
         self.final_move = expect_one_of("final_move", final_move, FINAL_MOVES)
@@ -192,8 +201,10 @@ class TreeSearchAgent(AgentBase):
         true_or_false("transpositions", transpositions)
         self.threats = threats
         self.implicit_minimax = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
-        self._given_knowledge = knowledge
-        self._uses_knowledge = threats or self.implicit_minimax > 0.0 or knowledge is not None
+        self._given_knowledge = game_knowledge
+        self._uses_knowledge = threats or self.implicit_minimax > 0.0 or game_knowledge is not None
+        self.knowledge = knowledge
+        self.knowledge_at = whole_number_within("knowledge_at", knowledge_at, 1, 2**31 - 1)
         self._worker_class = TreeWorker
         if transpositions:
             self._worker_class = _graph_worker(self.variant, self.implicit_minimax)
@@ -226,6 +237,8 @@ class TreeSearchAgent(AgentBase):
         self._new_workers(seed)
         if parallel == "tree":
             self._check_tree_can_be_shared()
+        if knowledge is not None:
+            self._check_knowledge_fits()
 
     def _new_workers(self, seed: int | None) -> None:
         check_seed(seed)
@@ -246,6 +259,23 @@ class TreeSearchAgent(AgentBase):
         if why:
             raise ValueError(
                 f'expected parallel "root" for {type(self).__name__} with {why}, got "tree"'
+            )
+
+    def _check_knowledge_fits(self) -> None:
+        has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
+        why = ""
+        if has_own_search or self._kernel() is not compiled_search:
+            why = "another search than that of one tree"
+        elif not self.variant.solver.proves():
+            why = 'solver "off"'
+        elif not isinstance(self.variant.knowledge, NoKnowledge):
+            why = "a variant that has its own"
+        elif not isinstance(self.variant.backup, MeanBackup):
+            why = "another backup than that of means"
+        if why:
+            raise ValueError(
+                f"expected no knowledge for {type(self).__name__} with {why}, got "
+                f'"{self.knowledge}"'
             )
 
     @property
@@ -269,6 +299,7 @@ class TreeSearchAgent(AgentBase):
             and self.seconds is None
             and self.workers == 1
             and not (self.early_stop or self.transpositions or self._uses_knowledge)
+            and self.knowledge is None
             and self.on_slice is None
             and self._saved is None
             and self.route != "environment"
@@ -493,6 +524,10 @@ class TreeSearchAgent(AgentBase):
         if self._uses_knowledge:
             known = self._knowledge_of(plain.game)
             variant = known.extend_variant(variant, self.threats, self.implicit_minimax)
+        if self.knowledge is not None:
+            known = knowledge_of(plain.game)
+            parts = known.search_knowledge(plain.game, self.knowledge, self.knowledge_at)
+            variant = variant._replace(knowledge=parts)
         return with_memory(variant, view.game)
 
     def _remember(self, view: View, chosen: int) -> None:
@@ -548,6 +583,8 @@ class TreeSearchAgent(AgentBase):
             raise ValueError("expected an agent without transpositions, for trees in files")
         if self.implicit_minimax > 0.0 or self._given_knowledge is not None:
             raise ValueError("expected an agent whose selection does not look at patterns")
+        if self.knowledge is not None:
+            raise ValueError("expected an agent without knowledge, for trees in files")
 
     def _take_saved_tree(self, view: View, number: int) -> None:
         """Give a worker its loaded tree, if that knows the position and keeps the game's rules."""

@@ -5,11 +5,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, optional_method
 
 
 class Knowledge(Protocol):
-    """What a search may ask before it looks for itself."""
+    """What a search may ask before it looks for itself.
+
+    Knowledge that costs more than a simulation looks at few nodes only: it has, besides,
+    ``is_due(tree, node)``, whether a node that a simulation reaches is looked at now, and
+    ``is_root_due(game, state)``, whether the root is, at the start of a search; and
+    ``examine(game, state, tree, node)``, which proves children of the node: `Tree.proof`.
+    """
 
     def list_actions(
         self, game: Any, state: Any, rng: np.random.Generator, out: NDArray[np.int32]
@@ -46,6 +52,28 @@ def list_legal(
 def all_covered(self: Any, selection: Any, tree: Any, node: int) -> bool:
     """`Knowledge.covers` where nodes are expanded with all actions."""
     return True
+
+
+@kernel
+def never_due(self: Any, tree: Any, node: int) -> bool:
+    """`is_due` of knowledge that looks at no nodes."""
+    return False
+
+
+@kernel
+def root_never_due(self: Any, game: Any, state: Any) -> bool:
+    """`is_root_due` of such knowledge."""
+    return False
+
+
+@kernel
+def examine_nothing(self: Any, game: Any, state: Any, tree: Any, node: int) -> None:
+    """`examine` of such knowledge."""
+
+
+is_due = optional_method("is_due", never_due)
+is_root_due = optional_method("is_root_due", root_never_due)
+examine = optional_method("examine", examine_nothing)
 
 
 @compiled

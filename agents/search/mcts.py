@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from agents.search.knowledge import Knowledge, NoKnowledge
+from agents.search.knowledge import Knowledge, NoKnowledge, examine, is_due, is_root_due
 from agents.search.playout import Playout
 from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
 from agents.search.reward import Backup, MeanBackup, Reward
@@ -163,6 +163,47 @@ def add_children(
     return first + old - 1
 
 
+@kernel
+def look_into(
+    game: Game,
+    state: State,
+    tree: Tree,
+    node: int,
+    variant: Variant,
+    simulation: Simulation,
+    rng: np.random.Generator,
+) -> None:
+    """Let the knowledge prove children of a node, the end of the path, and all that follows."""
+    while is_partial(tree, node):
+        if add_children(game, state, tree, node, variant, simulation, rng) == NO_CHILD:
+            return
+    examine(variant.knowledge, game, state, tree, node)
+    outcome = proof_by_children(tree, variant, node)
+    if node == ROOT or outcome == UNPROVEN:
+        return
+    depth = int(simulation.depth[0])
+    chooser, mover = int(simulation.players[depth - 1]), game.to_play(state)
+    tree.proof[node] = outcome if mover == chooser else -outcome
+    back_up_proof(tree, variant, simulation)
+
+
+@kernel
+def look_into_root(
+    game: Game,
+    state: State,
+    tree: Tree,
+    variant: Variant,
+    simulation: Simulation,
+    rng: np.random.Generator,
+) -> None:
+    """`look_into` the root, which gets its children now."""
+    if tree.child_count[ROOT] == 0:
+        if not expand(game, state, tree, ROOT, variant.knowledge, simulation.actions, rng):
+            return
+        initialise_children(game, state, tree, ROOT, variant)
+    look_into(game, state, tree, ROOT, variant, simulation, rng)
+
+
 @inlined_kernel
 def descend(
     game: Game,
@@ -216,6 +257,9 @@ def descend(
             simulation.cells[depth] = game.cell_of(state, action)
         depth += 1
         game.step(state, action)
+        if is_due(variant.knowledge, tree, node):
+            simulation.depth[0] = depth
+            look_into(game, state, tree, node, variant, simulation, rng)
         if variant.solver.proves() and tree.proof[node] != UNPROVEN:
             break
     simulation.depth[0] = depth
@@ -330,6 +374,9 @@ def search(
             tree.node_count[0] = 0  # all is forgotten: the root's children do not fit in
     if tree.node_count[0] == 0:
         add_node(tree, -1, 1)  # visited, so that the first simulation expands it
+    if is_root_due(variant.knowledge, game, root):
+        game.copy(root, state)
+        look_into_root(game, state, tree, variant, simulation, rng)
     prove_root(tree, variant)
     for done in range(simulations):
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:

@@ -376,7 +376,7 @@ class RHMCTS(TreeSearchAgent):
         scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)
-        super().__init__(variant, simulations, seconds, **options, knowledge=known)
+        super().__init__(variant, simulations, seconds, **options, game_knowledge=known)
 
     def _kernel(self) -> CompiledFunction:
         return compiled_search_eagerly if self.eager else super()._kernel()

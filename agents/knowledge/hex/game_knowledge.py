@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from agents.core.knowledge import GameKnowledge
+from agents.knowledge.hex.known import HexParts, parts_of
 from agents.knowledge.hex.solver import HexSolver
 from hexenv.games.hex import Hex
 
@@ -12,7 +13,10 @@ MOST_ENTRIES: Final = 1 << 20
 
 
 class HexKnowledge(GameKnowledge):
-    """The exact solver."""
+    """The exact solver; inferior cells and virtual connections for tree searches."""
+
+    def search_knowledge(self, game: Any, names: str, visits: int) -> HexParts:
+        return parts_of(names, visits)
 
     def exact_solver(self, game: Any, compiles: bool, book: Any, entries: int) -> HexSolver | None:
         if not isinstance(game, Hex):
