@@ -15,6 +15,8 @@ EXAMPLES = {
     "agents": 5,
     "agents.arena": 4,
     "agents.pictures.plots": 4,
+    "agents.progress": 6,
+    "agents.progress.curves": 4,
     "agents.policies.policy": 2,
     "agents.records": 4,
     "agents.records.recorder": 8,
