@@ -17,6 +17,8 @@ EXAMPLES = {
     "agents.data.folder": 3,
     "agents.learning.data": 5,
     "agents.pictures.plots": 4,
+    "agents.progress": 6,
+    "agents.progress.curves": 4,
     "agents.policies.policy": 2,
     "agents.records": 4,
     "agents.records.recorder": 8,

@@ -76,6 +76,9 @@ NOT_RUN = {
     "SelfPlay(pool": "takes minutes; tests/test_rl.py trains for a few steps",
     "BoardCNN": "needs the extra sb3; tests/test_rl.py trains with it",
     "import supersuit": "needs SuperSuit; tests/test_rl.py plays with each of these wrappers",
+    "LogRatings(log": "takes minutes; tests/test_progress_sb3.py trains for a few steps",
+    "hexenv learn sb3": "takes minutes; tests/test_progress_sb3.py learns for seconds",
+    "hexenv curves league=": "needs runs that take minutes; tests/test_progress.py has small ones",
     "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
     "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
     "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",
@@ -99,6 +102,7 @@ NEEDS = {
 
 QUICK = (
     "index", "guides/index", "guides/environments", "guides/learners", "guides/evaluate",
+    "guides/progress",
     "tutorials/index", "tutorials/sb3", "tutorials/rllib", "tutorials/torchrl", "tutorials/cleanrl",
     "tutorials/tianshou", "tutorials/skrl",
 )  # fmt: skip

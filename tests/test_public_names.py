@@ -23,6 +23,9 @@ PUBLIC = {
         PairingStanding ResultsError Sprt Standings Tournament TournamentRun bradley_terry close
         is_legal play_game play_match prepare read_results run_tournament summarise
     """,
+    "agents.progress": """
+        Anchors Rating RatingLog Score TensorBoardWriter WandbWriter Writer rate_policy read_ratings
+    """,
     "agents.solvers.solver": "Solver best_actions build_book scores value",
     "agents.knowledge.gomoku.threats": "ThreatSolver vcf vct",
     "hexenv": "IllegalActionError connect4_v0 gomoku_v0 hex_v0 register tictactoe_v0",
@@ -64,7 +67,7 @@ PUBLIC = {
 AMONG_OTHERS = {
     "hexenv.adapters.networks": "BoardFeatures",
     "hexenv.adapters.rllib": "MultiAgentBoardEnv RLlibObservation make_env masked_module",
-    "hexenv.adapters.sb3": "BoardCNN BoardVecEnv SelfPlay",
+    "hexenv.adapters.sb3": "BoardCNN BoardVecEnv LogRatings SelfPlay",
     "hexenv.adapters.torchrl": "BatchedBoardEnv GROUP wrap",
     "hexenv.envs.aec": "BoardEnv ViewOptions",
     "hexenv.games.connect4": "Connect4 new",

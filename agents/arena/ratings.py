@@ -186,12 +186,8 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
     variance = np.diagonal(fit.covariance)
     error = np.sqrt(variance * _dispersions(influence, moments, pool))
     third = influence**3 @ (moments[:, 1] * (2 * fit.expected[first, second] - 1))
-    skewness = np.divide(
-        third * error, variance**2, out=np.zeros(agents), where=variance > SMALLEST_VARIANCE
-    )
-    shift = ELO * error * SKEW_SHIFT * skewness
-    margin = ELO * error * QUANTILE * (1 + SKEW_WIDTH * skewness**2)
     elo: Floats = ELO * (fit.strength - fit.strength.mean())
+    low, high = _ends(elo, variance, error, third)
     won, lost = ((table.sum(1) == 0) & (games.sum(1) > 0) for table in (points.T, points))
     of_differences = [_dispersions(own - influence, moments, pool) for own in influence]
     apart = difference_variances(fit.covariance) * np.reshape(of_differences, (agents, agents))
@@ -200,8 +196,8 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
         elo,
         tuple(
             (
-                -inf if lost[n] else float(elo[n] + shift[n] - margin[n]),
-                inf if won[n] else float(elo[n] + shift[n] + margin[n]),
+                -inf if lost[n] else float(low[n]),
+                inf if won[n] else float(high[n]),
             )
             for n in range(agents)
         ),
@@ -210,6 +206,81 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
         points,
         games,
     )
+
+
+def _ends(elo: Floats, variance: Floats, error: Floats, third: Floats) -> tuple[Floats, Floats]:
+    """The ends of the intervals of ratings, as `rate` says; all arrays are ``(agents,)``.
+
+    `variance` is of the strengths if games were independent, `error` what their standard deviation
+    is, `third` their third moment.
+    """
+    skewness = np.divide(
+        third * error, variance**2, out=np.zeros_like(elo), where=variance > SMALLEST_VARIANCE
+    )
+    shift = ELO * error * SKEW_SHIFT * skewness
+    margin = ELO * error * QUANTILE * (1 + SKEW_WIDTH * skewness**2)
+    return elo + shift - margin, elo + shift + margin
+
+
+def rate_beside(
+    pairings: Sequence[PairScores], anchors: Sequence[float]
+) -> tuple[float, tuple[float, float]]:
+    """The rating of one agent from its games against others whose ratings are known.
+
+    As the others' ratings are fixed, ratings from games of different days are on one scale. The
+    interval is that of `rate`, for anchors whose ratings are exact.
+
+    Args:
+        pairings: Its pairs of games with each of the others, in their order; it comes first.
+        anchors: ``(others,)``: their ratings.
+
+    Returns:
+        Its rating on the anchors' scale, and the interval of 95 %, of which an end is infinite if
+        the agent won, or lost, all its games.
+
+    Raises:
+        ValueError: If there is no game.
+    """
+    played = [(one, elo) for one, elo in zip(pairings, anchors, strict=True) if len(one.points)]
+    if not played:
+        raise ValueError("expected a game to rate, got none")
+    games = np.array([one.games.sum() for one, _ in played])
+    points = np.array([one.points.sum() for one, _ in played])
+    known = np.array([elo for _, elo in played]) / ELO
+    renumbered = [PairScores((0, n), *one[1:]) for n, (one, _) in enumerate(played)]
+    fit = _fit_beside(points, games, known, 1.0)
+    squares, variance, of_squares = _moments(renumbered, fit).sum(axis=0)
+    pool = float(dispersion(squares, variance, of_squares, PRIOR_FREEDOM))
+    fit = _fit_beside(points, games, known, pool)
+    moments, own = _moments(renumbered, fit), fit.covariance
+    error = np.sqrt(own * _dispersions(np.broadcast_to(own, len(played)), moments, pool))
+    third = own**3 * (moments[:, 1] * (2 * fit.expected[0] - 1)).sum()
+    elo = ELO * fit.strength
+    low, high = (float(end[0]) for end in _ends(elo, own, error, third))
+    lost, won = not points.any(), points.sum() == games.sum()
+    return float(elo[0]), (-inf if lost else low, inf if won else high)
+
+
+def _fit_beside(points: Floats, games: Floats, known: Floats, prior: float) -> Fit:
+    """As `_fit`, for one agent beside others of known strengths; all arrays are ``(others,)``.
+
+    Of the fit, `strength` and `covariance` are ``(1,)``, `expected` and `leverage` ``(1, others)``.
+    """
+    strength = float(known.mean())
+    fit = Fit(known, known, known, known)
+    for _ in range(STEPS):
+        expected = np.exp(-np.logaddexp(0, known - strength))
+        information = games * expected * (1 - expected)
+        leverage = information / information.sum()
+        variance = np.array([1 / information.sum()])
+        fit = Fit(np.array([strength]), variance, expected[None], leverage[None])
+        slope = (points - games * expected + prior * leverage * (0.5 - expected)).sum()
+        curvature = ((games + prior * leverage) * expected * (1 - expected)).sum()
+        step = float(np.clip(slope / curvature, -LONGEST_STEP, LONGEST_STEP))
+        if abs(step) < PRECISION:
+            break
+        strength += step
+    return fit
 
 
 def _moments(pairings: Sequence[PairScores], fit: Fit) -> NDArray[np.float64]:

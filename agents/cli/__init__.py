@@ -14,7 +14,7 @@ from hexenv.messages import not_one_of
 __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
-    "accuracy compile convert data gomocup htp list match network play "
+    "accuracy compile convert curves data gomocup htp learn list match network play "
     "render serve topp tournament train"
 )
 COMMANDS: Final = {name: name for name in NAMES.split()} | {

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from agents.cli.curves import write_all
 from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
 from agents.core.reading import read_object, read_objects
 from agents.learning import configuration as configurations
@@ -38,6 +39,12 @@ from hexenv.extras import library
     type=click.Path(file_okay=False),
     help="Learn from a folder of hexenv data, without self-play.",
 )
+@click.option(
+    "--seeds",
+    default=1,
+    type=click.IntRange(1),
+    help="How many runs, of seeds from the configuration's on, in RUN/seed-0 and so on.",
+)
 @click.option("--describe", is_flag=True, help="Show all parameters with their values, and end.")
 @click.option(
     "--estimate", is_flag=True, help="Measure what the run will take on this machine, and end."
@@ -50,6 +57,7 @@ def train(
     config: str | None,
     settings: tuple[str, ...],
     from_data: str | None,
+    seeds: int,
     describe: bool,
     estimate: bool,
     as_json: bool,
@@ -78,10 +86,30 @@ def train(
         if plot is not None:
             check_plot(plot)
         library("torch", "train")
-        directory = directory or f"runs/{game.partition(':')[0]}"
-        if estimate:
-            show_estimate(game, directory, values, as_json)
-            return
+    folder = directory or f"runs/{game.partition(':')[0]}"
+    if estimate:
+        with interruptible(), clear_errors():
+            show_estimate(game, folder, values, as_json)
+        return
+    if seeds == 1:
+        train_one(folder, values, as_json, plot)
+        return
+    with clear_errors():
+        first = configurations.make(values).seed
+    for seed in range(first, first + seeds):
+        train_one(f"{folder}/seed-{seed}", {**values, "seed": seed}, as_json, None)
+    shared = configurations.make(values)
+    if shared.duel_games == 0:
+        click.echo("no curve without duels: --set duel_games=20", err=True)
+        return
+    simulations = f"{shared.search.simulations} simulations a move"
+    title = f"{game_text(game, options_of(shared))}: {seeds} seeds, {simulations}"
+    write_all(folder, "elo", title, plot, as_json)
+
+
+def train_one(directory: str, values: dict[str, Any], as_json: bool, plot: str | None) -> None:
+    """Train the run in a directory to its end; Ctrl-C ends the program."""
+    with interruptible(), clear_errors():
         from agents.learning.training import Run
 
         run = Run(directory, values)

@@ -22,6 +22,7 @@ from agents.arena.accuracy import Accuracy, interval, without_simulations
 from agents.arena.standings import AgentStanding, Standings, short_names
 from agents.core.files import expect_writable, replacing
 from agents.learning.topp import Rating
+from agents.progress.curves import Curve
 from hexenv.extras import library
 
 FORMATS: Final = (".png", ".svg", ".pdf")
@@ -150,6 +151,37 @@ def training_plot(log: Sequence[Mapping[str, Any]], title: str) -> Any:
             add_legend(
                 axes, axes.lines, list(keys.values()), ncols=len(keys), frameon=False, **above
             )
+    return figure
+
+
+def curves_plot(
+    curves: Sequence[Curve],
+    title: str,
+    steps: str = "step",
+    values: str = "Elo",
+    levels: Mapping[str, float] | None = None,
+) -> Any:
+    """Learning curves of several seeds; `levels` are horizontal lines with their names.
+
+    Raises:
+        ValueError: If there is no curve.
+    """
+    if not curves:
+        raise ValueError("expected curves to plot, got none")
+    figure = new_figure(8, 5)
+    axes = figure.subplots()
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
+        place = {"xycoords": ("axes fraction", "data"), "va": "bottom", "ha": "right"}
+        axes.annotate(name, (1, level), color=GREY, fontsize=8, parse_math=False, **place)
+    for number, one in enumerate(curves):
+        axes.fill_between(
+            one.steps, one.low, one.high, color=look(number)["color"], alpha=0.15, linewidth=0
+        )
+    lines = [axes.plot(one.steps, one.values, **look(n))[0] for n, one in enumerate(curves)]
+    about = f"{values}\n(interquartile mean; band: 95 % interval)"
+    set_labels(axes, title, steps, about)
+    add_legend(axes, lines, [f"{one.label}, {one.runs} seeds" for one in curves])
     return figure
 
 

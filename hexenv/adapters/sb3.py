@@ -154,6 +154,58 @@ class BoardVecEnv(VecEnv):
         return self.envs.render() or [None] * self.num_envs
 
 
+def expect_plain_observations(model: Any) -> None:
+    """ValueError if a model sees normalised observations: as an agent it sees boards."""
+    normalize = model.get_vec_normalize_env()
+    if normalize is not None and normalize.norm_obs:
+        raise ValueError(
+            "expected VecNormalize with norm_obs=False, as snapshots see boards, got norm_obs=True"
+        )
+
+
+class LogRatings(BaseCallback):
+    """Rates the model at intervals, with an `agents.progress.RatingLog`.
+
+    It is rated before the first step, unless the log has ratings already, and after the last one,
+    too. Ratings are also among the figures of the model's own logger.
+
+    Args:
+        log: The log, which is closed when training ends.
+        every: Steps of the learner between two ratings.
+    """
+
+    def __init__(self, log: Any, every: int) -> None:
+        super().__init__()
+        if whole_number("every", every) < 1:
+            raise ValueError(f"expected every of at least 1, got {every}")
+        self.log = log
+        self._every = every
+        self._rated = 0
+
+    def _on_training_start(self) -> None:
+        expect_plain_observations(self.model)
+        self._rated = self.num_timesteps // self._every * self._every
+        if not self.log.ratings:
+            self.log.rate(self.model, self.num_timesteps)
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps - self._rated >= self._every:
+            self._rated = self.num_timesteps // self._every * self._every
+            self.log.rate(self.model, self.num_timesteps)
+        self.log.poll()
+        if self.log.ratings:
+            self.logger.record("rating/elo", self.log.ratings[-1].elo)
+
+    def _on_training_end(self) -> None:
+        self.log.wait()
+        if self.log.ratings[-1].step != self.num_timesteps:
+            self.log.rate(self.model, self.num_timesteps)
+        self.log.close()
+
+    def _on_step(self) -> bool:
+        return True
+
+
 class SelfPlay(BaseCallback):
     """Adds the model as it is to a pool of opponents, at intervals.
 
@@ -185,6 +237,7 @@ class SelfPlay(BaseCallback):
         self._begun = 0
 
     def _on_training_start(self) -> None:
+        expect_plain_observations(self.model)
         self._begun = self.num_timesteps
 
     def _on_rollout_start(self) -> None:

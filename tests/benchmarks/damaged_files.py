@@ -23,6 +23,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from agents.learning.files import load_checkpoint, load_network, save_checkpoint
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, save_games
 from agents.learning.replay import load_games as load_training_games
+from agents.progress import Anchors, Rating, Score, read_ratings
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
@@ -130,6 +132,12 @@ def read_pool(path):
         OpponentPool.load(folder).probabilities()
 
 
+def write_ratings(path):
+    score = Score(wins=1, draws=0, losses=1, score=0.5, low=0.1, high=0.9)
+    rating = Rating(100, 12.5, -30.0, None, 0, {"random": score})
+    path.write_text(f"{json.dumps(asdict(rating))}\n" * 3)
+
+
 def write_training_games(path):
     plies, outcomes = np.array([len(WON)], np.int32), np.array([1], np.int8)
     policies, values = np.full((len(WON), 9), 1 / 9, np.float32), np.zeros(len(WON), np.float32)
@@ -196,6 +204,9 @@ KINDS = {
     "data": Kind("000000.npz", write_data, lambda path: load_data(path, RULES)),
     "parquet": Kind("000000.parquet", write_parquet, lambda path: load_parquet(path, RULES)),
     "network": Kind("net.safetensors", write_network, load_network),
+    "anchors": Kind("anchors.json", Anchors("hex", {"random": 0.0, "greedy": 300.0}).save,
+                    Anchors.load),
+    "ratings": Kind("ratings.jsonl", write_ratings, lambda path: read_ratings(path.parent)),
     "pool": Kind("pool.json", write_pool, read_pool),
     "checkpoint": Kind("000001.pt", write_checkpoint, load_checkpoint),
 }  # fmt: skip

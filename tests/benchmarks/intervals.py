@@ -1,6 +1,7 @@
 """How often the intervals of 95 % contain the true value, and how often tests err.
 
     python tests/benchmarks/intervals.py [--scale 1] [ratings] [sweeps] [los] [scores] [sprt]
+        [beside] [seeds]
 
 Everything is simulated with the package's own functions. A game between agents whose strengths are
 Elo points apart is won or lost by the model of Bradley and Terry. With draws, some wins and
@@ -21,9 +22,11 @@ from agents.arena.ratings import (
     expected_score,
     log_likelihood_ratio,
     rate,
+    rate_beside,
     walds_bounds,
 )
 from agents.arena.specification import Sprt
+from agents.progress.curves import bootstrap_interval, interquartile_mean
 
 DRAWS = 0.6
 """Share of draws among games of equal agents, where there are draws."""
@@ -230,8 +233,51 @@ def decisions(rng, sprt, true, draws, repetitions, most=20_000):
     return accepted, lengths
 
 
+ANCHORS = (0.0, 496.5, 714.1, 912.7, 1122.9)
+"""Those of Connect4 (`agents.progress.anchors.AGENTS`)."""
+
+
+def print_beside(scale: float) -> None:
+    """The coverage of a rating beside anchors, for true ratings among them and above."""
+    print("\nbeside anchors: coverage by pairs against each, with and without draws")
+    for pairs in (5, 10, 20):
+        for draws in (0.0, DRAWS):
+            cells = []
+            for true in (0, 300, 600, 900, 1200):
+                rng = np.random.default_rng([10, pairs, true, int(draws > 0)])
+                score = expected_score(true - np.array(ANCHORS))[:, None, None]
+                found = []
+                for _ in range(round(scale * 1000)):
+                    points = play_pairs(rng, score, draws, (len(ANCHORS), pairs))
+                    games = np.full(pairs, 2.0)
+                    rows = [PairScores((0, n + 1), row, games) for n, row in enumerate(points)]
+                    found.append(rate_beside(rows, ANCHORS)[1])
+                cells.append(covered(found, true))
+            about = f"{pairs} | {'draws' if draws else 'no draws'}"
+            print(f"| {about} | {' | '.join(cells)} |", flush=True)
+
+
+def print_seeds(scale: float) -> None:
+    """The coverage of the bootstrap interval of an interquartile mean."""
+    print("\nseeds: coverage of the interquartile mean, normal scores, then exponential ones")
+    for tasks in (1, 4):
+        for runs in (3, 5, 10, 20):
+            cells = []
+            for draw in ("normal", "exponential"):
+                rng = np.random.default_rng([11, tasks, runs, draw == "normal"])
+                sample = getattr(rng, draw)
+                true = interquartile_mean(sample(size=(200_000, runs * tasks))).mean()
+                found = [
+                    bootstrap_interval([sample(size=runs) for _ in range(tasks)], resamples=1000)
+                    for _ in range(round(scale * 1000))
+                ]
+                cells.append(covered(found, true))
+            print(f"| {tasks} | {runs} | {' | '.join(cells)} |", flush=True)
+
+
 PARTS = {"ratings": print_ratings, "sweeps": print_sweeps, "los": print_superiority}
 PARTS |= {"scores": print_scores, "sprt": print_sprt}
+PARTS |= {"beside": print_beside, "seeds": print_seeds}
 
 
 def main() -> None:
