@@ -14,9 +14,8 @@ PUBLIC = {
     "agents": """
         GRAVE LGR MAST NRPA RAVE RHMCTS UCT ANETRolloutMCTS Agent AlphaBeta AlphaZero DistanceMCTS
         FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine Hexpert
-        HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent Solver
-        Statistics
-        TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
+        HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent
+        Solver Statistics TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
     """,
     "agents.arena": """
         AgentStanding CallableAgent Entrant ForfeitError GameResult MatchSummary OnMove
