@@ -88,11 +88,11 @@ def root_of(env):
         *(
             pytest.param(*each, marks=[needs_compiler, pytest.mark.slow])
             for each in [
-                (5, 3, "hexpert:simulations=3000,knowledge_at=1", 60),
-                (6, 10, "hexpert:simulations=3000,knowledge_at=16", 60),
-                (5, 4, "uct:simulations=1000,knowledge_at=6,knowledge=inferior+connections", 30),
-                (6, 8, "uct:simulations=3000,knowledge=connections,knowledge_at=5", 40),
-                (5, 4, "rave:simulations=1000,solver=hard,knowledge=inferior", 30),
+                (5, 5, "hexpert:simulations=1000,knowledge_at=1", 10),
+                (6, 12, "hexpert:simulations=1000,knowledge_at=16", 10),
+                (5, 4, "uct:simulations=1000,knowledge_at=6,knowledge=inferior+connections", 8),
+                (6, 12, "uct:simulations=1000,knowledge=connections,knowledge_at=5", 8),
+                (5, 4, "rave:simulations=1000,solver=hard,knowledge=inferior", 8),
             ]
         ),
     ],
