@@ -172,7 +172,7 @@ def environment_name(name: str) -> str:
 
     module, _, registered = name.rpartition(":")
     if module and not registered.isidentifier():
-        with suppress(ImportError):  # `make_environment` says what is wrong
+        with suppress(ImportError, TypeError, ValueError):  # `make_environment` says what is wrong
             importlib.import_module(module)
     spec = gymnasium.registry.get(registered)
     path = "" if spec is None else str(spec.kwargs.get("game", ""))

@@ -512,8 +512,6 @@ def test_the_clock_stops_while_the_page_is_away(open_page, address):
             is_hidden,
         )
         wait_for(page, f"play.state.is_running == {json.dumps(not is_hidden)}")
-        before, after = (page.evaluate("play.showClocks(), play.state.turn") for _ in range(2))
-        assert before == after
     move(page)
 
 

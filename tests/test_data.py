@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from training_runs import call
 
-from agents import GreedyAgent
+from agents import GreedyAgent, RandomAgent
 from agents.data import Data, Positions, Recipe, folder, make_data, playing
 from agents.data.positions import check_positions
 from agents.registry import make_agent, make_environment
@@ -190,7 +190,9 @@ def test_data_goes_on_only_with_what_it_was_begun(made):
 
 def test_an_agent_may_be_an_object(tmp_path):
     data = make_data(tmp_path, "tictactoe", [GreedyAgent(), "random"], 2, seed=1)
-    assert data.recipe.agents == ["greedy", "random"]
+    assert data.recipe.agents == ["GreedyAgent()", "random"]
+    with pytest.raises(ValueError, match=r"expected agents of .*GreedyAgent\(\).*got"):
+        make_data(tmp_path, "tictactoe", [RandomAgent(), "random"], 4, seed=1)
     assert set(data.positions().agents) <= {-1, 0, 1}
 
 

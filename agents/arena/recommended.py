@@ -17,13 +17,13 @@ def source() -> dict[str, Any]:
 
 
 def strongest(game: str) -> str | None:
-    """What plays best of all that needs no network and no other program, as make_agent reads it.
+    """The recommended agent of those that need no network and no other program, as text.
 
     Args:
         game: A game's `name`, such as ``hex``.
 
     Returns:
-        The text of an agent without a budget; None for a game of which nothing is known.
+        What `make_agent` reads, without a budget; None for a game of which nothing is known.
     """
     takes = (board["take"] for board in source()["board"] if board["game"].lower() == game)
     take = next(takes, None)

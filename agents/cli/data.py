@@ -73,7 +73,7 @@ def data(
         task = bar.add_task("games", total=games)
 
         def report(count: int, positions: int) -> None:
-            bar.advance(task, count)
+            bar.update(task, advance=count)
 
         try:
             made = make_data(to, game, agents, games, report=report, **options)

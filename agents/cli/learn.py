@@ -15,7 +15,7 @@ from agents.progress.anchors import AGENTS, Anchors
 from agents.registry import make_environment
 
 if TYPE_CHECKING:
-    from agents.progress.sb3_run import LearnOptions, SB3Run
+    from agents.progress.sb3_run import SB3Run
 
 
 @click.command()
@@ -71,7 +71,8 @@ def learn(
     sb3 is MaskablePPO of sb3-contrib. Each seed has a folder, from which a run that was stopped
     goes on. Ratings are beside opponents that stay the same, of whom the first has 0.
     """
-    from agents.progress.sb3_run import LearnOptions, SB3Run  # heavy: only for who learns
+    from agents.progress.rating_log import anchors_of  # heavy: only for who learns
+    from agents.progress.sb3_run import LearnOptions, SB3Run
 
     chosen["against"] = chosen["against"] or ("league",)
     path = Path(folder or f"runs/{library}-{game}")
@@ -87,7 +88,8 @@ def learn(
         ]
     try:
         with shared.clear_errors(), progress_bar(as_json) as bar:
-            fixed = anchors_of(path, wanted, anchors or AGENTS)
+            path.mkdir(parents=True, exist_ok=True)
+            fixed = anchors_of(list(anchors or AGENTS), path, game, wanted.options)
             for run in runs:
                 train(run, fixed, bar)
     except KeyboardInterrupt:
@@ -96,17 +98,6 @@ def learn(
     options = [f"{seeds} seeds", "against " + ", ".join(wanted.against)]
     title = f"{game_text(game, wanted.options)}: {', '.join(options)}"
     curves.write_all(path, "elo", title, plot, as_json)
-
-
-def anchors_of(path: Path, wanted: "LearnOptions", agents: tuple[str, ...]) -> Anchors:
-    """The anchors of all seeds, which are measured once."""
-    path.mkdir(parents=True, exist_ok=True)
-    found = Anchors.of_folder(path, wanted.game, wanted.options, agents=agents)
-    if tuple(found.elo) != agents:
-        raise ValueError(
-            f"expected the anchors {', '.join(found.elo)}, as in {path}, got {', '.join(agents)}"
-        )
-    return found
 
 
 def train(run: "SB3Run", anchors: Anchors, bar: Progress) -> None:

@@ -43,7 +43,7 @@ def command_of(manifest: Manifest, path: str = "DIR") -> str:
     words += [word for agent in recipe.agents for word in ("--agent", agent)]
     pairs: dict[str, Any] = {"games": manifest.games, "to": path, "seed": recipe.seed}
     for name in ("opening_plies", "temperature", "temperature_plies"):
-        pairs[name.replace("_", "-")] = f"{getattr(recipe, name):g}"
+        pairs[name.replace("_", "-")] = str(getattr(recipe, name))
     words += [str(word) for name, value in pairs.items() for word in (f"--{name}", value)]
     return shlex.join(words)
 
@@ -56,7 +56,7 @@ def card_of(data: Data) -> str:
     versions = [f"hexenv {hexenv.__version__}", f"Python {platform.python_version()}"]
     versions += [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
     speed = counts["positions"] / manifest.seconds if manifest.seconds else 0.0
-    place = f"{manifest.workers} processes" if manifest.workers else "one process"
+    place = f"{manifest.workers} processes" if manifest.workers > 1 else "one process"
     agents = "".join(f"\n* {number}: `{text}`" for number, text in enumerate(data.recipe.agents))
     columns = COLUMNS.format(
         rows=game.rows, columns=game.columns, planes=len(game.planes()),
@@ -73,7 +73,8 @@ def card_of(data: Data) -> str:
 an agent and {counts["positions"] - counts["searched"]} in random openings. Player 0 won \
 {counts["won"]} games, drew {counts["drawn"]} and lost {counts["lost"]}.
 
-Agents:
+Agents (those written like `UCT(simulations=50)` are objects of Python: `agents.data.make_data` \
+takes them, the command does not):
 {agents}
 
 Seed: {data.recipe.seed}. Format: {manifest.format} {manifest.version}. Size: {size}. Made in \
@@ -82,7 +83,7 @@ Seed: {data.recipe.seed}. Format: {manifest.format} {manifest.version}. Size: {s
 ## What there is
 
 `positions/000000.npz` and so on, {manifest.shard} games in each; no pickles. `parquet` and \
-`minari`, if they are there, have the same positions.
+`minari`, if they are there, have the positions that were there when they were last asked for.
 
 {columns}
 A position stands before its move. Games begin at `plies` 0; probabilities are `visits` over \

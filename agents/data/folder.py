@@ -33,7 +33,7 @@ from agents.registry import make_agent
 from hexenv.games import base
 from hexenv.games.base import Game
 from hexenv.learners.opponents import name_of
-from hexenv.messages import not_one_of
+from hexenv.messages import not_one_of, shortened
 
 FORMAT: Final = "hexenv-data"
 VERSION: Final = 1
@@ -188,7 +188,8 @@ class Data:
         positions = load_positions(path, self.game)
         numbers = np.arange(shard.first, shard.first + shard.games)
         if not np.array_equal(positions.games[positions.plies == 0], numbers):
-            raise ValueError(f"{path}: expected games {shard.first} to {numbers[-1]}")
+            got = shortened(positions.games[positions.plies == 0].tolist())
+            raise ValueError(f"{path}: expected games {shard.first} to {numbers[-1]}, got {got}")
         return positions
 
     def positions(self) -> Positions:
@@ -335,7 +336,11 @@ def check_formats(formats: Sequence[str]) -> None:
 
 def text_of(agent: Any) -> str:
     """How a recipe names an agent."""
-    return agent if isinstance(agent, str) else name_of(agent)
+    if isinstance(agent, str):
+        return agent
+    if type(agent).__repr__ is object.__repr__:  # it would have an address
+        return name_of(agent)
+    return repr(agent)  # with its parameters, so that other ones do not go on
 
 
 def converter(kind: str) -> Any:
@@ -356,6 +361,8 @@ def begin(path: Path, recipe: Recipe, game: Game, games: int, shard: int | None)
     if shard is not None and shard < 1:
         raise ValueError(f"expected games in a shard from 1, got {shard}")
     before = read_manifest(path)
+    if before is not None and not any(shard_file(path, one).exists() for one in shards_of(before)):
+        before = None  # the call failed before a game was kept
     if before is None:
         if shard is None:
             shard = max(1, SHARD_BYTES // (bytes_of_position(game) * game.max_plies()))

@@ -73,19 +73,17 @@ def load_parquet(path: str | os.PathLike[str], game: Game) -> Positions:
     """
     arrow, parquet = library("pyarrow", "parquet"), library("pyarrow.parquet", "parquet")
     expect_regular(path)
-    try:
-        with open(path, "rb") as file:
+    with open(path, "rb") as file:
+        try:
             table = parquet.ParquetFile(arrow.PythonFile(file)).read()
-        check_header(parse_json(table.schema.metadata[KEY]), game)
-        kinds = Positions.shapes(game, table.num_rows)
-        arrays = {
-            name: _array(table.column(name).combine_chunks(), *kinds[name])
-            for name in Positions._fields
-        }
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # damaged data can raise anything
-        raise ValueError(f"{path}: expected {FORMAT} of version {VERSION}: {error}") from error
+            check_header(parse_json(table.schema.metadata[KEY]), game)
+            kinds = Positions.shapes(game, table.num_rows)
+            arrays = {
+                name: _array(table.column(name).combine_chunks(), *kinds[name])
+                for name in Positions._fields
+            }
+        except Exception as error:  # damaged data can raise anything
+            raise ValueError(f"{path}: expected {FORMAT} of version {VERSION}: {error}") from error
     return checked(path, Positions(**arrays), game)
 
 

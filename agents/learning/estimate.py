@@ -109,6 +109,10 @@ def estimate(
     configuration = files.configuration(settings)
     if configuration.engine == "ray":
         raise ValueError("expected engine processes or local to estimate, got ray")
+    if configuration.data:
+        raise ValueError(
+            f"expected a run with self-play to estimate, got data {configuration.data}"
+        )
     checkpoints = files.checkpoints()
     done = int(checkpoints[-1].stem) if checkpoints else 0
     started = time.perf_counter()

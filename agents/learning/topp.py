@@ -246,7 +246,7 @@ def in_folder(agents: Any) -> Any:
     Labels tell networks apart, as they have a part of the hash of each network's file.
     """
     return [
-        {label: re.sub(r"=[^=,]*(networks/\d+\.safetensors)", r"=\1", text)}
+        {label: re.sub(r"=[^=,]*(networks)[/\\](\d+\.safetensors)", r"=\1/\2", text)}
         for agent in agents
         for label, text in agent.items()
     ]

@@ -142,8 +142,8 @@ class TreeSearchAgent(AgentBase):
             (`agents.search.returns`). There, the values of `statistics` go from the worst return
             that the search has seen, -1, to the best, 1.
         knowledge: The names, with a plus between them, of what is known of the game and used in
-            the tree: for Hex ``"inferior"`` and ``"connections"``, see
-            `agents.knowledge.hex.known`. For searches of one tree each, with a solver.
+            the tree, see `GameKnowledge.search_knowledge`. For searches of one tree each, with a
+            solver.
         knowledge_at: After how many visits a node is looked at for what takes long to find out.
         game_knowledge: What is known of the game, for a variant that needs it; None: what is
             registered for the game, where `threats` or `implicit_minimax` ask for it.
@@ -203,6 +203,10 @@ class TreeSearchAgent(AgentBase):
         self.implicit_minimax = number_within("implicit_minimax", implicit_minimax, 0.0, 1.0)
         self._given_knowledge = game_knowledge
         self._uses_knowledge = threats or self.implicit_minimax > 0.0 or game_knowledge is not None
+        if knowledge is not None and not isinstance(knowledge, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(
+                f"expected knowledge as names, got {knowledge!r} (did you mean game_knowledge?)"
+            )
         self.knowledge = knowledge
         self.knowledge_at = whole_number_within("knowledge_at", knowledge_at, 1, 2**31 - 1)
         self._worker_class = TreeWorker

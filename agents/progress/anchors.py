@@ -100,8 +100,8 @@ class Anchors:
         """Read what `save` has written; `OSError` and `ValueError` name the file."""
         found = read_object(path)
         try:
-            if found.pop("format", None) != FORMAT:
-                raise ValueError(f"expected the format {FORMAT}")
+            if (kind := found.pop("format", None)) != FORMAT:
+                raise ValueError(f"expected the format {FORMAT}, got {kind!r}")
             return to_structure(found, cls, complete=True)
         except ValueError as error:
             raise error_in(path, error) from None
@@ -188,4 +188,4 @@ def rate_policy(
 def expect_no_failure(failed: Sequence[dict[str, Any]]) -> None:
     """ValueError if a game of a tournament has no outcome."""
     for one in failed:
-        raise ValueError(f"expected games to rate, but {one['reason']}")
+        raise ValueError(f"expected games with an outcome, got one without: {one['reason']}")

@@ -76,8 +76,13 @@ def bootstrap_interval(
     if not tables or any(len(table) == 0 for table in tables):
         raise ValueError("expected a run of each task, got none")
     rng = np.random.default_rng(seed)
-    drawn = [table[rng.integers(len(table), size=(resamples, len(table)))] for table in tables]
-    found = statistic(np.concatenate(drawn, axis=1), axis=1)
+    rows = [rng.integers(len(table), size=(resamples, len(table))) for table in tables]
+    parts: list[Any] = []
+    for begin in range(0, resamples, 100):  # all at once would take gigabytes for long logs
+        each = zip(tables, rows, strict=True)
+        drawn = [table[which[begin : begin + 100]] for table, which in each]
+        parts.append(statistic(np.concatenate(drawn, axis=1), axis=1))
+    found = np.concatenate(parts)
     tail = 50 * (1 - LEVEL)
     low, high = np.percentile(found, [tail, 100 - tail], axis=0)
     return low, high

@@ -162,15 +162,15 @@ class Rater(Worker):
 
 def anchors_of(given: Any, folder: Path, game: str, options: Sequence[str]) -> Anchors:
     """The anchors that a user gives, or those of the folder."""
-    if isinstance(given, Anchors):
-        given.expect(game, options, "anchors")
-        given.save(folder / ANCHORS)
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        path = Path(cast("Any", given))
-        found = Anchors.load(path)
-        found.expect(game, options, path)
-        found.save(folder / ANCHORS)
+    if isinstance(given, (Anchors, str, os.PathLike)):
+        found = given if isinstance(given, Anchors) else Anchors.load(cast("Any", given))
+        found.expect(game, options, "anchors" if found is given else cast("Any", given))
+        path = folder / ANCHORS
+        if read_ratings(folder) and path.exists() and (own := Anchors.load(path)) != found:
+            raise ValueError(
+                f"{path}: expected the anchors {own.elo}, as of its ratings, got {found.elo}"
+            )
+        found.save(path)
         return found
     found = Anchors.of_folder(folder, game, options, agents=given)
     if list(found.elo) != list(given):

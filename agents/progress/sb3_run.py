@@ -7,7 +7,8 @@
     anchors.json, ratings.jsonl, films/, tensorboard/    see `agents.progress.rating_log`
 
 A run that was stopped goes on from its last snapshot: with other random numbers than without the
-stop, but with the same model, optimiser and pool.
+stop, but with the same model, optimiser and pool. Stable-Baselines3 reads `model.zip` by pickle,
+which may run code: go on only in folders that you trust.
 """
 
 # The library has few types.
@@ -30,6 +31,7 @@ from agents.core.reading import read_object
 from agents.core.structured import Count, check_fields, to_structure
 from agents.progress.anchors import Anchors
 from agents.progress.rating_log import RatingLog
+from agents.progress.ratings import read_ratings
 from agents.registry import make_environment
 from hexenv.extras import library
 from hexenv.learners.pool import OpponentPool
@@ -89,6 +91,8 @@ class LearnOptions:
     def new_pool(self) -> OpponentPool:
         """The pool at the start of a run; ValueError if there is no such agent."""
         agents = [name for name in self.against if name not in PAST] or ["random"]
+        if not self.plays_itself:
+            return OpponentPool(agents)
         if "league" in self.against:
             return OpponentPool(agents, sampling="pfsp", most=32)
         if self.against == ("latest",):
@@ -136,9 +140,6 @@ class SB3Run:
         self.pool = wanted.new_pool()
         if (self.folder / "state.json").exists():
             self._go_on()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(asdict(wanted), indent=1) + "\n"
-        write_text(self.folder / "config.json", text)
 
     def _go_on(self) -> None:
         """Read how far the run is."""
@@ -172,8 +173,12 @@ class SB3Run:
 
         After Ctrl-C, a KeyboardInterrupt, the run goes on from its last snapshot.
         """
-        if self.done >= 1.0:
+        ratings = read_ratings(self.folder)
+        if self.done >= 1.0 and ratings and ratings[-1].step == self.steps:
             return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(self.wanted), indent=1) + "\n"
+        write_text(self.folder / "config.json", text)
         from hexenv.adapters.sb3 import BoardVecEnv  # which needs the extra sb3
 
         self._torch.set_num_threads(1)
@@ -187,17 +192,23 @@ class SB3Run:
         )  # fmt: skip
         try:
             if not log.ratings:
-                log.rate(model, 0)
+                log.rate(model, self.steps)
             while self.done < 1.0:
                 self._learn(model)
                 if self._is_due(wanted.snapshot_every):
                     self._snapshot(model)
-                if self._is_due(wanted.rate_every) or self.done >= 1.0:
+                if self._is_due(wanted.rate_every) and self.done < 1.0:
                     log.rate(model, self.steps)
                 log.poll()
                 self.elo = log.ratings[-1].elo if log.ratings else None
                 report(self)
             self._save(model)
+            log.wait()
+            if log.ratings[-1].step != self.steps:
+                log.rate(model, self.steps)
+                log.wait()
+            self.elo = log.ratings[-1].elo
+            report(self)
         finally:
             log.close()
 

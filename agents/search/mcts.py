@@ -174,6 +174,10 @@ def look_into(
     rng: np.random.Generator,
 ) -> None:
     """Let the knowledge prove children of a node, the end of the path, and all that follows."""
+    if tree.child_count[node] == 0:
+        if not expand(game, state, tree, node, variant.knowledge, simulation.actions, rng):
+            return
+        initialise_children(game, state, tree, node, variant)
     while is_partial(tree, node):
         if add_children(game, state, tree, node, variant, simulation, rng) == NO_CHILD:
             return
@@ -185,23 +189,6 @@ def look_into(
     chooser, mover = int(simulation.players[depth - 1]), game.to_play(state)
     tree.proof[node] = outcome if mover == chooser else -outcome
     back_up_proof(tree, variant, simulation)
-
-
-@kernel
-def look_into_root(
-    game: Game,
-    state: State,
-    tree: Tree,
-    variant: Variant,
-    simulation: Simulation,
-    rng: np.random.Generator,
-) -> None:
-    """`look_into` the root, which gets its children now."""
-    if tree.child_count[ROOT] == 0:
-        if not expand(game, state, tree, ROOT, variant.knowledge, simulation.actions, rng):
-            return
-        initialise_children(game, state, tree, ROOT, variant)
-    look_into(game, state, tree, ROOT, variant, simulation, rng)
 
 
 @inlined_kernel
@@ -257,7 +244,7 @@ def descend(
             simulation.cells[depth] = game.cell_of(state, action)
         depth += 1
         game.step(state, action)
-        if is_due(variant.knowledge, tree, node):
+        if is_due(variant.knowledge, tree, node) and tree.proof[node] == UNPROVEN:
             simulation.depth[0] = depth
             look_into(game, state, tree, node, variant, simulation, rng)
         if variant.solver.proves() and tree.proof[node] != UNPROVEN:
@@ -376,7 +363,7 @@ def search(
         add_node(tree, -1, 1)  # visited, so that the first simulation expands it
     if is_root_due(variant.knowledge, game, root):
         game.copy(root, state)
-        look_into_root(game, state, tree, variant, simulation, rng)
+        look_into(game, state, tree, ROOT, variant, simulation, rng)
     prove_root(tree, variant)
     for done in range(simulations):
         if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:

@@ -63,8 +63,10 @@ PATTERNS: Final = {"playout": r"[a-z0-9]+(\+[a-z0-9]+)*", "heuristics": "[1-9]*"
 """What the texts of other parameters may look like; the agents look at them closely."""
 PROPOSED: Final = {"playout": (*COMPLETE, *PARTIAL, "decisive+lgrf2")}
 """Some values of parameters that may have others too."""
-KEPT: Final = ("assume", "max_nodes", "parallel", "route", "seed", "table_entries", "workers")
-"""Parameters that the server decides, as they take its memory or its processors."""
+KEPT: Final = (
+    "assume", "knowledge_at", "max_nodes", "parallel", "route", "seed", "table_entries", "workers",
+)  # fmt: skip
+"""Parameters that pages do not set: most take memory or processors of the server."""
 DEFAULT_SECONDS: Final = 1.0
 """Seconds a move if the page gives no budget."""
 MAX_NODES: Final = 1_000_000

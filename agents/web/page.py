@@ -180,14 +180,15 @@ def frame_view(game: Game, state: State, move: Values | None = None) -> Values:
 
     Returns:
         ``owners``: a text of ``X``, ``O`` and ``.``, a letter for each cell; ``player``: who is to
-        move, None if the game is over; ``last`` and ``winning``: cells to mark; ``move``;
-        ``search``: None, to be filled by `search_view`.
+        move, None if the game is over; ``outcome``: then 1, 0 or -1 for player 0; ``last`` and
+        ``winning``: cells to mark; ``move``; ``search``: None, to be filled by `search_view`.
     """
     owners = base.cell_owners(game, state).ravel().tolist()
     last = game.last_cell(state)
     return {
         "owners": "".join("." if owner == EMPTY else SYMBOLS[owner] for owner in owners),
         "player": None if game.is_terminal(state) else int(game.to_play(state)),
+        "outcome": int(game.outcome(state, 0)) if game.is_terminal(state) else None,
         "last": None if last == NO_ACTION else int(last),
         "winning": [int(cell) for cell in game.winning_cells(state)],
         "move": move,

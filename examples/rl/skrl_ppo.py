@@ -96,7 +96,7 @@ EPOCHS = 4
 
 
 class SelfPlay(PPO):
-    """PPO that adds its policy to the pool eight times."""
+    """PPO that adds its policy to the pool now and then."""
 
     def post_interaction(self, *, timestep, timesteps):
         super().post_interaction(timestep=timestep, timesteps=timesteps)

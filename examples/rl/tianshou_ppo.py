@@ -124,7 +124,7 @@ taken = 0
 
 
 def snapshot(epoch, step):
-    """Eight times the policy as it is joins the pool."""
+    """Add the policy as it is to the pool, at equal distances."""
     global taken
     if step * 8 // (updates * steps_per_update) > taken:
         taken += 1

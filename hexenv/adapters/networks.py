@@ -34,7 +34,7 @@ class BoardFeatures(nn.Module):
             ``channels_first=True``.
 
     Raises:
-        ValueError: If the shape has not three sizes, or a number is below 1.
+        ValueError: If the shape does not have three sizes, or a number is below 1.
     """
 
     def __init__(

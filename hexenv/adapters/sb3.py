@@ -41,9 +41,9 @@ class BoardVecEnv(VecEnv):
     """Many boards for Stable-Baselines3, stepped by compiled code.
 
     Observations, rewards and ends are those of a `DummyVecEnv` of single environments. Masks are in
-    `action_masks`, not in infos; the info of the last step of an episode has the title of its
-    ``opponent``, where there are several or a pool; methods and attributes are those of all boards
-    at once.
+    `action_masks`, not in infos; each info has the title of the ``opponent``, where there are
+    several or a pool: with an episode's last step that of the ended episode. Methods and attributes
+    are those of all boards at once.
 
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.

@@ -1,1 +1,1 @@
-"""What is known of Hex: the exact solver, bridges, distances."""
+"""What is known of Hex: the exact solver, bridges, inferior cells, virtual connections."""

@@ -49,11 +49,11 @@ from hexenv.games.base import EMPTY
 MOST_CELLS: Final = 169
 """Of a board."""
 FULLS: Final = 10
-"""Connections kept of a pair of places,"""
+"""The most connections that are kept of a pair of places."""
 SEMIS: Final = 20
-"""semi-connections,"""
+"""The most semi-connections that are kept of a pair of places."""
 WINS: Final = 64
-"""and semi-connections from side to side."""
+"""The most semi-connections that are kept of the two sides."""
 LARGEST: Final = 40
 """Cells of a carrier, at most."""
 WAITING: Final = 1 << 15

@@ -1,4 +1,4 @@
-"""RAVE with all that is known of Hex: the composition that plays it best."""
+"""RAVE with all that is known of Hex: bridges, inferior cells and virtual connections."""
 
 import math
 from typing import ClassVar, Unpack

@@ -4,8 +4,10 @@ The patterns and their proofs are in `agents.knowledge.hex.patterns`. Filling de
 player, and captured cells for their owner, leaves the winner the same, and so it does again in the
 position that comes of it (Bjornsson, Hayward, Johanson and van Rijswijck 2006). So all cells that
 are filled may be left out of the moves; and so may the vulnerable ones of the rest, as long as
-another is left: after such a move and the reply that kills it the player is to move again, with
-nothing gained and one more stone against it. What wins then wins already.
+another is left. For let a vulnerable move win. After it and the reply that kills it, the player is
+to move, with more stones against it, and still wins. A move that wins there wins now too. If it is
+vulnerable, the same is said of it; each time fewer cells are empty, so this ends with a winning
+move that is not vulnerable.
 """
 
 from typing import Final, NamedTuple

@@ -59,7 +59,7 @@ class HexParts(NamedTuple):
     covers = all_covered
 
     def with_memory(self, game: Any) -> "HexParts":
-        """ValueError if the game is not Hex, or the board is larger than 13 x 13."""
+        """ValueError if the game is not Hex, or the board has more than `MOST_CELLS` cells."""
         if not isinstance(game, Hex):
             raise ValueError(f"expected Hex, for what is known of it, got {game}")
         size = game.rows * game.columns

@@ -3,7 +3,7 @@
 A pattern is a cell, or two cells side by side, with the ring of cells around, each of which is
 empty or one of the players'. A stone can matter to the game only by what it joins: so two fillings
 of the inside are equally good if, however the ring is completed, the same stones of the ring are
-joined by what is within. That is tried for all completions, here and by nothing cleverer.
+joined by what is within. This module simply tries all completions.
 
 * A cell is *dead* if it makes no difference who owns it.
 * It is *killed* by a stone on an empty cell of the ring if it is dead then. A move that the
@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Final
 
 RING: Final = 6
-"""Cells around one cell,"""
+"""Cells around one cell."""
 PAIR_RING: Final = 8
-"""and around two."""
+"""Cells around two neighbours."""
 DEAD: Final = -1
 """In place of the cells that kill a cell, where it is dead as it is."""
 OUTPUT: Final = Path(__file__).with_name("pattern_tables.py")

@@ -130,7 +130,8 @@ class Play {
 
   /** Tell the server whether the reader sees this page: the clock runs while somebody does. */
   tellSeen() {
-    this.connection.send({ type: document.hidden ? "away" : "back", ply: this.viewer.lastPly() });
+    const ply = Math.max(0, this.viewer.lastPly()); // there are no frames before the first state
+    this.connection.send({ type: document.hidden ? "away" : "back", ply });
   }
 
   setLink(link) {

@@ -151,8 +151,7 @@ class Viewer {
 
   /** The value of the game for player 0 by what is known here, or null: the end, or a search. */
   valueHere() {
-    const { player, winning, owners } = this.frame;
-    if (player === null) return winning.length > 0 ? 1 - 2 * "XO".indexOf(owners[winning[0]]) : 0;
+    if (this.frame.player === null) return this.frame.outcome;
     const searched = this.frames.slice(0, this.ply + 1)
       .filter((frame) => (frame.search?.value ?? null) !== null).at(-1);
     if (searched === undefined) return null;
