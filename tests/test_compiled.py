@@ -42,7 +42,7 @@ from hexenv.compiled import (
 from hexenv.compiled_callees import CLASSES
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sample]
 needs_compiler = pytest.mark.compiled(only=True)
 
 

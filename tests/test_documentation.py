@@ -101,7 +101,7 @@ NEEDS = {
 """What needs an extra: the library to look for, and the extra's name."""
 
 QUICK = (
-    "index", "guides/index", "guides/environments", "guides/learners", "guides/evaluate",
+    "guides/index", "guides/environments", "guides/learners", "guides/evaluate",
     "guides/progress",
     "tutorials/index", "tutorials/sb3", "tutorials/rllib", "tutorials/torchrl", "tutorials/cleanrl",
     "tutorials/tianshou", "tutorials/skrl",

@@ -387,7 +387,7 @@ RULES = {
     "gumbel": Gumbel(c_scale=0.2, considered=4, simulations=60),
     "ucb1": EvaluatedUCB1(0.7),
 }
-BRIEF = [("gumbel", 5)]
+BRIEF = [("puct", 1), ("gumbel", 5)]
 """Of the rules, with how many leaves in a batch: each takes seconds to compile."""
 over_rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 

@@ -57,7 +57,7 @@ BRIEF = [
     *games(
         hex=[(2, True), ((3, 5),), (11, True)],
         connect4=[(4, 5, 3), (1, 10, 2), (29, 2, 4), ()],
-        gomoku=[(3, 3), (4, 4, EXACT), (9, 5, EXACT), (15,)],
+        gomoku=[(3, 3), (4, 4, EXACT), (5, 6), ((7, 12),), (9, 5, EXACT), (15,)],
     ),
 ]
 
@@ -69,13 +69,16 @@ CONTRACTS = [
 ]
 
 
+def marks_of(game):
+    if game not in BRIEF:
+        return [pytest.mark.slow]
+    return [pytest.mark.sample] if game in BRIEF[:4] else []
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("game", "compiled", "interpreted"),
-    [
-        pytest.param(*each, marks=[] if each[0] in BRIEF else [pytest.mark.slow], id=str(each[0]))
-        for each in CONTRACTS
-    ],
+    [pytest.param(*each, marks=marks_of(each[0]), id=str(each[0])) for each in CONTRACTS],
 )
 def test_contract(game, compiled, interpreted):
     check_game(game, games=compiled if JIT else interpreted)

@@ -100,6 +100,12 @@ POSITIONS = [
     if plies >= 0
 ]
 over_positions = pytest.mark.parametrize(("board", "plies"), POSITIONS)
+SAMPLED = [
+    pytest.param(*each.values, marks=[*each.marks, pytest.mark.sample])
+    if each.values[0] in ("hex-3", "tictactoe")
+    else each
+    for each in POSITIONS
+]
 
 
 def share():
@@ -116,7 +122,7 @@ def affordable_simulations(env):
 
 @needs_compiler
 @over_playouts
-@over_positions
+@pytest.mark.parametrize(("board", "plies"), SAMPLED)
 def test_compiled_and_interpreted_search_grow_the_same_tree(board, plies, playout):
     env = played(make(board), random_line(board, plies))
     simulations = affordable_simulations(env)

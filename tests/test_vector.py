@@ -154,7 +154,12 @@ def steps_of(envs, steps):
 @pytest.mark.compiled(only=True)
 @pytest.mark.parametrize(
     "board",
-    ["hex-3-swap", "connect4-4x5", "tictactoe", pytest.param("gomoku-4", marks=pytest.mark.slow)],
+    [
+        pytest.param("hex-3-swap", marks=pytest.mark.sample),
+        "connect4-4x5",
+        "tictactoe",
+        pytest.param("gomoku-4", marks=pytest.mark.slow),
+    ],
 )
 def test_machine_code_and_plain_python_step_alike(board):
     with interpreted():
