@@ -465,10 +465,10 @@ def test_opponents_are_proposed_and_their_parameters_unfold(open_page, address):
     page = open_page(address)
     titles = page.locator("#opponents b").all_inner_texts()
     assert titles[0] == "a beginner"
-    assert "the strongest here" in titles
+    assert "the strongest without a network" in titles
     assert titles[-1] == "an agent of your choice"
     assert page.locator("#parameters").is_hidden()
-    page.get_by_text("the strongest here").click()
+    page.get_by_text("the strongest without a network").click()
     chosen = text(page, "#text")
     name, _, parameters = chosen.partition(":")
     page.click("#own summary")

@@ -496,7 +496,7 @@ def test_a_page_may_set_all_that_is_harmless():
 def test_opponents_go_from_a_beginner_to_the_strongest(name):
     proposed = opponents(name)
     assert proposed[0].title == "a beginner"
-    (best,) = [each.agent for each in proposed if each.title == "the strongest here"]
+    (best,) = [each.agent for each in proposed if each.title == "the strongest without a network"]
     assert best.startswith(strongest(name))
     assert len({each.agent for each in proposed}) == len(proposed)
     assert all(each.about.endswith(".") for each in proposed)

@@ -56,7 +56,7 @@ def opponents(game: str) -> list[Opponent]:
     if (best := strongest(game)) is not None:
         text = f"{best}{',' if ':' in best else ':'}seconds={SECONDS:g}"
         about = f"Recommended for {GAMES[game]}, of the agents without a network."
-        found.append(Opponent("the strongest here", about, text))
+        found.append(Opponent("the strongest without a network", about, text))
     if find_spec("torch") is not None:
         found += [
             Opponent(

@@ -6,7 +6,8 @@ from agents.registry import agent_classes, environment_makers
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
     "Learners": [
-        "hexenv.learners.single", "hexenv.learners.vector", "hexenv.wrappers",
+        "hexenv.learners.single", "hexenv.learners.vector", "hexenv.learners.pool",
+        "hexenv.wrappers",
         "hexenv.adapters.sb3", "hexenv.adapters.rllib", "hexenv.adapters.torchrl",
         "hexenv.adapters.networks",
         "hexenv.learners.boards",
