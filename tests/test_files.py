@@ -31,7 +31,7 @@ def test_damaged_files_of_all_kinds_cost_little_and_raise_what_is_documented():
         check=False,
     )
     assert told.returncode == 0, told.stdout + told.stderr
-    assert len(told.stdout.splitlines()) == 18  # a line for each of 17 kinds
+    assert len(told.stdout.splitlines()) == 22  # a line for each of 21 kinds
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TypedDict, Unpack
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -256,28 +256,22 @@ class ShardWorker(Worker):
         return len(positions.actions)
 
 
-class RecipeOptions(TypedDict, total=False):
-    """The parameters of `make_data` that are fields of `Recipe`."""
-
-    options: Sequence[str]
-    seed: int
-    opening_plies: int
-    temperature: float
-    temperature_plies: int
-
-
 def make_data(
     path: str | os.PathLike[str],
     game: str,
     agents: Sequence[Any],
     games: int,
     *,
+    options: Sequence[str] = (),
+    seed: int = 0,
+    opening_plies: int = 2,
+    temperature: float = 1.0,
+    temperature_plies: int = 10,
     formats: Sequence[str] = ("npz",),
     workers: int = 0,
     boards: int = BOARDS,
     shard: int | None = None,
     report: Callable[[int, int], None] = lambda games, positions: None,
-    **options: Unpack[RecipeOptions],
 ) -> Data:
     """Let agents play games, and write their positions to a folder.
 
@@ -290,13 +284,16 @@ def make_data(
         agents: Names as on the command line (``"rave:playout=bridges,simulations=100"``), or
             objects with ``act(env)`` and ``reset(seed)``.
         games: How many games.
+        options: ``key=value`` for the game's environment, such as ``board_size=7``.
+        seed: Of all chance.
+        opening_plies: Games begin with 0 up to this many random moves.
+        temperature: Of the moves before `temperature_plies`, see `Recipe`.
+        temperature_plies: Plies of a game, with those of its opening, whose moves are drawn.
         formats: ``"npz"``, which is always written, and ``"parquet"`` and ``"minari"`` beside it.
         workers: Processes that play; 0: this one.
         boards: Games at the same time in each, for agents that can.
         shard: Games in a file; None: as many as fit in 16 MB of memory.
         report: Called after each shard with how many games and positions it had.
-        **options: Fields of `Recipe`: the game's `options`, `seed`, `opening_plies`, `temperature`
-            and `temperature_plies`.
 
     Raises:
         OSError: If a file cannot be written or read.
@@ -306,8 +303,11 @@ def make_data(
     """
     path = Path(path)
     check_formats(formats)
-    given = {**options, "options": list(options.get("options", ()))}
-    given |= {"game": game, "agents": list(map(text_of, agents))}
+    given = {
+        "game": game, "options": list(options), "agents": list(map(text_of, agents)), "seed": seed,
+        "opening_plies": opening_plies, "temperature": temperature,
+        "temperature_plies": temperature_plies,
+    }  # fmt: skip
     recipe = to_structure(given, Recipe)
     rules = environment_of(recipe).game
     players = [make_agent(agent) if isinstance(agent, str) else agent for agent in agents]
