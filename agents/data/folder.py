@@ -315,7 +315,11 @@ def make_data(
     has_objects = not all(isinstance(agent, str) for agent in agents)
     make = functools.partial(ShardWorker, path, recipe, players if has_objects else None, boards)
     play_missing(path, manifest, make, workers, report)
-    data = Data(path)
+    return with_formats(Data(path), formats)
+
+
+def with_formats(data: Data, formats: Sequence[str]) -> Data:
+    """Write the data in other formats too, and the card."""
     for kind in formats:
         if kind != "npz":
             converter(kind).convert(data)

@@ -7,6 +7,7 @@ extra installs.
 
 import importlib
 import importlib.util
+import io
 import os
 import sys
 import time
@@ -46,10 +47,11 @@ class TensorBoardWriter:
         value = self._summaries.Summary.Value
         values = [value(tag=name, simple_value=number) for name, number in scalars.items()]
         if film is not None:
-            with Image.open(film) as opened:
+            frames = film.read_bytes()
+            with Image.open(io.BytesIO(frames)) as opened:
                 width, height = opened.size
             image = self._summaries.Summary.Image(
-                height=height, width=width, colorspace=3, encoded_image_string=film.read_bytes()
+                height=height, width=width, colorspace=3, encoded_image_string=frames
             )
             values.append(value(tag="game", image=image))
         summary = self._summaries.Summary(value=values)

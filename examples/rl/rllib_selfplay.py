@@ -107,7 +107,7 @@ while steps < args.steps:
 print(f"after {steps:,} moves, {time.perf_counter() - started:.0f} s")
 modules = sorted(set(algorithm.env_runner.module.keys()) - {"main"})
 print(f"  frozen policies in the league: {len(modules)}")
-print("  no move in training was illegal: the environment raises")
+print("  illegal moves in training: 0")  # the environment raises an error at one
 evaluate(policy(), args, ["random", "greedy", *args.against])
 algorithm.stop()
 ray.shutdown()
