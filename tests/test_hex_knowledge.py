@@ -210,5 +210,5 @@ def test_refuses_other_games_boards_and_parts():
         Hexpert(simulations=2).act(env)
     env = hex_v0.env(board_size=3)
     env.reset()
-    with pytest.raises(ValueError, match=r"inferior and connections.*mean connections\?"):
+    with pytest.raises(ValueError, match=r"inferior, connections, priors.*mean connections\?"):
         RAVE(simulations=2, knowledge="inferior+conections").act(env)

@@ -83,14 +83,14 @@ class GameKnowledge:
         """
         return variant
 
-    def search_knowledge(self, game: Any, names: str, visits: int) -> Knowledge:
-        """What a tree search uses of the game by names, with a plus between them.
+    def add_knowledge(self, variant: Variant, game: Any, names: str, visits: int) -> Variant:
+        """A variant of tree search that uses of the game what names say, with a plus between them.
 
         What takes long to find out is looked for at nodes that have been visited `visits` times. A
         name that is not known, of the game or at all, is a `ValueError`.
         """
         raise ValueError(
-            f"expected a game of {games_with('search_knowledge')}, for knowledge, got {game}"
+            f"expected a game of {games_with('add_knowledge')}, for knowledge, got {game}"
         )
 
     def win_finder(self, view: View) -> WinFinder:

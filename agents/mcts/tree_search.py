@@ -142,7 +142,7 @@ class TreeSearchAgent(AgentBase):
             (`agents.search.returns`). There, the values of `statistics` go from the worst return
             that the search has seen, -1, to the best, 1.
         knowledge: The names, with a plus between them, of what is known of the game and used in
-            the tree, see `GameKnowledge.search_knowledge`. For searches of one tree each, with a
+            the tree, see `GameKnowledge.add_knowledge`. For searches of one tree each, with a
             solver.
         knowledge_at: After how many visits a node is looked at for what takes long to find out.
         game_knowledge: What is known of the game, for a variant that needs it; None: what is
@@ -530,8 +530,7 @@ class TreeSearchAgent(AgentBase):
             variant = known.extend_variant(variant, self.threats, self.implicit_minimax)
         if self.knowledge is not None:
             known = knowledge_of(plain.game)
-            parts = known.search_knowledge(plain.game, self.knowledge, self.knowledge_at)
-            variant = variant._replace(knowledge=parts)
+            variant = known.add_knowledge(variant, plain.game, self.knowledge, self.knowledge_at)
         return with_memory(variant, view.game)
 
     def _remember(self, view: View, chosen: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.search.simulation import Part, no_memory, no_moves, no_update
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, inlined_kernel, kernel
 from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
@@ -101,6 +101,26 @@ def all_first(self: Any) -> bool:
 def scored_first(self: Any) -> bool:
     """`Selection.tries_all_first` of a rule that also scores children without a visit."""
     return False
+
+
+# ---- a rule behind another one -------------------------------------------------------------------
+
+
+@inlined_kernel
+def inner_tree(tree: Tree) -> Tree:
+    """The tree as the rule behind sees it, with ``extras.inner``; the same memory."""
+    return Tree(
+        tree.first_child,
+        tree.child_count,
+        tree.action,
+        tree.visits,
+        tree.value,
+        tree.spread,
+        tree.proof,
+        tree.node_count,
+        tree.extras.inner,
+        tree.backed_up,
+    )
 
 
 # ---- the rule of UCT -----------------------------------------------------------------------------

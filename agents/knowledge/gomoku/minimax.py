@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.knowledge.gomoku.candidates import SCALE, evaluate_board
-from agents.search.selection import scored_first
+from agents.search.selection import inner_tree, scored_first
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled import compiled, kernel
 from hexenv.games.base import State
 
 
@@ -28,23 +28,6 @@ class MinimaxExtras(NamedTuple):
     """``(N,)``: the minimax value for player 0, 0 to 1."""
     mover: NDArray[np.int8]
     """``(N,)``: who is to move there; of nodes with children."""
-
-
-@inlined_kernel
-def inner_tree(tree: Tree) -> Tree:
-    """The tree as the rule behind sees it; the same memory."""
-    return Tree(
-        tree.first_child,
-        tree.child_count,
-        tree.action,
-        tree.visits,
-        tree.value,
-        tree.spread,
-        tree.proof,
-        tree.node_count,
-        tree.extras.inner,
-        tree.backed_up,
-    )
 
 
 @kernel

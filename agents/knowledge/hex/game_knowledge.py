@@ -3,8 +3,9 @@
 from typing import Any, Final
 
 from agents.core.knowledge import GameKnowledge
-from agents.knowledge.hex.known import HexParts, parts_of
+from agents.knowledge.hex.known import with_knowledge
 from agents.knowledge.hex.solver import HexSolver
+from agents.search.mcts import Variant
 from hexenv.games.hex import Hex
 
 MOST_SOLVED_CELLS: Final = 36
@@ -15,8 +16,8 @@ MOST_ENTRIES: Final = 1 << 20
 class HexKnowledge(GameKnowledge):
     """The exact solver; inferior cells and virtual connections for tree searches."""
 
-    def search_knowledge(self, game: Any, names: str, visits: int) -> HexParts:
-        return parts_of(names, visits)
+    def add_knowledge(self, variant: Variant, game: Any, names: str, visits: int) -> Variant:
+        return with_knowledge(variant, names, visits)
 
     def exact_solver(self, game: Any, compiles: bool, book: Any, entries: int) -> HexSolver | None:
         if not isinstance(game, Hex):

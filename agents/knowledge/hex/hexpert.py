@@ -1,4 +1,4 @@
-"""RAVE with all that is known of Hex: bridges, inferior cells and virtual connections."""
+"""RAVE with all that is known of Hex: bridges, inferior cells, virtual connections, priors."""
 
 import math
 from typing import ClassVar, Unpack
@@ -8,12 +8,12 @@ from agents.mcts.tree_search import SearchOptions
 
 
 class Hexpert(RAVE):
-    """RAVE with saved bridges, inferior cells and virtual connections; for Hex up to 13 x 13.
+    """RAVE with saved bridges, inferior cells, virtual connections and priors; for Hex to 13 x 13.
 
-    A node does without the cells that patterns show to be dead, captured or vulnerable. The root,
+    Moves are tried in the order of what the cells around them promise. A node does without the cells that patterns show to be dead, captured or vulnerable. The root,
     and every node at its `knowledge_at`-th visit, is looked at for virtual connections: who has
     won, and which moves must be played. The solver goes on from there, and proven losses are not
-    searched. See `agents.knowledge.hex.known`.
+    searched. See `agents.knowledge.hex.known` and `agents.knowledge.hex.priors`.
 
     Sources:
         Arneson, Hayward and Henderson, "Monte Carlo tree search in Hex", IEEE Transactions on
@@ -25,15 +25,18 @@ class Hexpert(RAVE):
         Bjornsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon
         game", 2006: inferior cells.
 
+        Huang, Arneson, Hayward, Mueller and Pawlewicz, "MoHex 2.0: a pattern-based MCTS Hex
+        player", Computers and Games 2013: priors by patterns.
+
     Args:
         **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
-            ``"inferior+connections"``, `knowledge_at` 64.
+            ``"inferior+connections+priors"``, `knowledge_at` 64.
     """
 
     name = "hexpert"
     other_defaults: ClassVar[SearchOptions] = {
         "solver": "hard",
-        "knowledge": "inferior+connections",
+        "knowledge": "inferior+connections+priors",
         "knowledge_at": 64,
     }
 

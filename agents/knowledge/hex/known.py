@@ -1,4 +1,4 @@
-"""What a tree search knows of Hex, as `agents.search.knowledge.Knowledge`: two parts.
+"""What a tree search knows of Hex, in three parts.
 
 * ``"inferior"``: every node is expanded without the cells that patterns show to be inferior
   (`agents.knowledge.hex.inferior`).
@@ -8,8 +8,10 @@
   losses, the key of a winning semi-connection is a proven win, and so the node may be proven; the
   solver of the search does the rest (Arneson, Hayward and Henderson, "Monte Carlo tree search in
   Hex", 2010).
+* ``"priors"``: moves are tried in the order of what the cells around them promise
+  (`agents.knowledge.hex.priors`, `agents.search.bias`).
 
-Where the first stone may still be taken over (`swap`), nothing is known.
+Where the first stone may still be taken over (`swap`), nothing is proven.
 """
 
 from typing import Any, Final, NamedTuple
@@ -28,14 +30,21 @@ from agents.knowledge.hex.h_search import (
     winning_key,
 )
 from agents.knowledge.hex.inferior import fill_in, is_vulnerable, new_rings
+from agents.knowledge.hex.priors import HexPriors
+from agents.search.bias import ProgressiveBias
 from agents.search.knowledge import all_covered
+from agents.search.mcts import Variant
 from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
 from hexenv.messages import suggestion
 
-PARTS: Final = ("inferior", "connections")
+PARTS: Final = ("inferior", "connections", "priors")
+BIAS: Final = 2.5
+"""Weight of a prior; see `ProgressiveBias`."""
+FIRST_PLAY: Final = 0.5
+"""The score of a move without a visit, besides."""
 MOST_EXTENDED: Final = 20_000
 """Connections that are extended in one position for one player."""
 
@@ -133,8 +142,8 @@ class HexParts(NamedTuple):
                 tree.proof[child] = -1
 
 
-def parts_of(names: str, visits: int) -> HexParts:
-    """The parts that a text names.
+def with_knowledge(variant: Variant, names: str, visits: int) -> Variant:
+    """A variant of tree search with the parts that a text names.
 
     Raises:
         ValueError: If there is no such part.
@@ -143,10 +152,13 @@ def parts_of(names: str, visits: int) -> HexParts:
     for name in given:
         if name not in PARTS:
             raise ValueError(
-                f"expected knowledge of {' and '.join(PARTS)}, with a plus between them; got "
+                f"expected knowledge of {', '.join(PARTS)}, with a plus between them; got "
                 f"{names!r}{suggestion(name, PARTS)}"
             )
-    return HexParts("inferior" in given, "connections" in given, visits)
+    if "priors" in given:
+        rule = ProgressiveBias(variant.selection, HexPriors(), BIAS, FIRST_PLAY)
+        variant = variant._replace(selection=rule)
+    return variant._replace(knowledge=HexParts("inferior" in given, "connections" in given, visits))
 
 
 @kernel

@@ -1,0 +1,149 @@
+"""Priors of moves of Hex: what they see is the same from both sides, and the search uses them."""
+
+import numpy as np
+import pytest
+
+from agents import RAVE, UCT
+from agents.core.reading import load_arrays
+from agents.data import Data, make_data
+from agents.knowledge.hex.learn_priors import learn, moves_of
+from agents.knowledge.hex.priors import (
+    FAR,
+    PLACES,
+    WEIGHTS,
+    HexPriors,
+    Weights,
+    load_weights,
+    same_neighbourhoods,
+    same_replies,
+)
+from agents.search.bias import ProgressiveBias
+from agents.search.knowledge import NoKnowledge
+from agents.search.mcts import Variant, search, simulation_for, tree_for, with_memory
+from agents.search.playout import Uniform
+from agents.search.reward import WinLoss
+from agents.search.selection import UCB1
+from agents.search.tree import ROOT, add_node, children, expand, new_tree
+from hexenv import hex_v0
+from hexenv.games import base, hex
+
+ANY = HexPriors(
+    Weights(
+        np.random.default_rng(1).normal(size=3**12).astype(np.float32)[same_neighbourhoods()],
+        np.random.default_rng(2).normal(size=19 * 3**6).astype(np.float32)[same_replies()],
+        np.random.default_rng(3).normal(size=2 * PLACES).astype(np.float32),
+    )
+)
+
+
+def after(game, moves):
+    """The position after some moves."""
+    state = base.new_state(game)
+    game.initial(state)
+    for move in moves:
+        game.step(state, int(move))
+    return state
+
+
+def priors_of(game, state, priors=ANY):
+    """The prior of each action."""
+    memory = priors.with_memory(game)
+    tree, rng = new_tree(game.num_actions() + 1), np.random.default_rng(0)
+    add_node(tree, -1, 1)
+    expand(game, state, tree, ROOT, NoKnowledge(), np.zeros(game.num_actions(), np.int32), rng)
+    out = np.zeros(len(tree.action))
+    memory.write(game, state, tree, ROOT, out)
+    assert (memory.steps == FAR).all()
+    found = np.zeros(game.num_actions())
+    below = children(tree, ROOT)
+    found[tree.action[below]] = out[below]
+    return found
+
+
+@pytest.mark.parametrize("plies", range(9))
+def test_priors_are_probabilities_and_turn_with_the_board(plies):
+    game = hex.Hex(5, 7)
+    moves = np.random.default_rng(plies).permutation(35)[:plies]
+    found = priors_of(game, after(game, moves))
+    assert found.sum() == pytest.approx(1.0)
+    assert (found[moves] == 0.0).all()
+    np.testing.assert_allclose(priors_of(game, after(game, 34 - moves))[::-1], found, rtol=1e-6)
+
+
+def test_both_players_see_the_same():
+    """With the board mirrored and the colours exchanged."""
+    game, mirrored = hex.Hex(5, 6), hex.Hex(6, 5)
+    state, image = after(game, []), after(mirrored, [])
+    for black, white in ((7, 8), (20, 3), (13, 25)):
+        for cell, player in ((black, 0), (white, 1)):
+            game.place(state, cell, player)
+            mirrored.place(image, cell % 6 * 5 + cell // 6, 1 - player)
+    state.ply, state.last_action = 10, 25
+    image.ply, image.last_action = 11, 25 % 6 * 5 + 25 // 6
+    found, seen = priors_of(game, state), priors_of(mirrored, image)
+    np.testing.assert_allclose(seen.reshape(6, 5).T, found.reshape(5, 6), rtol=1e-6)
+
+
+def test_a_bias_of_no_weight_changes_nothing():
+    game = hex.Hex(4, 4)
+    rule = UCB1(fpu=0.5)
+    biased = ProgressiveBias(rule, ANY, weight=0.0, fpu=0.5)
+    counts = [root_visits(game, selection) for selection in (rule, biased)]
+    np.testing.assert_array_equal(*counts)
+
+
+def test_priors_come_first():
+    """A bias of much weight decides where simulations go."""
+    game = hex.Hex(5, 5)
+    biased = ProgressiveBias(UCB1(), ANY, weight=1e6, fpu=0.5)
+    visits = root_visits(game, biased, simulations=30)
+    priors = priors_of(game, after(game, []))
+    assert priors[visits.argmax()] == pytest.approx(priors.max())
+
+
+def root_visits(game, selection, simulations=200):
+    """The visits of each action from an empty board."""
+    variant = with_memory(Variant(selection, Uniform(), WinLoss()), game)
+    tree, state = tree_for(variant, 5000), after(game, [])
+    rng, work = np.random.default_rng(5), base.new_state(game)
+    simulation = simulation_for(variant, game)
+    search(game, state, work, tree, variant, simulation, simulations, rng)
+    found = np.zeros(game.num_actions(), np.int64)
+    below = children(tree, ROOT)
+    found[tree.action[below]] = tree.visits[below]
+    return found
+
+
+@pytest.mark.parametrize("make", [UCT, RAVE])
+def test_machine_code_finds_the_same(make):
+    env = hex_v0.env(board_size=5)
+    env.reset()
+    found = []
+    for route in ("interpreted", "compiled"):
+        agent = make(simulations=300, seed=1, knowledge="priors", solver="hard", route=route)
+        agent.act(env)
+        found.append(agent.statistics.visits)
+    np.testing.assert_array_equal(*found)
+
+
+def test_learning_finds_what_the_games_show(tmp_path):
+    """Of games of a search, moves are more likely by the weights than by chance."""
+    folder, path = tmp_path / "games", tmp_path / "weights.npz"
+    make_data(folder, "hex", ["uct:simulations=60"], games=20, options=["board_size=4"], seed=1)
+    learn([folder], path)
+    data, weights = Data(folder), load_weights(path)
+    moves = moves_of(data.positions(), data.game, HexPriors(weights).with_memory(data.game))
+    number, reply, place = moves.features.T
+    merit = weights.neighbourhoods[number] + weights.replies[reply] + weights.distances[place]
+    powers = np.exp(merit.astype(float))
+    found = powers / np.bincount(moves.position, powers)[moves.position]
+    by_chance = 1 / np.bincount(moves.position)[moves.position]
+    assert (moves.shares * np.log(found)).sum() > (moves.shares * np.log(by_chance)).sum() + 50
+
+
+def test_damaged_weights_are_refused(tmp_path):
+    arrays = load_arrays(WEIGHTS, "weights")
+    for name, value in (("version", np.int64(2)), ("codes", arrays["codes"] + 3**12)):
+        np.savez(tmp_path / "w.npz", **{**arrays, name: value})
+        with pytest.raises(ValueError, match="expected"):
+            load_weights(tmp_path / "w.npz")

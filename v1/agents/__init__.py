@@ -1,0 +1,92 @@
+"""Agents for PettingZoo environments: baselines, and Monte-Carlo tree search.
+
+Examples:
+    >>> from agents import UCT
+    >>> from hexenv import tictactoe_v0
+    >>> env = tictactoe_v0.env()
+    >>> env.reset(options={"moves": "152"})
+    >>> UCT(simulations=1000, seed=0).act(env)
+    2
+"""
+
+from typing import TYPE_CHECKING
+
+from agents.registry import AGENTS, MOVED
+from hexenv.importing import import_on_demand, keep_old_names
+
+if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
+    from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
+    from agents.knowledge.gomoku.rhmcts import RHMCTS
+    from agents.knowledge.hex.hexpert import Hexpert
+    from agents.mcts.alphazero import AlphaZero
+    from agents.mcts.anet import ANETRolloutMCTS
+    from agents.mcts.distance import DistanceMCTS
+    from agents.mcts.flat import FlatMonteCarlo
+    from agents.mcts.grave import GRAVE
+    from agents.mcts.gumbel import GumbelAgent
+    from agents.mcts.history import HistoryMCTS
+    from agents.mcts.lgr import LGR
+    from agents.mcts.mast import MAST
+    from agents.mcts.nrpa import NRPA
+    from agents.mcts.puct import PUCTAgent
+    from agents.mcts.quality import QualityMCTS
+    from agents.mcts.rave import RAVE
+    from agents.mcts.transposition import TranspositionMCTS
+    from agents.mcts.tree_search import TreeSearchAgent
+    from agents.mcts.ucb1_tuned import UCB1TunedMCTS
+    from agents.mcts.uct import UCT
+    from agents.policies.network import NetworkAgent, OwnNetworkAgent
+    from agents.policies.policy import PolicyAgent
+    from agents.protocols.gomocup import GomocupEngine
+    from agents.protocols.htp import HTPEngine
+    from agents.solvers.alphabeta import AlphaBeta
+    from agents.solvers.solver import Solver
+
+__all__ = [
+    "GRAVE",
+    "LGR",
+    "MAST",
+    "NRPA",
+    "RAVE",
+    "RHMCTS",
+    "UCT",
+    "ANETRolloutMCTS",
+    "Agent",
+    "AlphaBeta",
+    "AlphaZero",
+    "DistanceMCTS",
+    "FlatMonteCarlo",
+    "ForfeitError",
+    "GomocupEngine",
+    "GreedyAgent",
+    "GumbelAgent",
+    "HTPEngine",
+    "Hexpert",
+    "HistoryMCTS",
+    "NetworkAgent",
+    "OwnNetworkAgent",
+    "PUCTAgent",
+    "PolicyAgent",
+    "QualityMCTS",
+    "RandomAgent",
+    "Solver",
+    "Statistics",
+    "TranspositionMCTS",
+    "TreeSearchAgent",
+    "UCB1TunedMCTS",
+]
+
+PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
+    "Agent": "agents.core.agent:Agent",
+    "ForfeitError": "agents.core.agent:ForfeitError",
+    "PolicyAgent": "agents.policies.policy:PolicyAgent",
+    "Statistics": "agents.core.agent:Statistics",
+    "TreeSearchAgent": "agents.mcts.tree_search:TreeSearchAgent",
+}
+
+__getattr__ = import_on_demand(__name__, PUBLIC)
+keep_old_names(MOVED)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,271 @@
+"""A match: games between two agents, and their summary."""
+
+import operator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from agents.arena.intervals import score_interval
+from agents.core.agent import Agent, ForfeitError
+from agents.search.environment import action_mask, check_in_play, is_over
+from agents.search.foreign import ForeignGame, ForeignState
+from hexenv.games.base import whole_number
+from hexenv.messages import shortened
+
+OnMove = Callable[[Any, int, int], None]
+"""Called after each move with the environment, the number of the agent, and its action."""
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """One game between agents 0 and 1.
+
+    Attributes:
+        first: The agent that moved first.
+        outcome: For agent 0: 1 won, 0 drawn, -1 lost.
+        actions: All legal actions played.
+        illegal: The agent that lost by an illegal action, or None.
+        seconds: Time each agent spent choosing.
+        moves: Moves each agent made.
+        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
+        clock: Time that each of the actions took to choose.
+        assumed: What each agent's searches assumed although it is false.
+    """
+
+    first: int
+    outcome: int
+    actions: tuple[int, ...]
+    illegal: int | None
+    seconds: tuple[float, float]
+    moves: tuple[int, int]
+    forfeit: str | None = None
+    clock: tuple[float, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """The agent that lost by a forfeit, or None."""
+        return None if self.forfeit is None else int(self.outcome > 0)
+
+
+def check_agents(agents: Any) -> None:
+    """Refuse by a ValueError what is not two agents: names, classes, one agent alone."""
+    try:
+        two = tuple(agents)
+    except TypeError:
+        two = (agents,)
+    if len(two) != 2 or any(isinstance(one, type) or not hasattr(one, "act") for one in two):
+        got = ", ".join(map(shortened, two))
+        by_name = any(isinstance(one, str) for one in two)
+        hint = " (agents.registry.make_agent makes one of a name)" if by_name else ""
+        raise ValueError(f"expected two agents, objects with act, got {got}{hint}")
+
+
+def play_game(
+    env: Any, agents: Sequence[Agent], first: int = 0, on_move: OnMove | None = None
+) -> GameResult:
+    """Play a game that has been reset to its end.
+
+    An agent that chooses an illegal action, or raises `ForfeitError`, loses at once.
+
+    Args:
+        env: A two-agent AEC environment after `reset`.
+        agents: The two agents.
+        first: Which of them plays the environment's first agent.
+        on_move: Called after each move.
+    """
+    check_agents(agents)
+    if first not in (0, 1):
+        raise ValueError(f"expected first as 0 or 1, got {first!r}")
+    game = ForeignGame(env)
+    played = ForeignState(env)
+    seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
+    assumed: list[str | None] = [None, None]
+    illegal, forfeit = None, None
+    while not is_over(env):
+        number = game.to_play(played) ^ first
+        started = time.perf_counter()
+        action: Any = None
+        try:
+            action = agents[number].act(env)
+        except ForfeitError as error:
+            forfeit = error.reason
+        taken = time.perf_counter() - started
+        seconds[number] += taken
+        moves[number] += 1
+        statistics = getattr(agents[number], "statistics", None)
+        assumed[number] = assumed[number] or getattr(statistics, "assumed", None)
+        if forfeit is not None or not is_legal(env, action):
+            illegal = number if forfeit is None else None
+            outcome = 1 if number else -1
+            break
+        action = operator.index(action)  # it may be a NumPy integer, or True
+        actions.append(action)
+        clock.append(taken)
+        game.step(played, action)
+        if on_move is not None:
+            on_move(env, number, action)
+    else:
+        outcome = game.outcome(played, first)
+    return GameResult(
+        first,
+        outcome,
+        tuple(actions),
+        illegal,
+        (seconds[0], seconds[1]),
+        (moves[0], moves[1]),
+        forfeit,
+        tuple(clock),
+        (assumed[0], assumed[1]),
+    )
+
+
+def check_playable(env: Any) -> None:
+    """Refuse an environment, after `reset`, in which two agents cannot play in turn."""
+    ForeignGame(env)
+    check_in_play(env)
+
+
+def prepare(env: Any, agents: Sequence[Agent]) -> None:
+    """Let agents compile what they need before the time of their moves is measured.
+
+    The environment is one after `reset`; agents without a method `prepare` are skipped.
+    """
+    for agent in agents:
+        if hasattr(agent, "prepare"):
+            cast("Any", agent).prepare(env)
+
+
+def close(agents: Iterable[Agent]) -> None:
+    """Let agents that have a method `close` end what they have started, such as a process."""
+    for agent in agents:
+        if hasattr(agent, "close"):
+            cast("Any", agent).close()
+
+
+def is_legal(env: Any, action: Any) -> bool:
+    """Whether an agent's choice is an integer that the mask allows."""
+    mask = action_mask(env)
+    try:
+        number = operator.index(action)
+    except TypeError:
+        return False
+    return 0 <= number < len(mask) and bool(mask[number])
+
+
+def play_match(
+    env: Any,
+    agents: Sequence[Agent],
+    games: int,
+    seed: int = 0,
+    on_move: OnMove | None = None,
+) -> Iterator[GameResult]:
+    """Play games with alternating sides; yields each result when its game ends.
+
+    Before every game the agents are reset with seeds made of `seed`, the game's number and the
+    agent's number, so that a game can be repeated alone.
+
+    Args:
+        env: A two-agent AEC environment.
+        agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
+        games: How many.
+        seed: Of all random numbers.
+        on_move: As in `play_game`.
+    """
+    check_agents(agents)
+    if whole_number("games", games) < 0:
+        raise ValueError(f"expected games of at least 0, got {games}")
+    if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
+        raise ValueError(f"expected an environment, got {shortened(env)}")
+    env.reset(seed=seed)
+    prepare(env, agents)
+    for game in range(games):
+        for number, agent in enumerate(agents):
+            agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))
+        env.reset(seed=seed + game)
+        yield play_game(env, agents, game % 2, on_move)
+
+
+@dataclass(frozen=True)
+class MatchSummary:
+    """The summary of a match, from agent 0's view.
+
+    Attributes:
+        games: Games played: `wins`, `draws` and `losses` of agent 0 together.
+        score: (wins + draws / 2) / games; 0 without a game.
+        interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
+            of games in which both agents move first once.
+        wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
+        games_moving_first: How many games that were.
+        illegal_moves: Games lost by an illegal action, by agent.
+        seconds_per_move: Mean time for a move, by agent.
+        plies: Mean length of a game.
+        forfeits: Games lost by a forfeit, by agent.
+        reasons: Why, a line for each of these games.
+        assumed: What searches assumed although it is false, by agent.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    interval: tuple[float, float]
+    wins_moving_first: tuple[int, int]
+    games_moving_first: tuple[int, int]
+    illegal_moves: tuple[int, int]
+    seconds_per_move: tuple[float, float]
+    plies: float
+    forfeits: tuple[int, int] = (0, 0)
+    reasons: tuple[str, ...] = ()
+    assumed: tuple[str | None, str | None] = (None, None)
+
+    def as_json(self) -> dict[str, Any]:
+        """A dictionary for JSON."""
+        return asdict(self)
+
+
+def summarise(results: Sequence[GameResult]) -> MatchSummary:
+    """The summary of the games of a match."""
+    outcomes = [result.outcome for result in results]
+    count = len(results)
+    wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
+    score = (wins + draws / 2) / count if count else 0.0
+    points = np.array([(1 + outcome) / 2 for outcome in outcomes])
+    starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
+
+    def of_both(value: Callable[[int], Any]) -> tuple[Any, Any]:
+        return value(0), value(1)
+
+    def seconds_per_move(number: int) -> float:
+        moves = sum(result.moves[number] for result in results)
+        return sum(result.seconds[number] for result in results) / max(moves, 1)
+
+    return MatchSummary(
+        games=count,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        score=score,
+        interval=score_interval(
+            np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
+        ),
+        wins_moving_first=of_both(
+            lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)
+        ),
+        games_moving_first=of_both(lambda n: sum(r.first == n for r in results)),
+        illegal_moves=of_both(lambda n: sum(r.illegal == n for r in results)),
+        seconds_per_move=of_both(seconds_per_move),
+        plies=sum(len(result.actions) for result in results) / max(count, 1),
+        forfeits=of_both(lambda n: sum(r.forfeited_by == n for r in results)),
+        reasons=tuple(
+            f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"
+            for number, result in enumerate(results, 1)
+            if result.forfeited_by is not None
+        ),
+        assumed=of_both(lambda n: next((r.assumed[n] for r in results if r.assumed[n]), None)),
+    )

@@ -1,0 +1,41 @@
+"""Which agent to take for a game: the one source that README, guides, site and pages quote."""
+
+import ast
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from agents.registry import AGENTS
+
+
+@cache
+def source() -> dict[str, Any]:
+    """What ``which_agent.toml`` beside this module says: boards, and groups of agents."""
+    text = (files("agents.arena") / "which_agent.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def strongest(game: str) -> str | None:
+    """The recommended agent of those that need no network and no other program, as text.
+
+    Args:
+        game: A game's `name`, such as ``hex``.
+
+    Returns:
+        What `make_agent` reads, without a budget; None for a game of which nothing is known.
+    """
+    takes = (board["take"] for board in source()["board"] if board["game"].lower() == game)
+    take = next(takes, None)
+    return None if take is None else _as_text(take)
+
+
+def _as_text(call: str) -> str:
+    """``RAVE(playout="bridges")`` as ``rave:playout=bridges``."""
+    made = ast.parse(call, mode="eval").body
+    if not (isinstance(made, ast.Call) and isinstance(made.func, ast.Name)):
+        raise ValueError(f"expected an agent such as UCT(), got {call}")
+    class_name = made.func.id
+    name = next(name for name, path in AGENTS.items() if path.endswith(f":{class_name}"))
+    given = [f"{each.arg}={ast.literal_eval(each.value)}" for each in made.keywords]
+    return name + (f":{','.join(given)}" if given else "")

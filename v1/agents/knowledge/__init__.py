@@ -1,0 +1,1 @@
+"""What is known of one game and of no other."""

@@ -1,0 +1,1 @@
+"""What is known of Connect4: the exact solver."""

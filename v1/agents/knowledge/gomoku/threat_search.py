@@ -1,0 +1,427 @@
+"""Searches for wins by threats: by continuous fours (VCF), and by threes as well (VCT).
+
+In a win by fours every move makes a four, so every answer is forced. Threes leave the defender the
+cells that stop the open four (`list_defences`), and fours. The search by threats deepens
+iteratively, and ends every line with a search by fours. A search has its room in a `FourSearch` or
+a `ThreatSearch`, and remembers there in which positions it has found no win.
+Source: Allis, van den Herik and Huntjens, "Go-Moku and threat-space search", 1993.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.knowledge.gomoku.board import (
+    MAKES_THREE,
+    OPENS_FOUR,
+    TWO_FOURS,
+    WINS,
+    PatternGame,
+    count_kinds,
+    find_kind,
+    list_fours,
+    list_kinds,
+    makes_four,
+)
+from hexenv.compiled import compiled, kernel
+from hexenv.games.base import NO_ACTION, Actions, State
+
+MOST_FOURS: Final = 100
+"""How many fours of the attacker a line may have."""
+FOUR_LINE: Final = 2 * MOST_FOURS + 1
+
+UNKNOWN: Final = -1
+"""What a search says whose budget has ended."""
+NO_WIN: Final = 0
+"""What it says when there is no win; else it says how long the line is."""
+
+
+@compiled
+class FourSearch(NamedTuple):
+    """The arrays of a search by fours, and what it remembers; `new_four_search` makes one."""
+
+    positions: Any
+    """``(MOST_FOURS + 1,)``: before each four of the line, and after the last."""
+    attacks: NDArray[np.int32]
+    """``(MOST_FOURS, cells)``: what the attacker can try there, the next one last."""
+    left: NDArray[np.int32]
+    """``(MOST_FOURS,)``: how many of them he has not tried."""
+    cut: NDArray[np.bool_]
+    """``(MOST_FOURS,)``: whether something below was left out."""
+    line: NDArray[np.int32]
+    """``(FOUR_LINE,)``: the moves of both sides, from the root."""
+    failures: NDArray[np.int64]
+    """``(2 ** n,)``: hashes of positions without a win by fours; 0 for an empty place."""
+    spent: NDArray[np.int64]
+    """``(1,)``: how many positions were searched, in all searches so far."""
+
+
+def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
+    """The arrays of a search; `memory` failures are remembered, a power of two."""
+    return FourSearch(
+        np.zeros(MOST_FOURS + 1, game.state_dtype).view(np.recarray),
+        np.empty((MOST_FOURS, game.num_actions()), np.int32),
+        np.zeros(MOST_FOURS, np.int32),
+        np.zeros(MOST_FOURS, np.bool_),
+        np.full(FOUR_LINE, NO_ACTION, np.int32),
+        np.zeros(memory, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def list_attacks(game: Any, state: State, side: int, out: Actions) -> int:
+    """The fours that `side` may play for a win by fours: where the other wins next, only there."""
+    other = 1 - side
+    if state.counts[other, WINS] == 0:
+        return list_fours(game, state, side, out)
+    if state.counts[other, WINS] == 1:
+        cell = find_kind(game, state, other, WINS, 0)
+        if makes_four(game.kind(state, side, cell)) and game.allows(state, side, cell):
+            out[0] = cell
+            return 1
+    return 0
+
+
+@kernel
+def search_fours(game: Any, root: State, search: FourSearch, budget: int) -> int:
+    """Look for a win by continuous fours of the player to move, in a game that goes on.
+
+    Returns:
+        How many moves the line in `search.line` has, attacks and answers, up to five in a row (or,
+        in renju, up to a four that black may not answer); `NO_WIN` if there is none; `UNKNOWN` if
+        the budget of fours, or the room for longer lines, has ended the search.
+    """
+    side = game.to_play(root)
+    if root.counts[side, WINS] > 0:
+        search.line[0] = find_kind(game, root, side, WINS, 0)
+        return 1
+    if not open_position(game, root, search, 0):
+        return NO_WIN
+    game.copy(root, search.positions[0])
+    depth = 0
+    while depth >= 0:
+        if search.left[depth] == 0:
+            close_position(game, search, depth)
+            depth -= 1
+            continue
+        if budget == 0:
+            return UNKNOWN
+        budget -= 1
+        length = try_four(game, search, depth, side)
+        if length > 0:
+            return length
+        if length == 0:
+            if depth + 1 == MOST_FOURS:
+                search.cut[depth] = True
+            elif open_position(game, search.positions[depth + 1], search, depth + 1):
+                depth += 1
+    return UNKNOWN if search.cut[0] else NO_WIN
+
+
+@kernel
+def open_position(game: Any, state: State, search: FourSearch, depth: int) -> bool:
+    """List the attacks of a position; whether there are any, and it has not failed before."""
+    key = game.position_hash(state)
+    if search.failures[key & (search.failures.size - 1)] == key:
+        return False
+    search.cut[depth] = False
+    search.left[depth] = list_attacks(game, state, game.to_play(state), search.attacks[depth])
+    return search.left[depth] > 0
+
+
+@kernel
+def close_position(game: Any, search: FourSearch, depth: int) -> None:
+    """Remember that no attack wins; unless something was left out, which its parent must know."""
+    if not search.cut[depth]:
+        key = game.position_hash(search.positions[depth])
+        search.failures[key & (search.failures.size - 1)] = key
+    elif depth > 0:
+        search.cut[depth - 1] = True
+
+
+@kernel
+def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
+    """Play the next four in a position, and the answer to it.
+
+    The length of the line if it wins; 0 if the game goes on; -1 if the attack is over.
+    """
+    other = 1 - side
+    search.spent[0] += 1
+    search.left[depth] -= 1
+    cell = int(search.attacks[depth, search.left[depth]])
+    state = search.positions[depth + 1]
+    game.copy(search.positions[depth], state)
+    game.step(state, cell)
+    if game.is_terminal(state):  # in renju, where black has no legal answer at all, a draw
+        return -1
+    if state.counts[other, WINS] > 0 or state.counts[side, WINS] == 0:
+        return -1
+    answer = find_kind(game, state, side, WINS, 0)
+    five = find_kind(game, state, side, WINS, answer + 1)
+    search.line[2 * depth] = cell
+    search.line[2 * depth + 1] = answer
+    if not game.allows(state, other, answer):
+        return 2 * depth + 1
+    if five != NO_ACTION:
+        search.line[2 * depth + 2] = five
+        return 2 * depth + 3
+    game.step(state, answer)
+    return 0 if not game.is_terminal(state) else -1
+
+
+# ---- wins by threats -----------------------------------------------------------------------------
+
+
+@compiled
+class Scratch(NamedTuple):
+    """Space to find moves in; `new_scratch` makes one."""
+
+    trial: Any
+    """``(1,)``: a position."""
+    stops: NDArray[np.int32]
+    """``(cells,)``."""
+    points: NDArray[np.float64]
+    """``(cells,)``."""
+
+
+def new_scratch(game: PatternGame) -> Scratch:
+    """Space for a game."""
+    trial = np.zeros(1, game.state_dtype).view(np.recarray)
+    return Scratch(trial, np.zeros(game.num_actions(), np.int32), np.zeros(game.num_actions()))
+
+
+MOST_THREATS: Final = 30
+"""How many of his moves the search by all threats may go deep, before the fours that end it."""
+LINE_ROOM: Final = 2 * (MOST_FOURS + MOST_THREATS + 1)
+
+
+@compiled
+class ThreatSearch(NamedTuple):
+    """The arrays of a search by threats, and what it remembers; `new_threat_search` makes one.
+
+    Positions take turns: the attacker is to move in those of even number, the defender in the
+    others.
+    """
+
+    fours: FourSearch
+    stack: Any
+    """``(2 * MOST_THREATS + 2,)`` positions, from the root."""
+    scratch: Scratch
+    moves: NDArray[np.int32]
+    """``(2 * MOST_THREATS + 2, cells)``: what can be played, the next one last."""
+    waiting: NDArray[np.int32]
+    """How many of them were not tried."""
+    spoiled: NDArray[np.bool_]
+    """Whether a search by fours below has run out of its budget."""
+    lines: NDArray[np.int32]
+    """``(2 * MOST_THREATS + 2, LINE_ROOM)``: the winning line from each position."""
+    lengths: NDArray[np.int32]
+    """``(2 * MOST_THREATS + 2,)``: their lengths."""
+    failed: NDArray[np.int64]
+    """``(2 ** n,)``: hashes of positions in which the attacker has found no win."""
+    failed_depth: NDArray[np.int32]
+    """``(2 ** n,)``: how many of his moves deep he has looked there."""
+
+
+def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
+    """The arrays of a search; `memory` failures of either kind are remembered, a power of two."""
+    rows, cells = 2 * MOST_THREATS + 2, game.num_actions()
+    return ThreatSearch(
+        new_four_search(game, memory),
+        np.zeros(rows, game.state_dtype).view(np.recarray),
+        new_scratch(game),
+        np.empty((rows, cells), np.int32),
+        np.zeros(rows, np.int32),
+        np.zeros(rows, np.bool_),
+        np.empty((rows, LINE_ROOM), np.int32),
+        np.zeros(rows, np.int32),
+        np.zeros(memory, np.int64),
+        np.zeros(memory, np.int32),
+    )
+
+
+@kernel
+def list_defences(
+    game: Any, state: State, attacker: int, least: int, most: int, scratch: Scratch, out: Actions
+) -> int:
+    """What the defender can play against threats of two fives: all else loses.
+
+    It has to stop every such threat: on its cell, or where one of the two fives would be; with
+    three fives only the cell itself will do. Or it is a four of his own. The kinds of threats are
+    from `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now.
+
+    Returns:
+        How many; -1 if there is no threat after all, as black may not play it (renju).
+    """
+    trial, stops = scratch.trial[0], scratch.stops
+    stops[:] = 0
+    threats = 0
+    for cell in range(game.num_actions()):
+        kind = game.kind(state, attacker, cell)
+        if least <= kind <= most and game.allows(state, attacker, cell):
+            game.copy(state, trial)
+            game.put(trial, attacker, cell)
+            threats += 1
+            stops[cell] += 1
+            if trial.counts[attacker, WINS] == 2:
+                one = find_kind(game, trial, attacker, WINS, 0)
+                stops[one] += 1
+                stops[find_kind(game, trial, attacker, WINS, one + 1)] += 1
+    if threats == 0:
+        return -1
+    defender = 1 - attacker
+    count = list_fours(game, state, defender, out)
+    for cell in range(game.num_actions()):
+        is_listed = makes_four(game.kind(state, defender, cell))
+        if stops[cell] == threats and not is_listed and game.allows(state, defender, cell):
+            out[count] = cell
+            count += 1
+    return count
+
+
+@kernel
+def list_threats(game: Any, state: State, side: int, out: Actions) -> int:
+    """The moves of `side` that threaten something, the most promising last; how many.
+
+    Where the other side wins next, only the cell that stops it: an older threat may still stand.
+    """
+    other = 1 - side
+    if state.counts[other, WINS] > 0:
+        out[0] = find_kind(game, state, other, WINS, 0)
+        return int(state.counts[other, WINS] == 1 and game.allows(state, side, int(out[0])))
+    return list_kinds(game, state, side, MAKES_THREE, OPENS_FOUR, out)
+
+
+OPEN: Final = -2
+"""The verdict on a position whose moves have to be tried."""
+
+
+@kernel
+def enter(game: Any, search: ThreatSearch, depth: int, limit: int, budget: int) -> int:
+    """Look at a new position of the stack; list its moves if they have to be tried.
+
+    `OPEN`; `NO_WIN`; `UNKNOWN` for none within the limit; or, a win, the length of its line.
+    """
+    state = search.stack[depth]
+    side = game.to_play(search.stack[0])
+    search.lengths[depth] = 0
+    search.spoiled[depth] = False
+    if game.is_terminal(state):
+        return NO_WIN
+    if depth % 2 == 1:
+        return enter_defence(game, search, depth, side)
+    found = search_fours(game, state, search.fours, budget)
+    if found > 0:
+        for i in range(found):
+            search.lines[depth, i] = search.fours.line[i]
+        search.lengths[depth] = found
+        return found
+    search.spoiled[depth] = found == UNKNOWN
+    key = game.position_hash(state)
+    place = key & (search.failed.size - 1)
+    if search.failed[place] == key and search.failed_depth[place] >= limit - depth // 2:
+        return UNKNOWN
+    search.waiting[depth] = list_threats(game, state, side, search.moves[depth])
+    if search.waiting[depth] == 0:
+        return NO_WIN if found == NO_WIN else UNKNOWN
+    return OPEN if depth < 2 * limit else UNKNOWN
+
+
+@kernel
+def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int:
+    """`enter` where the defender is to move."""
+    state = search.stack[depth]
+    fives = state.counts[side, WINS]
+    if (
+        state.counts[1 - side, WINS] > 0
+        or fives + count_kinds(state, side, TWO_FOURS, OPENS_FOUR) == 0
+    ):
+        return NO_WIN
+    moves = search.moves[depth]
+    if fives > 0:
+        moves[0] = find_kind(game, state, side, WINS, 0)
+        search.waiting[depth] = 1
+        is_answered = fives == 1 and game.allows(state, 1 - side, int(moves[0]))
+        if not is_answered and fives > 1:
+            search.lines[depth, 0] = moves[0]
+            search.lines[depth, 1] = find_kind(game, state, side, WINS, int(moves[0]) + 1)
+            search.lengths[depth] = 2
+        return OPEN if is_answered else 2
+    count = list_defences(game, state, side, TWO_FOURS, OPENS_FOUR, search.scratch, moves)
+    search.waiting[depth] = count
+    if count == 0:
+        return 2  # a win, and no answer to go into the line
+    return OPEN if count > 0 else NO_WIN
+
+
+@kernel
+def search_threats(
+    game: Any, root: State, search: ThreatSearch, limit: int, budget: int, fours: int
+) -> int:
+    """Look for a win by continuous threats of the player to move, in a game that goes on.
+
+    `limit` is how many moves of the attacker to look deep, before the fours that end a line,
+    `budget` how many positions to look at, and `fours` how many of them in one search by fours.
+
+    Returns:
+        How many moves the line in ``search.lines[0]`` has: the answers in it hold out longest. It
+        may end before the last moves, where there is no answer. Else see `search_fours`.
+    """
+    end = search.fours.spent[0] + budget
+    game.copy(root, search.stack[0])
+    depth = 0
+    verdict = enter(game, search, 0, limit, fours)
+    is_known = verdict != UNKNOWN
+    while True:
+        if verdict == OPEN and search.waiting[depth] > 0:
+            if search.fours.spent[0] >= end:
+                return UNKNOWN
+            search.fours.spent[0] += 1
+            search.waiting[depth] -= 1
+            game.copy(search.stack[depth], search.stack[depth + 1])
+            game.step(search.stack[depth + 1], int(search.moves[depth, search.waiting[depth]]))
+            depth += 1
+            verdict = enter(game, search, depth, limit, fours)
+            is_known = is_known and verdict != UNKNOWN
+            continue
+        is_won = depth % 2 == 1 if verdict == OPEN else verdict > 0
+        if not is_won and depth % 2 == 0 and not search.spoiled[depth]:
+            remember_failure(game, search, depth, limit)
+        if depth == 0:
+            if is_won:
+                return int(search.lengths[0])
+            return NO_WIN if is_known else UNKNOWN
+        depth -= 1
+        if not is_won and search.spoiled[depth + 1]:
+            search.spoiled[depth] = True
+        verdict = OPEN
+        if is_won == (depth % 2 == 0):  # it decides: a win for the attacker, or none against this
+            verdict = 1 if is_won else UNKNOWN
+        if is_won:
+            take_line(search, depth)
+
+
+@kernel
+def remember_failure(game: Any, search: ThreatSearch, depth: int, limit: int) -> None:
+    """Note how deep the attacker has looked for a win in vain."""
+    key = game.position_hash(search.stack[depth])
+    place = key & (search.failed.size - 1)
+    search.failed[place] = key
+    search.failed_depth[place] = limit - depth // 2
+
+
+@kernel
+def take_line(search: ThreatSearch, depth: int) -> None:
+    """Make the move tried last, with the line behind it, the line of a position.
+
+    The attacker takes the first that wins, the defender the longest.
+    """
+    length = search.lengths[depth + 1]
+    if depth % 2 == 1 and length + 1 <= search.lengths[depth]:
+        return
+    search.lines[depth, 0] = search.moves[depth, search.waiting[depth]]
+    for i in range(length):
+        search.lines[depth, i + 1] = search.lines[depth + 1, i]
+    search.lengths[depth] = length + 1

@@ -1,0 +1,198 @@
+"""Inferior cells of Hex on boards of any size: dead, captured and vulnerable ones, by patterns.
+
+The patterns and their proofs are in `agents.knowledge.hex.patterns`. Filling dead cells for either
+player, and captured cells for their owner, leaves the winner the same, and so it does again in the
+position that comes of it (Bjornsson, Hayward, Johanson and van Rijswijck 2006). So all cells that
+are filled may be left out of the moves; and so may the vulnerable ones of the rest, as long as
+another is left. For let a vulnerable move win. After it and the reply that kills it, the player is
+to move, with more stones against it, and still wins. A move that wins there wins now too. If it is
+vulnerable, the same is said of it; each time fewer cells are empty, so this ends with a winning
+move that is not vulnerable.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
+from agents.knowledge.hex.h_search import AROUND, NOWHERE
+from agents.knowledge.hex.pattern_tables import CELLS, PAIRS
+from agents.knowledge.hex.patterns import PAIR_RING, RING
+from hexenv.compiled import compiled, kernel, scratch_array
+from hexenv.games.base import EMPTY
+
+KILLERS: Final = np.frombuffer(bytes.fromhex(CELLS), np.int8).reshape(-1, 2)
+"""``(3**6, 2)``: the cells of a ring where a stone of each player kills the cell inside, as bits;
+below 0 if the cell is dead."""
+CAPTURES: Final = np.array([int(digit) for digit in PAIRS], np.int8)
+"""``(3**8,)``: which players capture the pair of cells inside a ring: bit 0 and bit 1."""
+DIRECTIONS: Final = 3
+"""Of pairs: each pair is looked at from one of its cells."""
+
+
+@compiled
+class Rings(NamedTuple):
+    """The cells around cells.
+
+    What lies beyond the board counts as a stone of who owns the side: ``size`` for player 0 and
+    ``size + 1`` for player 1. Beyond the acute corners it may be either's.
+    """
+
+    of_cells: NDArray[np.int16]
+    """``(size, 6)``: around each cell."""
+    others: NDArray[np.int16]
+    """``(size, 3)``: each cell's neighbour in the first directions, or -1."""
+    of_pairs: NDArray[np.int16]
+    """``(size, 3, 8)``: around each cell and that neighbour."""
+
+
+def new_rings(rows: int, columns: int) -> Rings:
+    """The rings of a board."""
+    size = rows * columns
+
+    def at(row: int, column: int) -> int:
+        if 0 <= row < rows:
+            return row * columns + column if 0 <= column < columns else size + 1
+        return size
+
+    of_cells = np.zeros((size, RING), np.int16)
+    others = np.full((size, DIRECTIONS), NOWHERE, np.int16)
+    of_pairs = np.full((size, DIRECTIONS, PAIR_RING), NOWHERE, np.int16)
+    for row, column in np.ndindex(rows, columns):
+        cell = row * columns + column
+        of_cells[cell] = [at(row + down, column + right) for down, right in AROUND]
+        for turn, (down, right) in enumerate(AROUND[:DIRECTIONS]):
+            other = at(row + down, column + right)
+            if other < size:
+                steps = [AROUND[(turn + i) % RING] for i in range(RING)]
+                around = steps[1:] + [(down + r, right + c) for r, c in (steps[5], *steps[:2])]
+                others[cell, turn] = other
+                of_pairs[cell, turn] = [at(row + r, column + c) for r, c in around]
+    return Rings(of_cells, others, of_pairs)
+
+
+@kernel
+def number_of_ring(rings: Rings, owners: NDArray[np.int8], cell: int) -> int:
+    """The number of the ring around a cell."""
+    number, weight = 0, 1
+    for i in range(RING):
+        number += (int(owners[rings.of_cells[cell, i]]) + 1) * weight
+        weight *= 3
+    return number
+
+
+@kernel
+def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
+    """Who captures an empty cell and its empty neighbour in a direction; EMPTY for nobody."""
+    number, weight = 0, 1
+    for i in range(PAIR_RING):
+        number += (int(owners[rings.of_pairs[cell, turn, i]]) + 1) * weight
+        weight *= 3
+    captors = int(CAPTURES[number])
+    return EMPTY if captors == 0 else 0 if captors & 1 else 1
+
+
+@kernel
+def fill_cell(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    cell: int,
+    changed: NDArray[np.int16],
+    count: int,
+) -> int:
+    """Put a stone on a cell if it is dead, or on it and a neighbour if both are captured.
+
+    The cells are added to those that have changed, of which there are `count`; returns how many
+    there are then.
+    """
+    if owners[cell] != EMPTY:
+        return count
+    changed[count] = cell
+    if KILLERS[number_of_ring(rings, owners, cell), 0] < 0:
+        owners[cell] = 0
+        return count + 1
+    for turn in range(RING):
+        other = int(rings.of_cells[cell, turn])
+        if other >= len(rings.of_cells) or owners[other] != EMPTY:
+            continue
+        if turn < DIRECTIONS:
+            captor = captor_of(rings, owners, cell, turn)
+        else:
+            captor = captor_of(rings, owners, other, turn - DIRECTIONS)
+        if captor != EMPTY:
+            owners[cell] = owners[other] = captor
+            both = union(one_bit(cell), one_bit(other))
+            put_set(captured, captor, union(set_in(captured, captor), both))
+            changed[count + 1] = other
+            return count + 2
+    return count
+
+
+@kernel
+def fill_around(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    changed: NDArray[np.int16],
+    count: int,
+) -> None:
+    """Put stones on the dead and captured cells around cells that have changed, and so on.
+
+    Args:
+        rings: Of the board.
+        owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
+        captured: ``(2, 3)``: for each player, the set of the captured cells; those filled are
+            added.
+        changed: ``(size,)``: the cells that have changed. It is changed.
+        count: How many there are.
+    """
+    while count > 0:
+        count -= 1
+        cell = int(changed[count])
+        for i in range(RING):
+            near = int(rings.of_cells[cell, i])
+            if near < len(rings.of_cells):
+                count = fill_cell(rings, owners, captured, near, changed, count)
+
+
+@kernel
+def fill_all(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    changed: NDArray[np.int16],
+) -> None:
+    """`fill_around` all cells of a board; `changed` is scratch space."""
+    for cell in range(len(rings.of_cells)):
+        count = fill_cell(rings, owners, captured, cell, changed, 0)
+        fill_around(rings, owners, captured, changed, count)
+
+
+@kernel
+def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
+    """Put stones on all dead and captured cells, and again, until there are none.
+
+    Args:
+        rings: Of the board.
+        owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
+    """
+    captured = scratch_array((2, 3), np.int64)
+    captured[:] = 0
+    fill_all(rings, owners, captured, scratch_array(len(rings.of_cells), np.int16))
+
+
+@kernel
+def killer_of(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> int:
+    """Where the opponent kills a stone of a player on an empty cell by one reply, or `NOWHERE`."""
+    killers = int(KILLERS[number_of_ring(rings, owners, cell), 1 - player])
+    if killers <= 0:
+        return NOWHERE
+    return int(rings.of_cells[cell, lowest(killers)])
+
+
+@kernel
+def is_vulnerable(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> bool:
+    """Whether the opponent can kill a stone of a player on an empty cell by one reply."""
+    return killer_of(rings, owners, cell, player) != NOWHERE

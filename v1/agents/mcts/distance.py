@@ -1,0 +1,112 @@
+"""The search of the Connect4 tutorial: a score by the distance to the end of the game.
+
+A win at the next ply scores 1000, a later one 1 / plies, a loss the negative; a draw counts as a
+loss for either side. Scores are kept as rewards in [0, 1]: 1/2 + score / 2000.
+"""
+
+import math
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from agents.core.options import number_within
+from agents.mcts.playouts import variant_of
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.search.selection import all_first, no_extras, no_initialise, sqrt_log
+from agents.search.simulation import all_moves, no_memory, no_moves, no_update
+from agents.search.tree import ROOT, Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class DistanceScore(NamedTuple):
+    """The score, between -`decisive` and `decisive`, scaled to [0, 1].
+
+    A proven node counts as an end of the game.
+    """
+
+    decisive: float = 1000.0
+    power: float = 1.0
+    draw: float = -1.0
+
+    update = no_update
+    needs_moves = all_moves
+    with_memory = no_memory
+
+    def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
+        score = self.decisive if plies <= 1 else 1.0 / float(plies) ** self.power
+        sign = self.draw if outcome == 0.0 else outcome
+        return 0.5 + 0.5 * sign * score / self.decisive
+
+
+@compiled
+class DistanceUCB(NamedTuple):
+    """mean score + c sqrt(ln N / n), or literally: mean score / n + c sqrt(ln N) / n.
+
+    The literal form is the tutorial's, for ``faithful=True``. It divides the mean by the visits a
+    second time, its bonus shrinks faster than the mean gets certain, and N are the root's visits.
+    """
+
+    c: float = 1.4142135623730951
+    literal: bool = False
+    decisive: float = 1000.0
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = all_first
+    initialise = no_initialise
+    new_extras = no_extras
+    with_memory = no_memory
+
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
+        return self.c * sqrt_log(tree.visits[ROOT if self.literal else node])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        mean = (2.0 * tree.value[child] - 1.0) * self.decisive
+        if self.literal:
+            return (mean + prepared) / tree.visits[child]
+        return mean + prepared * tree.spread[child]
+
+
+class DistanceMCTS(TreeSearchAgent):
+    r"""Wins and losses at the next ply count 1000, later ones 1 / plies, draws as losses.
+
+    Formula:
+        $$\bar s + c \sqrt{\frac{\ln\, N}{n}} \qquad s = \pm \frac{1}{d^{\,p}}$$
+
+        $\bar s$ is the mean score of a child, $n$ and $N$ are the visits of the child and of its
+        parent. The score of a simulation is that of a win or a loss $d$ plies away, $p$ is `power`;
+        at the next ply it is `decisive`.
+
+    Args:
+        c: Weight of exploration.
+        decisive: Score of a win at the next ply.
+        power: A later win scores 1 / plies ** power.
+        draw: Score of a draw, as a share of a win at the same distance: -1: as a loss, for both
+            sides; 0: fair.
+        faithful: The tutorial's own form: its formula of selection literally, the action with the
+            best mean at the end, and no proofs.
+        playout: A policy of `agents.mcts.playouts`.
+    """
+
+    name = "distance"
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = math.sqrt(2),
+        decisive: float = 1000.0,
+        power: float = 1.0,
+        draw: float = -1.0,
+        faithful: bool = False,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        if faithful:
+            options = {"final_move": "value", "solver": "off", **options}
+        decisive = number_within("decisive", decisive, 1)
+        selection = DistanceUCB(number_within("c", c), bool(faithful), decisive)
+        power, draw = number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
+        variant = variant_of(selection, playout, DistanceScore(decisive, power, draw))
+        super().__init__(variant, simulations, seconds, **options)

@@ -1,0 +1,65 @@
+"""Flat Monte Carlo: playouts without a tree."""
+
+from typing import ClassVar, NamedTuple, Unpack
+
+import numpy as np
+
+from agents.mcts.playouts import make_playout
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.search.mcts import Variant
+from agents.search.reward import WinLoss
+from agents.search.selection import all_first, no_extras, no_initialise
+from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class Evenly(NamedTuple):
+    """The rule of `FlatMonteCarlo`: the child with the fewest visits."""
+
+    weight: float = 1.0
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = all_first
+    initialise = no_initialise
+    new_extras = no_extras
+    with_memory = no_memory
+
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
+        return self.weight
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        return -prepared * tree.visits[child]
+
+
+class FlatMonteCarlo(TreeSearchAgent):
+    r"""The same number of playouts for every action; the best mean is played (Brügmann 1993).
+
+    Formula:
+        $$\arg\max_a\, \bar x(a)$$
+
+        $\bar x(a)$ is the mean reward of the playouts that begin with the action $a$, as many for
+        each.
+
+    Sources:
+        Brügmann, "Monte Carlo Go", 1993.
+
+    Args:
+        playout: A policy of `agents.mcts.playouts`.
+    """
+
+    name = "flat"
+    other_defaults: ClassVar[SearchOptions] = {"final_move": "value", "solver": "off"}
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        playout: str = "fast",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        options = {**self.other_defaults, **options}
+        variant = Variant(Evenly(), make_playout(playout), WinLoss(), max_depth=1)
+        super().__init__(variant, simulations, seconds, **options)

@@ -1,0 +1,59 @@
+"""The option `transpositions`: a worker of a tree search whose trees are graphs."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from agents.mcts.tree_search import TreeWorker, principal_variation
+from agents.search import graph
+from agents.search.graph import Graph
+from agents.search.tree import Tree
+
+
+class GraphWorker(TreeWorker):
+    """See `TreeWorker`; positions are found by their hashes."""
+
+    kernel = graph.compiled_search_graph
+
+    def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
+        super().__init__(seed)
+        self.graph: Graph | None = None
+
+    def arrays(self) -> tuple[Any, ...]:
+        return self.tree, self.graph
+
+    def take_memory(self, other: Any) -> None:
+        self.tree, self.graph = other.tree, other.graph
+
+    def go_on(self, played: Sequence[int] | None, key: int) -> bool:
+        if self.tree is None or self.graph is None or played is None or self.variant is None:
+            return False
+        return graph.make_root(self.tree, self.graph, key)
+
+    def clear(self) -> None:
+        if self.tree is not None and self.graph is not None:
+            graph.clear(self.tree, self.graph)
+
+    def grows(self) -> bool:
+        return False
+
+    def make_room(self, nodes: int, most: int) -> None:
+        """See that a number of nodes fit in; else start with an empty graph.
+
+        Where `most` allows no more, half of it has to be free.
+        """
+        used = 0 if self.tree is None else int(self.tree.node_count[0])
+        if self.graph is None or len(self.graph.target) - used < min(nodes, most // 2):
+            self.tree, size = None, min(most, 4 * nodes)
+            super().make_room(size, most)
+            self.graph = graph.new_graph(size)
+
+    def line(self) -> list[int]:
+        return principal_variation(cast("Tree", self.tree), cast("Graph", self.graph).target)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {**self.__dict__, "kept": None}
+        if self.variant is None:  # after `reset`, the content of the arrays is of no use
+            state["tree"] = state["graph"] = None
+        return state

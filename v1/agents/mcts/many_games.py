@@ -1,0 +1,252 @@
+"""One agent in many games at once: a tree and a stream of random numbers for each of them."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.agent import Statistics
+from agents.mcts.tree_search import FINAL_MOVES, TreeSearchAgent, TreeWorker
+from agents.search.environment import View, check_in_play
+from agents.search.many import (
+    NOT_READY,
+    Lines,
+    Positions,
+    TreeUse,
+    compiled_act_in_many,
+    compiled_read_roots,
+)
+from agents.search.mcts import simulation_for, with_memory
+from agents.search.tree import Tree, number_arrays
+from hexenv.compiled import CompiledFunction, announced, is_compiled
+from hexenv.compiled_packing import packed, stream_rows
+from hexenv.cpus import usable_cpus
+from hexenv.games.base import new_states
+
+Which = NDArray[np.int64]
+"""Numbers of games."""
+THREAD_SECONDS: Final = 0.002
+"""The time of a search for which a thread is worth its start."""
+
+
+class ManyGames:
+    """A search in many games at once; in each it plays as an agent of its own would.
+
+    Args:
+        agent: The search: a number of simulations in one tree.
+        env: One of hexenv, of the game and with the options of the environments.
+        count: How many games there are, N.
+        threads: The most threads that search; None: one for each processor.
+    """
+
+    def __init__(
+        self, agent: TreeSearchAgent, env: Any, count: int, threads: int | None = None
+    ) -> None:
+        self.agent = agent
+        self.name = getattr(agent, "name", type(agent).__name__)
+        self.game: Any = env.unwrapped.game
+        self.threads = usable_cpus() if threads is None else threads
+        self.workers = [TreeWorker(None) for _ in range(count)]
+        self._compiles = is_compiled(self.game) and agent.route != "interpreted"
+        self._simulations = cast("int", agent.simulations)
+        self._room = min(agent.nodes_for(self.game.num_actions()), agent.max_nodes)
+        self._needs_memory = with_memory(agent.variant, self.game) is not agent.variant
+        self._states, self._searched = new_states(self.game, count), new_states(self.game, count)
+        actions = np.zeros((count, self.game.max_plies()), np.int32)
+        self._last = Lines(actions, np.full(count, -1, np.int32))
+        self._ready = np.zeros(count, np.bool_)
+        self._trees: Any = None  # a row for each: its tree and `number_arrays`
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what cannot be copied to another process."""
+        self._most_nodes = 0  # that a tree has room for
+        self._code: dict[CompiledFunction, Callable[..., Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_code": None}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._prepare()
+
+    def reset(self, number: int, seed: int | None = None) -> None:
+        """Begin a new game in one place, as `Agent.reset` does."""
+        self._last.lengths[number] = -1
+        self._ready[number] = False
+        if seed is not None:
+            self.workers[number].rng = np.random.default_rng(seed)
+
+    def act(
+        self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
+    ) -> NDArray[np.int64]:
+        """The agent's actions in some of the games.
+
+        Args:
+            roots: ``(N,)`` positions, of which those in `which` are in play.
+            actions: ``(N, max_plies())``: the actions of each game so far.
+            lengths: ``(N,)``: how many they are.
+            which: ``(n,)``: the numbers of the games.
+
+        Returns:
+            ``(n,)`` actions.
+        """
+        raise NotImplementedError
+
+    def act_in(self, envs: Sequence[Any]) -> NDArray[np.int64]:
+        """The agent's actions in environments, one for each of the first games.
+
+        Where a new game has begun, `reset` comes first.
+
+        Raises:
+            ValueError: If there are more of them than games, or one is not in play or of another
+                game.
+        """
+        if len(envs) > len(self.workers):
+            raise ValueError(f"expected {len(self.workers)} environments at most, got {len(envs)}")
+        for env in envs:
+            check_in_play(env)
+            game = getattr(env.unwrapped, "game", None)
+            if type(game) is not type(self.game) or game != self.game:
+                raise ValueError(f"expected environments of {self.game}, got one of {game}")
+        roots = new_states(self.game, len(self.workers))
+        actions, lengths = (np.zeros_like(array) for array in self._last)
+        for number, env in enumerate(envs):
+            raw = env.unwrapped
+            self.game.copy(raw.state, roots[number])
+            lengths[number] = len(raw.actions)
+            actions[number, : lengths[number]] = raw.actions
+        return self.act(roots, actions, lengths, np.arange(len(envs)))
+
+    def found(
+        self, which: Which, chosen: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """What the last searches in some of the games have found.
+
+        Args:
+            which: ``(n,)``: the numbers of the games.
+            chosen: ``(n,)``: the actions that `act` gave.
+
+        Returns:
+            ``(n, num_actions())``: the visits of each action; and ``(n,)``: the value of the
+            position for the player to move, -1 to 1: that of the chosen action, or the outcome of
+            the position, if that is proven. `statistics` says the same.
+        """
+        visits = np.zeros((len(which), self.game.num_actions()), np.int32)
+        values = np.zeros(len(which), np.float32)
+        self._run(compiled_read_roots, which, self._trees, chosen, visits, values)
+        return visits, values
+
+    def prepare(self) -> None:
+        """Compile now what `act` needs."""
+        self.act(self._states, *self._last, np.zeros(0, np.int64))
+
+    def statistics(self, number: int) -> Statistics:
+        """Of the last search in one of the games."""
+        worker, view = self.workers[number], self._view(number)
+        trees = [cast("Tree", worker.tree)]
+        return self.agent.statistics_of(trees, worker.line(), view, self._simulations, 0.0)
+
+    def _view(self, number: int) -> View:
+        return View(self.game, self._searched[number], self._compiles, ())
+
+    def _positions(self, roots: Any, lines: Lines, which: Which) -> Positions:
+        searched, last = self._searched, self._last
+        return Positions(roots, self._states, searched, lines, last, which, self._ready)
+
+    def _use(self) -> TreeUse:
+        places = np.empty(self._most_nodes, np.int32)  # of each thread
+        return TreeUse(places, self._room, self.agent.reuse, self._needs_memory)
+
+    def _run(self, kernel: CompiledFunction, *arguments: Any) -> Any:
+        if kernel not in self._code:
+            compiles = self._compiles
+            self._code[kernel] = kernel.specialise(*arguments) if compiles else kernel.function
+        return self._code[kernel](*arguments)
+
+
+class ManySearches(ManyGames):
+    """Searches with playouts: one call of compiled code runs them all, on all cores."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._pool: ThreadPoolExecutor | None = None
+        self._seconds_each = 0.0  # of one position, when last searched
+        self._streams = stream_rows([worker.rng for worker in self.workers], self._compiles)
+        self._simulation = [simulation_for(self.agent.variant, self.game) for _ in self.workers]
+        for number in range(len(self.workers)):
+            self._refresh(number)
+        rows = list(map(self._row, range(len(self.workers))))
+        self._trees = packed([trees for trees, _ in rows], self._compiles)
+        self._searches = packed([search for _, search in rows], self._compiles)
+
+    def __getstate__(self) -> dict[str, Any]:
+        not_kept = dict.fromkeys(("_pool", "_streams", "_simulation", "_trees", "_searches"))
+        return {**super().__getstate__(), **not_kept}
+
+    def reset(self, number: int, seed: int | None = None) -> None:
+        super().reset(number, seed)
+        self._streams[number] = stream_rows([self.workers[number].rng], self._compiles)[0]
+
+    def _refresh(self, number: int) -> None:
+        """Give a tree room, and an empty one fresh memory."""
+        worker = self.workers[number]
+        if worker.tree is None or worker.tree.node_count[0] == 0:
+            worker.variant = with_memory(self.agent.variant, self.game)
+        worker.make_room(2 * self._room, self.agent.max_nodes)
+        self._most_nodes = max(self._most_nodes, len(cast("Tree", worker.tree).action))
+
+    def _row(self, number: int) -> tuple[Any, Any]:
+        worker = self.workers[number]
+        tree = cast("Tree", worker.tree)
+        return (tree, number_arrays(tree)), (worker.variant, self._simulation[number])
+
+    @announced
+    def act(
+        self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
+    ) -> NDArray[np.int64]:
+        self._ready[:] = False  # as an error may have left it otherwise
+        lines, chosen = Lines(actions, lengths), np.empty(len(which), np.int64)
+        self._search(roots, lines, which, chosen)
+        waiting = np.flatnonzero(chosen == NOT_READY)
+        if len(waiting):
+            for number in which[waiting].tolist():
+                self._refresh(number)
+                self._trees[number], self._searches[number] = self._row(number)
+                self._ready[number] = True
+            rest = np.empty(len(waiting), np.int64)
+            self._search(roots, lines, which[waiting], rest)
+            chosen[waiting] = rest
+        if (chosen < 0).any():
+            raise ValueError("expected positions in play, got one without a legal action")
+        return chosen
+
+    def _search(self, roots: Any, lines: Lines, which: Which, chosen: NDArray[np.int64]) -> None:
+        """Search some positions, in threads if that is worth it."""
+        useful = int(len(which) * self._seconds_each / THREAD_SECONDS)
+        parts = max(1, min(self.threads if self._compiles else 1, len(which), useful))
+        is_new = not self._code  # then it is compiled first
+        started = time.perf_counter()
+        if parts == 1:
+            self._search_part(roots, lines, which, chosen)
+        else:
+            self._pool = self._pool or ThreadPoolExecutor(self.threads)
+            shares = zip(np.array_split(which, parts), np.array_split(chosen, parts), strict=True)
+            jobs = [self._pool.submit(self._search_part, roots, lines, *share) for share in shares]
+            wait(jobs)  # after an error, too, no thread may write once this returns
+            for job in jobs:
+                job.result()
+        if len(which) > 0 and not is_new:
+            self._seconds_each = (time.perf_counter() - started) * parts / len(which)
+
+    def _search_part(
+        self, roots: Any, lines: Lines, which: Which, chosen: NDArray[np.int64]
+    ) -> None:
+        positions, final_move = self._positions(roots, lines, which), self.agent.final_move
+        self._run(
+            compiled_act_in_many, self.game, positions, self._trees, self._searches, self._streams,
+            self._use(), self._simulations, FINAL_MOVES.index(final_move), chosen,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Engines of others as agents, and agents as engines."""

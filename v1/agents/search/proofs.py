@@ -1,0 +1,116 @@
+"""Proven outcomes in the tree (MCTS-Solver: Winands, Bjornsson and Saito 2008).
+
+Each way to use them is a class, not a number: a search without proofs is compiled without them.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from agents.search.simulation import Simulation
+from agents.search.tree import ROOT, UNPROVEN, Tree
+from hexenv.compiled import compiled, inlined_kernel, kernel
+
+if TYPE_CHECKING:
+    from agents.search.mcts import Variant
+
+
+class ProofRule(Protocol):
+    """What is done with proven outcomes."""
+
+    def proves(self) -> bool:
+        """Whether outcomes are proven; a simulation then ends at a proven node."""
+        ...
+
+    def skips(self, tree: Tree, child: int) -> bool:
+        """Whether no simulation may go down to `child`."""
+        ...
+
+
+@kernel
+def all_proofs(self: Any) -> bool:
+    """`ProofRule.proves` of a solver."""
+    return True
+
+
+@kernel
+def no_child(self: Any, tree: Tree, child: int) -> bool:
+    """`ProofRule.skips` of one that lets simulations go to all children."""
+    return False
+
+
+@compiled
+class NoSolver(NamedTuple):
+    """Nothing is proven."""
+
+    level: int = 0
+
+    skips = no_child
+
+    def proves(self) -> bool:
+        return False
+
+
+@compiled
+class SoftSolver(NamedTuple):
+    """A simulation that reaches a proven node ends there with its outcome."""
+
+    level: int = 1
+
+    proves = all_proofs
+    skips = no_child
+
+
+@compiled
+class HardSolver(NamedTuple):
+    """The soft solver, and proven losses are not selected."""
+
+    level: int = 2
+
+    proves = all_proofs
+
+    def skips(self, tree: Tree, child: int) -> bool:
+        return tree.proof[child] == -1
+
+
+SOLVERS: Final[dict[str, ProofRule]] = {
+    "off": NoSolver(),
+    "soft": SoftSolver(),
+    "hard": HardSolver(),
+}
+"""The solvers by name."""
+
+
+@kernel
+def back_up_proof(tree: Tree, variant: "Variant", simulation: Simulation) -> None:
+    """Prove the nodes on the path that follow from the proof of the last one."""
+    for ply in range(simulation.depth[0] - 1, -1, -1):
+        node = ROOT if ply == 0 else simulation.path[ply - 1]
+        outcome = proof_by_children(tree, variant, node)
+        if outcome == UNPROVEN:
+            return
+        mover = simulation.players[ply]
+        chooser = 1 - mover if ply == 0 else simulation.players[ply - 1]
+        tree.proof[node] = outcome if mover == chooser else -outcome
+
+
+@kernel
+def proof_by_children(tree: Tree, variant: "Variant", node: int) -> int:
+    """The outcome of a node for the player to move there, or `UNPROVEN`.
+
+    One winning child is enough. Otherwise the best child counts, if all are proven and no other
+    action is left.
+    """
+    first, count = tree.first_child[node], tree.child_count[node]
+    return best_proof(tree, variant, node, first, count)
+
+
+@inlined_kernel
+def best_proof(tree: Tree, variant: "Variant", node: int, first: int, count: int) -> int:
+    """`proof_by_children` of a node with so many children from `first` on."""
+    covered = variant.knowledge.covers(variant.selection, tree, node)
+    best = -1 if covered and count > 0 else UNPROVEN
+    for child in range(first, first + count):
+        proof = int(tree.proof[child])
+        if proof == 1:
+            return 1
+        best = max(best, proof)
+    return best

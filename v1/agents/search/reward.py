@@ -1,0 +1,109 @@
+"""Rewards: how the end of a simulation counts for each player; backups: what nodes make of them.
+
+A backup other than that of means is in `agents.search.backups`.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+from agents.search.selection import no_extras, no_initialise
+from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import compiled, kernel
+from hexenv.games.base import Game, State
+from hexenv.importing import import_on_demand
+
+
+class Reward(Part, Protocol):
+    """What a reward offers besides."""
+
+    def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
+        """The reward, 0 to 1, of a simulation for the player who chose a node on its path.
+
+        Args:
+            outcome: For that player: 1 won, 0 drawn, -1 lost; an estimate lies between.
+            player: The player.
+            plies: From the node to the end of the simulation.
+            length: From the root to the end of the simulation.
+        """
+        ...
+
+
+@compiled
+class WinLoss(NamedTuple):
+    """1 for a win, 0 for a loss, and `draw` for a draw."""
+
+    draw: float = 0.5
+
+    update = no_update
+    needs_moves = no_moves
+    with_memory = no_memory
+
+    def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
+        if outcome == 0.0:
+            return self.draw
+        return 0.5 + 0.5 * outcome
+
+
+# ---- backups -------------------------------------------------------------------------------------
+
+
+class Backup(Protocol):
+    """What a backup offers: how the values of nodes follow from simulations.
+
+    A search counts every simulation in the nodes on its path: visits, and the mean reward as
+    `Tree.value`. After that a backup may put other values there, which selection, `final_move` and
+    `Statistics.values` then see.
+    """
+
+    def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
+        """Put the values of the nodes on the path right, the last one first.
+
+        Args:
+            tree: The tree; the nodes on the path have counted the simulation.
+            simulation: The path, who chose its nodes, and their rewards.
+            exact: Whether the rewards are those of the end of the game, not of a playout.
+        """
+        ...
+
+    def prunes(self, tree: Tree, node: int, child: int) -> bool:
+        """Whether `child` is out of the question, so that no simulation needs to go there."""
+        ...
+
+    def initialise(self, game: Game, state: State, tree: Tree, node: int) -> None:
+        """Prepare the new children of `node`; see `agents.search.selection.Selection`."""
+        ...
+
+    def new_extras(self, max_nodes: int) -> Any:
+        """Arrays ``(max_nodes,)`` for `Tree.backed_up`, as a NamedTuple. Plain Python."""
+        ...
+
+    def with_memory(self, game: Game) -> Any:
+        """The backup with the arrays it needs for a game. Plain Python."""
+        ...
+
+
+@kernel
+def no_pruning(self: Any, tree: Tree, node: int, child: int) -> bool:
+    """`Backup.prunes` of one that leaves the choice to the selection rule."""
+    return False
+
+
+@compiled
+class MeanBackup(NamedTuple):
+    """The value of a node is the mean reward of the simulations through it."""
+
+    unused: int = 0
+
+    prunes = no_pruning
+    initialise = no_initialise
+    new_extras = no_extras
+    with_memory = no_memory
+
+    def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
+        """The means are there."""
+
+
+# Rewards that were here and are now beside their agent.
+__getattr__ = import_on_demand(
+    __name__, {name: f"agents.mcts.quality:{name}" for name in ("Discounted", "RelativeBonus")}
+)

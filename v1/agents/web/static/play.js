@@ -1,0 +1,502 @@
+"use strict";
+
+const GONE = 4404; // the code of the server for an unknown game
+const FIRST_WAIT = 500; // milliseconds before the next attempt
+const LONGEST_WAIT = 8000;
+const FINGER = 30; // pixels: a finger does not always hit smaller cells
+
+/** The websocket of a game; it connects again when the connection is lost. */
+class Connection {
+  constructor(url, onMessage, onState) {
+    this.url = url;
+    this.onMessage = onMessage;
+    this.onState = onState; // "connecting", "open", "lost" or "gone"
+    this.wait = FIRST_WAIT;
+    this.connect();
+  }
+
+  connect() {
+    this.onState("connecting");
+    this.socket = new WebSocket(this.url);
+    this.socket.addEventListener("open", () => {
+      this.wait = FIRST_WAIT;
+      this.onState("open");
+    });
+    this.socket.addEventListener("message", (event) => this.onMessage(JSON.parse(event.data)));
+    this.socket.addEventListener("close", (event) => this.lost(event.code));
+  }
+
+  lost(code) {
+    if (code === GONE) {
+      this.onState("gone");
+      return;
+    }
+    this.onState("lost");
+    setTimeout(() => this.connect(), this.wait);
+    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
+
+/** A game on the server, with its buttons. */
+class Play {
+  constructor(viewer, path) {
+    this.viewer = viewer;
+    this.state = null;
+    this.link = "connecting";
+    this.note = "";
+    this.isWaiting = false; // for the answer to the last message
+    this.cursor = null;
+    this.picked = null; // the choice that a finger has tapped once
+    byId("replay").href = `${path}/replay`;
+    byId("record").href = `${path}/record.json`;
+    document.querySelector("section.search").append(byId("links"));
+    this.listen();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    this.connection = new Connection(
+      `${scheme}//${location.host}${path}/socket`,
+      (message) => this.receive(message),
+      (link) => this.setLink(link),
+    );
+    setInterval(() => this.showClocks(), 200);
+  }
+
+  // ---- messages ---------------------------------------------------------------------------------
+
+  receive(message) {
+    const { type } = message;
+    if (type === "board") this.setBoard(message);
+    if (type === "state") this.setState(message);
+    if (type === "search") this.setSearch(message);
+    if (type === "clock") this.setClock(message);
+    if (type === "error" || type === "gone") this.setNote(message.error);
+  }
+
+  /** Send a message, but not before the last one was answered: a double click is one move. */
+  send(type, more = {}) {
+    if (this.isWaiting) return;
+    this.setNote("");
+    this.isWaiting = true;
+    this.connection.send({ type, ply: this.viewer.lastPly(), ...more });
+  }
+
+  setBoard({ title, board }) {
+    byId("title").textContent = title;
+    document.title = `${title} - hexenv`;
+    byId("table").hidden = false;
+    if (this.viewer.board !== null) return; // after a lost connection
+    this.viewer.setBoard(board);
+    this.viewer.board.onCell = (cell, isFinger) => this.click(cell, isFinger);
+    this.viewer.board.onHover = (cell) => this.hover(cell);
+    this.viewer.board.svg.setAttribute("tabindex", "0");
+    this.viewer.board.svg.setAttribute("role", "application");
+    this.viewer.board.svg.addEventListener("keydown", (event) => this.pressOnBoard(event));
+  }
+
+  setState(state) {
+    const isNew = this.state === null;
+    this.state = state;
+    this.came = performance.now();
+    this.isWaiting = false;
+    this.note = "";
+    this.picked = null;
+    this.viewer.setNames(state.names);
+    this.viewer.setFrames(state.since, state.frames);
+    if (isNew) this.viewer.go(this.viewer.lastPly());
+    this.show();
+  }
+
+  setSearch({ ply, search }) {
+    if (ply !== this.viewer.lastPly()) return;
+    this.viewer.frames[ply].search = search;
+    if (this.viewer.isLast()) this.viewer.showSearch();
+  }
+
+  setClock({ turn, is_running, is_compiling }) {
+    if (this.state === null) return;
+    Object.assign(this.state, { turn, is_running, is_compiling });
+    this.came = performance.now();
+    this.show();
+  }
+
+  setNote(note) {
+    this.isWaiting = false;
+    this.note = note;
+    this.show();
+  }
+
+  /** Tell the server whether the reader sees this page: the clock runs while somebody does. */
+  tellSeen() {
+    const ply = Math.max(0, this.viewer.lastPly()); // there are no frames before the first state
+    this.connection.send({ type: document.hidden ? "away" : "back", ply });
+  }
+
+  setLink(link) {
+    this.isWaiting = false;
+    this.link = link;
+    if (link === "open" && document.hidden) this.tellSeen();
+    this.show();
+  }
+
+  // ---- showing ----------------------------------------------------------------------------------
+
+  show() {
+    const status = byId("status");
+    status.textContent = this.statusText();
+    status.classList.toggle("bad", ["lost", "gone"].includes(this.link) || this.note !== "");
+    const { state } = this;
+    const isOpen = this.link === "open" && state !== null;
+    const isYours = isOpen && state.status === "yours";
+    byId("board").classList.toggle("yours", isYours && this.viewer.isLast());
+    byId("hint").disabled = !isYours || state.is_asked;
+    byId("undo").disabled = !isOpen || !state.can_undo;
+    byId("resign").disabled = !isOpen || !["yours", "thinking"].includes(state.status);
+    byId("retry").hidden = !isOpen || state.status !== "failed";
+    for (const link of ["replay", "record"]) byId(link).hidden = this.link === "gone";
+    this.showOthers(isYours ? [...(this.picked ? [this.picked] : []), ...state.choices.others] : []);
+    this.showMarks();
+    this.showClocks();
+  }
+
+  statusText() {
+    const links = {
+      connecting: this.state === null ? "Connecting ..." : "Connecting again ...",
+      lost: "The connection to the server is lost; trying again ...",
+      gone: `${this.note.charAt(0).toUpperCase()}${this.note.slice(1)}. Begin a new game.`,
+    };
+    if (this.link in links) return links[this.link];
+    if (this.note) return this.note;
+    return this.state === null ? "" : this.turnText();
+  }
+
+  turnText() {
+    const { state } = this;
+    const agent = this.viewer.nameOf(1 - state.side);
+    if (!this.viewer.isLast()) return "You are looking back; → leads on.";
+    if (state.is_compiling) return "Compiling: this takes a while the first time. The clock stands still.";
+    if (this.picked) return `${this.picked.text}: tap it again to play it.`;
+    if (state.is_asked) return `${agent} thinks about a hint ...`;
+    const atCursor = this.choiceAt(this.cursor);
+    const enter = atCursor ? [`${atCursor.text}: Enter plays it.`] : [];
+    const hint = state.hint ? [`${agent} would play ${state.hint.text}.`] : [];
+    if (enter.length + hint.length > 0) return [...enter, ...hint].join(" ");
+    const question = state.question ? ` (${state.question})` : "";
+    return {
+      preparing: "Compiling: the first game of a kind may take minutes ...",
+      yours: `Your turn${question}.`,
+      thinking: `${agent} thinks ...`,
+      over: `The game is over: ${state.result}.`,
+      failed: `${agent} has failed: ${state.error}`,
+    }[state.status];
+  }
+
+  /** Buttons for the moves that have no cell. */
+  showOthers(others) {
+    const buttons = others.map(({ action, text }) => {
+      const words = text.replace("_", " ");
+      const button = textElement("button", action === this.picked?.action ? `Play ${words}` : words, "main");
+      button.addEventListener("click", () => this.send("play", { action }));
+      return button;
+    });
+    byId("others").replaceChildren(...buttons);
+  }
+
+  showMarks() {
+    const { board } = this.viewer;
+    if (board === null) return;
+    const hint = this.viewer.isLast() ? this.state?.hint : null;
+    const marked = this.picked?.cell ?? this.cursor;
+    board.showMarks([[hint?.cell ?? null, "hint"], [marked, "cell-cursor"]]);
+  }
+
+  showClocks() {
+    if (this.state === null || this.link !== "open") return;
+    const { turn, is_running, seconds, side } = this.state;
+    const running = is_running ? (performance.now() - this.came) / 1000 : 0;
+    const player = this.state.status === "yours" ? side : 1 - side;
+    if (!this.viewer.isLast()) return;
+    for (const number of [0, 1]) {
+      const isOn = turn !== null && number === player;
+      const shown = seconds[number] + (isOn ? turn + running : 0);
+      byId(`clock-${number}`).textContent = isOn ? clockText(shown) : timeText(shown);
+    }
+  }
+
+  // ---- moves ------------------------------------------------------------------------------------
+
+  /** The move that the person may play at a cell, or undefined. */
+  choiceAt(cell) {
+    const isYours = this.link === "open" && this.state?.status === "yours";
+    return isYours && this.viewer.isLast() ? this.state.choices.cells[cell] : undefined;
+  }
+
+  click(cell, isFinger = false) {
+    const choice = this.choiceAt(cell);
+    const isSure = !isFinger || this.picked?.action === choice?.action
+      || this.viewer.board.scale * this.viewer.board.size >= FINGER;
+    if (choice !== undefined && isSure) this.send("play", { action: choice.action });
+    else if (choice !== undefined) this.pick(choice);
+    else if (!this.viewer.isLast()) this.viewer.go(this.viewer.lastPly());
+    else this.refuse(cell);
+  }
+
+  /** Wait for a second tap. */
+  pick(choice) {
+    this.picked = choice;
+    this.note = "";
+    this.show();
+    this.hover(null);
+  }
+
+  /** Say why a cell cannot be played. */
+  refuse(cell) {
+    const { status, choices } = this.state ?? {};
+    const why = status === "thinking" ? "it is not your turn yet" : choices?.refused[cell];
+    this.picked = null;
+    if (why) this.setNote(`${why.charAt(0).toUpperCase()}${why.slice(1)}.`);
+  }
+
+  /** Show the stone that a click would place. */
+  hover(cell) {
+    const choice = this.choiceAt(cell) ?? this.picked;
+    const move = choice && { cell: choice.cell, player: this.state.side };
+    this.viewer.board.fill("ghosts", move ? [
+      this.viewer.board.use(`stone-${move.player}`, move.cell, { opacity: 0.45 }),
+    ] : []);
+  }
+
+  /** The arrow keys move a cursor from cell to cell, Enter plays. */
+  pressOnBoard(event) {
+    const columns = Number(this.viewer.board.svg.dataset.columns);
+    const rows = Number(this.viewer.board.svg.dataset.rows);
+    const steps = {
+      ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0],
+    };
+    if (event.key === "Enter" && this.cursor !== null) this.click(this.cursor);
+    else if (event.key in steps) {
+      const cell = this.cursor ?? Math.floor(rows / 2) * columns + Math.floor(columns / 2);
+      const [down, right] = this.cursor === null ? [0, 0] : steps[event.key];
+      const row = Math.min(Math.max(0, Math.floor(cell / columns) + down), rows - 1);
+      const column = Math.min(Math.max(0, cell % columns + right), columns - 1);
+      this.setCursor(row * columns + column);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  setCursor(cell) {
+    this.cursor = cell;
+    this.show();
+  }
+
+  listen() {
+    for (const type of ["hint", "undo", "resign", "retry"]) {
+      byId(type).addEventListener("click", () => this.send(type));
+    }
+    this.viewer.onChange = () => this.show();
+    document.addEventListener("visibilitychange", () => this.tellSeen());
+    byId("board").addEventListener("focusout", () => this.setCursor(null));
+    this.viewer.moreKeys = {
+      h: () => byId("hint").click(),
+      u: () => byId("undo").click(),
+    };
+  }
+}
+
+/** The form for a new game. */
+class Setup {
+  constructor(offered) {
+    this.offered = offered;
+    const titles = Object.entries(offered.games).map(([name, { title }]) => [name, title]);
+    this.fillSelect("game", titles, "hex");
+    this.fillSelect("agent", offered.agents.map(({ name }) => [name, name]), "uct");
+    byId("game").addEventListener("change", () => this.showGame());
+    byId("agent").addEventListener("change", () => this.showParameters({}));
+    byId("own").addEventListener("input", () => this.chooseOwn());
+    byId("new").addEventListener("click", () => this.open());
+    byId("setup-close").addEventListener("click", () => byId("setup").close());
+    byId("setup-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.begin();
+    });
+    this.showGame();
+  }
+
+  open() {
+    byId("setup-error").textContent = "";
+    byId("setup").showModal();
+  }
+
+  fillSelect(id, pairs, chosen) {
+    const options = pairs.map(([name, title]) => new Option(title, name, false, name === chosen));
+    byId(id).replaceChildren(...options);
+  }
+
+  get game() {
+    return this.offered.games[byId("game").value];
+  }
+
+  showGame() {
+    const options = Object.entries(this.game.options);
+    byId("options").replaceChildren(...options.map(([key, { words, default: value }]) => (
+      this.field(key, { words, value })
+    )));
+    const proposed = [
+      ...this.game.opponents,
+      ...this.offered.extra.map((agent) => (
+        { title: agent, about: "Offered by who started this server.", agent, isExtra: true }
+      )),
+    ];
+    const own = { title: "an agent of your choice", about: "Choose it and its parameters below." };
+    byId("opponents").replaceChildren(...[...proposed, own].map((each, number) => (
+      this.opponent(each, number === 1)
+    )));
+    this.take(proposed[1]);
+  }
+
+  /** A radio button for an opponent. */
+  opponent(each, isChosen) {
+    const label = textElement("label", "", "opponent");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "radio", name: "opponent", checked: isChosen });
+    input.value = each.agent ?? "";
+    input.addEventListener("change", () => this.take(each));
+    const words = textElement("span", "");
+    words.append(textElement("b", each.title), textElement("small", each.about));
+    label.append(input, words);
+    return label;
+  }
+
+  /** Fill in an opponent's agent and its parameters; without one, unfold them. */
+  take({ agent, isExtra = false }) {
+    this.extra = isExtra ? agent : null;
+    byId("own").hidden = isExtra;
+    if (agent === undefined) byId("own").open = true;
+    else if (!isExtra) {
+      const [name, ...rest] = agent.split(":");
+      byId("agent").value = name;
+      this.showParameters(Object.fromEntries(
+        rest.join(":").split(",").map((pair) => pair.split(/=(.*)/s)),
+      ));
+    }
+    this.showText();
+  }
+
+  /** What is changed by hand is an agent of the reader's choice. */
+  chooseOwn() {
+    byId("opponents").querySelector("label:last-child input").checked = true;
+    this.extra = null;
+    this.showText();
+  }
+
+  showText() {
+    byId("text").textContent = this.agent();
+  }
+
+  showParameters(values) {
+    const agent = this.offered.agents.find(({ name }) => name === byId("agent").value);
+    byId("about").textContent = agent.about.replaceAll("`", "");
+    byId("parameters").replaceChildren(...Object.entries(agent.parameters).map(([key, field]) => (
+      this.field(key, { ...field, value: values[key] })
+    )));
+    this.showText();
+  }
+
+  /** A labelled select, or an input if other texts are allowed; its default is shown in it. */
+  field(key, { words, value, default: standard, limits, proposed, is_required: isRequired = true }) {
+    const labels = { c: "exploration (c)", net: "network" };
+    const shown = { true: "yes", false: "no" };
+    const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
+    const input = document.createElement(words.length > 0 ? "select" : "input");
+    input.name = key;
+    if (words.length > 0 && !isRequired) input.append(new Option(shown[standard] ?? standard, ""));
+    for (const word of words) {
+      if (word !== standard) input.append(new Option(shown[word] ?? word, word));
+    }
+    if (value) input.value = value;
+    if (words.length === 0) {
+      const [least, most] = limits ?? [null, null];
+      input.placeholder = standard || (most === null ? "" : `${least} - ${most}`);
+      if (most !== null) input.title = `${least} - ${most}`;
+      if (limits) input.inputMode = "decimal";
+      if (proposed?.length > 0) label.append(this.proposals(key, proposed));
+      if (proposed?.length > 0) input.setAttribute("list", `proposed-${key}`);
+    }
+    label.append(input);
+    return label;
+  }
+
+  proposals(key, words) {
+    const list = document.createElement("datalist");
+    list.id = `proposed-${key}`;
+    list.append(...words.map((word) => new Option(word)));
+    return list;
+  }
+
+  /** The fields of a part of the form as `key=value`, except the empty ones. */
+  pairs(id) {
+    return [...byId(id).querySelectorAll("input, select")]
+      .filter((input) => input.value.trim() !== "")
+      .map((input) => `${input.name}=${input.value.trim()}`);
+  }
+
+  /** The text of the agent that is chosen. */
+  agent() {
+    const parameters = this.pairs("parameters");
+    const own = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
+    return this.extra ?? own;
+  }
+
+  async begin() {
+    const game = byId("game").value;
+    const defaults = this.game.options;
+    const changed = (pair) => !(pair in Object.fromEntries(
+      Object.entries(defaults).map(([key, option]) => [`${key}=${option.default}`, true]),
+    ));
+    const side = Number(document.querySelector("input[name=side]:checked").value);
+    const options = this.pairs("options").filter(changed);
+    const body = { game, options, agent: this.agent(), side, seed: null };
+    byId("start").disabled = true; // a network takes a while to load
+    byId("setup-error").textContent = await this.post(body);
+    byId("start").disabled = false;
+  }
+
+  /** Ask the server for a game and go to its page; returns the error, if there is one. */
+  async post(body) {
+    try {
+      const answer = await fetch("/games", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const found = await answer.json();
+      if (!answer.ok) return found.error;
+      location.assign(`/games/${found.id}`);
+      return "";
+    } catch {
+      return "the server does not answer";
+    }
+  }
+}
+
+function startPlay() {
+  const data = JSON.parse(byId("data").textContent);
+  const setup = new Setup(data.offered);
+  const viewer = new Viewer();
+  viewer.theme.choose(data.theme);
+  viewer.theme.remember();
+  if (location.pathname.startsWith("/games/")) {
+    byId("table").hidden = false;
+    const path = location.pathname.replace(/\/$/, "");
+    globalThis.play = new Play(viewer, path); // a global, for tests and the console
+  } else {
+    byId("controls").hidden = true;
+    byId("links").hidden = true;
+    setup.open();
+  }
+}
+
+startPlay();

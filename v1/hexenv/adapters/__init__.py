@@ -1,0 +1,1 @@
+"""Adapters for RL libraries that need more than Gymnasium and PettingZoo, one module each."""

@@ -1,0 +1,352 @@
+"""Hex on a rhombus: player 0 (black) joins top and bottom, player 1 (white) left and right.
+
+One of the two always succeeds, so there is no draw (Nash 1952; Gale 1979). Actions are the cells,
+row by row; as text the column's letter and the row's number from the top. Neighbours of (r, c):
+
+        (r-1, c) (r-1, c+1)
+    (r, c-1)  (r, c)  (r, c+1)
+        (r+1, c-1) (r+1, c)
+
+With `swap`, player 1 may answer the first stone by taking it over: action ``rows * columns``, as
+text ``swap``, legal only at ply 1. The stone moves to the mirror cell (r, c) -> (c, r) and becomes
+player 1's; the players keep their edges.
+
+A state keeps the cells in rows of 21 with a border around the board. The border's four sides are
+stones of the players who own them, so that no neighbour needs a bounds check, and connectivity is
+a union-find over all of these: a player has won when both of the player's sides are one chain.
+"""
+
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import compiled, kernel
+from hexenv.games import base
+from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, OUTSIDE, Actions, Cells, State
+
+MAX_SIZE: Final = 19
+WIDTH: Final = MAX_SIZE + 2
+"""Length of a row in memory: the place of cell (r, c) is ``(r + 1) * WIDTH + c + 1``."""
+PLACES: Final = WIDTH * WIDTH
+
+AROUND: Final = np.array([WIDTH, WIDTH - 1, -1, -WIDTH, 1 - WIDTH, 1])
+"""The six neighbours in clockwise order from below."""
+TOP: Final = 1
+LEFT: Final = WIDTH
+
+KEYS: Final = base.zobrist_keys(2, PLACES)
+
+
+@kernel
+def find(links: NDArray[np.int16], place: int) -> int:
+    """The place that stands for the chain of `place`; halves the way there for the next time."""
+    while links[place] != place:
+        links[place] = links[links[place]]
+        place = links[place]
+    return place
+
+
+@kernel
+def look_up(links: NDArray[np.int16], place: int) -> int:
+    """`find` without a change to the state, for questions."""
+    while links[place] != place:
+        place = links[place]
+    return place
+
+
+@compiled
+class Hex(NamedTuple):
+    """The rules of Hex. `new` checks the parameters."""
+
+    rows: int = 11
+    columns: int = 11
+    swap: bool = False
+
+    name = "hex"
+    style = "hexagons"
+    state_dtype = base.state_dtype(
+        ("hash", np.int64), ("owners", np.int8, (PLACES,)), ("links", np.int16, (PLACES,))
+    )
+
+    copy = base.copy
+    is_terminal = base.is_terminal
+    to_play = base.to_play
+    outcome = base.outcome
+    winning_action = base.winning_action
+    cell_of = base.cell_of
+    num_cells = base.num_cells
+
+    def num_actions(self) -> int:
+        return self.rows * self.columns + (1 if self.swap else 0)
+
+    def max_plies(self) -> int:
+        return self.num_actions()
+
+    def place_of(self, cell: int) -> int:
+        return (cell // self.columns + 1) * WIDTH + cell % self.columns + 1
+
+    def initial(self, state: State) -> None:
+        base.begin(state)
+        state.hash = 0
+        owners, links = state.owners, state.links
+        for place in range(PLACES):
+            owners[place] = OUTSIDE
+            links[place] = place
+        for row in range(1, self.rows + 1):
+            for column in range(1, self.columns + 1):
+                owners[row * WIDTH + column] = EMPTY
+        for column in range(1, self.columns + 1):
+            for row, corner in ((0, TOP), (self.rows + 1, (self.rows + 1) * WIDTH + 1)):
+                owners[row * WIDTH + column] = 0
+                links[row * WIDTH + column] = corner
+        for row in range(1, self.rows + 1):
+            for column, corner in ((0, LEFT), (self.columns + 1, LEFT + self.columns + 1)):
+                owners[row * WIDTH + column] = 1
+                links[row * WIDTH + column] = corner
+
+    def place(self, state: State, cell: int, player: int) -> None:
+        place = self.place_of(cell)
+        state.hash ^= KEYS[player, place]
+        state.owners[place] = player
+        chain = place
+        for offset in AROUND:
+            if state.owners[place + offset] == player:
+                other = find(state.links, place + offset)
+                state.links[other] = chain
+
+    def has_joined(self, state: State, player: int) -> bool:
+        if player == 0:
+            return find(state.links, TOP) == find(state.links, (self.rows + 1) * WIDTH + 1)
+        return find(state.links, LEFT) == find(state.links, LEFT + self.columns + 1)
+
+    def completes(self, state: State, cell: int) -> bool:
+        return self.has_joined(state, self.owner(state, cell))
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        """Whether the cell joins the chains of the player's two sides."""
+        if action == self.rows * self.columns:
+            return False
+        start = look_up(state.links, TOP if player == 0 else LEFT)
+        far = (self.rows + 1) * WIDTH + 1 if player == 0 else LEFT + self.columns + 1
+        goal = look_up(state.links, far)
+        place = self.place_of(action)
+        joins_start = joins_goal = False
+        for offset in AROUND:
+            if state.owners[place + offset] == player:
+                chain = look_up(state.links, place + offset)
+                joins_start |= chain == start
+                joins_goal |= chain == goal
+        return joins_start and joins_goal
+
+    def step(self, state: State, action: int) -> None:
+        player = state.ply & 1
+        cell = action
+        if action == self.rows * self.columns:
+            cell = self.swapped_cell(state)
+        self.place(state, cell, player)
+        state.ply += 1
+        state.last_action = action
+        if self.has_joined(state, player):
+            state.winner = player
+
+    def swapped_cell(self, state: State) -> int:
+        """Take the first stone off the board and return the mirror cell, where it comes back."""
+        cell = self.first_stone(state)
+        self.initial(state)
+        state.ply = 1
+        return cell % self.columns * self.columns + cell // self.columns
+
+    def first_stone(self, state: State) -> int:
+        """The first cell that is not empty; for a board with a stone on it."""
+        cell = 0
+        while self.owner(state, cell) == EMPTY:
+            cell += 1
+        return cell
+
+    def owner(self, state: State, cell: int) -> int:
+        return state.owners[self.place_of(cell)]
+
+    def can_swap(self, state: State) -> bool:
+        return self.swap and state.ply == 1
+
+    def legal_actions(self, state: State, out: Actions) -> int:
+        if state.winner != IN_PLAY:
+            return 0
+        count = 0
+        cell = 0
+        for row in range(1, self.rows + 1):
+            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
+                if state.owners[place] == EMPTY:
+                    out[count] = cell
+                    count += 1
+                cell += 1
+        if self.can_swap(state):
+            out[count] = cell
+            count += 1
+        return count
+
+    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
+        if self.swap and state.ply <= 2:
+            return self.legal_actions(state, actions)
+        return base.drop_played(self, state, actions, count, played)
+
+    def owners(self, state: State, out: Cells) -> None:
+        columns = self.columns
+        for row in range(self.rows):
+            # Slices, as an index that might be negative keeps a compiler from copying many at once.
+            places = state.owners[(row + 1) * WIDTH + 1 :]
+            cells = out[row * columns :]
+            for column in range(columns):
+                cells[column] = places[column]
+
+    def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
+        base.legal_mask(self, state, owners, out)
+        if self.swap:
+            out[self.rows * self.columns] = self.can_swap(state)
+
+    def observe(self, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
+        base.write_stones(owners, player, 1 - (state.ply & 1), out)
+        if self.swap:
+            out[:, 3] = self.can_swap(state)
+
+    def position_hash(self, state: State) -> int:
+        return int(state.hash) ^ (base.SECOND_PLAYER_KEY if state.ply & 1 else 0)
+
+    def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
+        """Fill the board at random and look once: the order of the moves makes no difference.
+
+        The swap is never played here; it is a matter for the tree.
+        """
+        if state.winner != IN_PLAY:
+            return
+        owners = state.owners
+        player = state.ply & 1
+        count = 0
+        for row in range(1, self.rows + 1):
+            for place in range(row * WIDTH + 1, row * WIDTH + 1 + self.columns):
+                if owners[place] == EMPTY:
+                    owners[place] = 1 - player
+                    buffer[count] = place
+                    count += 1
+        fraction = 0.0
+        for turn in range((count + 1) // 2):
+            if turn & 3 == 0:
+                fraction = rng.random()
+            pick, fraction = base.split_draw(fraction, count)
+            count -= 1
+            owners[buffer[pick]] = player
+            buffer[pick] = buffer[count]
+        state.winner = self.winner_of_full_board(owners)
+
+    def winner_of_full_board(self, owners: NDArray[np.int8]) -> int:
+        """Walk between the colours from the corner of top and left to where the colours end.
+
+        On the walk's left is always a stone of player 0 that top is joined to, on its right one of
+        player 1 that left is joined to. It ends at the corner of the side that one of them joins
+        (Gale 1979).
+        """
+        here = TOP  # always a stone of player 0
+        turn = 0  # the direction in which the walk meets its next stone
+        while True:
+            ahead = here + AROUND[turn]
+            owner = owners[ahead]
+            if owner == 0:
+                here = ahead
+                turn = turn + 1 if turn < 5 else 0
+            elif owner == 1:
+                turn = turn - 1 if turn > 0 else 5
+            else:  # beyond the border: at the right end of the top, or below the left side
+                return 1 if ahead < WIDTH else 0
+
+    def action_text(self, action: int) -> str:
+        if action == self.rows * self.columns:
+            return "swap"
+        return f"{chr(97 + action % self.columns)}{action // self.columns + 1}"
+
+    def parse_action(self, text: str) -> int:
+        if text == "swap" and self.swap:
+            return self.rows * self.columns
+        row, column = base.parse_cell(text, self.rows, self.columns)
+        return row * self.columns + column
+
+    def why_illegal(self, state: State, action: int) -> str:
+        text = self.action_text(action)
+        return "the swap is legal only at ply 1" if text == "swap" else f"{text} is taken"
+
+    def count_plies(self, owners: Cells, to_play: int) -> int:
+        second = int(np.count_nonzero(owners == 1))
+        if self.swap and second > 0 and np.count_nonzero(owners == 0) == second - 1 + to_play:
+            return 2 * second + to_play  # the first stone was taken over: a ply without a stone
+        return base.count_plies(self, owners, to_play)
+
+    def planes(self) -> tuple[str, ...]:
+        """Own, opponent, side (1 while player 0 is to move) and, with `swap`, swap available."""
+        return ("own", "opponent", "side", *(["swap"] if self.swap else []))
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        return base.column_letters(self.columns), [str(row) for row in range(1, self.rows + 1)]
+
+    def last_cell(self, state: State) -> int:
+        """The last cell played; after a swap the cell to which the stone has gone."""
+        if state.last_action < self.rows * self.columns:
+            return int(state.last_action)
+        return self.first_stone(state) if state.ply == 2 else NO_ACTION
+
+    def cells_of_action(self, state: State, action: int) -> tuple[int, ...]:
+        """The cell of the stone; a swap is shown on the stone that it takes."""
+        if action < self.rows * self.columns:
+            return (action,)
+        return (self.first_stone(state),) if self.can_swap(state) else ()
+
+    def symmetries(self) -> NDArray[np.int32]:
+        half_turn = base.grid_symmetries(
+            self.rows, self.columns, lambda cells: [cells, cells[::-1, ::-1]]
+        )
+        if self.swap:
+            return np.pad(half_turn, ((0, 0), (0, 1)), constant_values=self.rows * self.columns)
+        return half_turn
+
+    def winning_cells(self, state: State) -> list[int]:
+        """A shortest chain of the winner's stones from one side to the other."""
+        if state.winner == IN_PLAY:
+            return []
+        owners = base.cell_owners(self, state)
+        if state.winner == 1:
+            owners = owners.T  # now the winner joins top and bottom
+        reached_from: dict[tuple[int, int], tuple[int, int] | None] = {
+            (0, int(column)): None for column in np.flatnonzero(owners[0] == state.winner)
+        }
+        waiting = deque(reached_from)
+        while waiting:
+            cell = waiting.popleft()
+            if cell[0] == owners.shape[0] - 1:
+                path = [cell]
+                while (cell := reached_from[cell]) is not None:
+                    path.append(cell)
+                if state.winner == 1:
+                    path = [(column, row) for row, column in path]
+                return [row * self.columns + column for row, column in reversed(path)]
+            for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+                row, column = cell[0] + down, cell[1] + right
+                if not (0 <= row < owners.shape[0] and 0 <= column < owners.shape[1]):
+                    continue
+                if owners[row, column] == state.winner and (row, column) not in reached_from:
+                    reached_from[row, column] = cell
+                    waiting.append((row, column))
+        return []
+
+
+def new(board_size: int | tuple[int, int] = 11, swap: bool = False) -> Hex:
+    """The game of Hex, with the arguments of `hexenv.hex_v0.raw_env`.
+
+    Raises:
+        ValueError: If the size is out of range, or the swap is asked for on another than a square.
+    """
+    rows, columns = base.parse_board_size(board_size, 2, MAX_SIZE)
+    if swap not in (False, True):
+        raise ValueError(f"expected swap to be True or False, got {swap!r}")
+    if swap and rows != columns:
+        raise ValueError(f"expected a square board for the swap, got {rows} x {columns}")
+    return Hex(rows, columns, bool(swap))

@@ -1,0 +1,1 @@
+"""Gymnasium: boards on which a learner plays one side and an opponent the other."""

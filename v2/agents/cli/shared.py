@@ -1,0 +1,72 @@
+"""What the commands share. A mistake of the user gives one line, not a traceback."""
+
+from collections.abc import Callable, Container, Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C, as shells give it."""
+
+option_of_game = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the game, such as board_size=7; may be repeated.",
+)
+seed_option = click.option(
+    "--seed", default=0, type=click.IntRange(0), help="Seed of all random numbers."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+agents_seed_option = click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
+workers_option = click.option(
+    "--workers", type=click.IntRange(0), help="Processes; 0: none.  [default: processors]"
+)
+records_option = click.option(
+    "--records", type=click.Path(file_okay=False), help="Directory for a record of every game."
+)
+
+
+def plot_option(what: str, default: str = "") -> Callable[[Callable[..., Any]], Any]:
+    """The option `--plot` of what it shows; `default` is the file without it, for the help."""
+    text = f"File for a plot of {what}: .png, .svg or .pdf; needs the extra plot."
+    return click.option(
+        "--plot", type=click.Path(), help=text + (default and f"  [default: {default}]")
+    )
+
+
+def wide_console(columns: int = 80) -> Console:
+    """A console for tables, wide enough to show all numbers."""
+    console = Console()
+    console.width = max(console.width, columns)
+    return console
+
+
+def new_table(*columns: str, texts: Container[str] = (), title: str | None = None) -> Table:
+    """A table of figures, but for the columns named in `texts`, which may be wrapped.
+
+    What is longer than its column goes on in the next line: nothing is cut off.
+    """
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title)
+    for column in columns:
+        is_text = column in texts
+        justify = "left" if is_text else "right"
+        table.add_column(column, justify=justify, no_wrap=not is_text, overflow="fold")
+    return table
+
+
+@contextmanager
+def clear_errors(prefix: str = "") -> Generator[None]:
+    """Turn errors in the user's input or in a file into a `click.ClickException`."""
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        raise click.UsageError(f"{prefix}{error}") from error
+    except OSError as error:
+        file = "" if error.filename is None else f"{error.filename}: "
+        raise click.ClickException(f"{prefix}{file}{error.strerror or error}") from error

@@ -1,0 +1,94 @@
+"""Sets of cells as the bits of one integer, for compiled code."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import inlined_kernel, kernel
+
+BIT_NUMBERS: Final = np.zeros(67, np.int64)
+"""The number of a bit, found by what is left of it modulo 67."""
+for _number in range(63):
+    BIT_NUMBERS[(1 << _number) % 67] = _number
+
+
+@kernel
+def lowest(bits: int) -> int:
+    """The number of the lowest bit; for a set that is not empty."""
+    return int(BIT_NUMBERS[(bits & -bits) % 67])
+
+
+@kernel
+def lowest_bit(bits: int) -> int:
+    """The lowest bit alone."""
+    return bits & -bits
+
+
+@kernel
+def count_bits(bits: int) -> int:
+    """How many bits of a number from 0 to 2^63 - 1 are set."""
+    bits = bits - ((bits >> 1) & 0x5555555555555555)
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits = bits + (bits >> 8)
+    bits = bits + (bits >> 16)
+    return (bits + (bits >> 32)) & 127
+
+
+# ---- sets on large boards ------------------------------------------------------------------------
+
+WORD: Final = 63
+"""Bits of one word of a large set; a set has three words."""
+NONE: Final = (0, 0, 0)
+"""The empty large set."""
+
+
+@inlined_kernel
+def one_bit(number: int) -> tuple[int, int, int]:
+    """The large set of one number, 0 to 188."""
+    bit = 1 << (number % WORD)
+    word = number // WORD
+    return (bit if word == 0 else 0, bit if word == 1 else 0, bit if word == 2 else 0)
+
+
+@inlined_kernel
+def union(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    """What is in one of two large sets."""
+    return (one[0] | other[0], one[1] | other[1], one[2] | other[2])
+
+
+@inlined_kernel
+def common(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    """What is in both of two large sets."""
+    return (one[0] & other[0], one[1] & other[1], one[2] & other[2])
+
+
+@inlined_kernel
+def meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    """Whether two large sets have something in common."""
+    return (one[0] & other[0]) | (one[1] & other[1]) | (one[2] & other[2]) != 0
+
+
+@inlined_kernel
+def contains(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    """Whether all of another large set is in one."""
+    return (other[0] & ~one[0]) | (other[1] & ~one[1]) | (other[2] & ~one[2]) == 0
+
+
+@inlined_kernel
+def size_of(one: tuple[int, int, int]) -> int:
+    """How many numbers are in a large set."""
+    return count_bits(one[0]) + count_bits(one[1]) + count_bits(one[2])
+
+
+@inlined_kernel
+def set_in(sets: NDArray[np.int64], row: int) -> tuple[int, int, int]:
+    """The large set in a row of an array ``(rows, 3)``."""
+    return (int(sets[row, 0]), int(sets[row, 1]), int(sets[row, 2]))
+
+
+@inlined_kernel
+def put_set(sets: NDArray[np.int64], row: int, one: tuple[int, int, int]) -> None:
+    """Write a large set into a row of an array ``(rows, 3)``."""
+    sets[row, 0], sets[row, 1], sets[row, 2] = one

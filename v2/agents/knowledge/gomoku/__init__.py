@@ -1,0 +1,1 @@
+"""Gomoku and other m,n,k games by patterns: threats, candidates, evaluation, RHMCTS."""

@@ -1,0 +1,75 @@
+"""What agents may use of Gomoku and TicTacToe besides their rules; see `agents.core.knowledge`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.knowledge import GameKnowledge
+from agents.knowledge.gomoku import opening_play
+from agents.knowledge.gomoku.board import PUBLISHED
+from agents.knowledge.gomoku.candidates import SCALE, Candidates, FourThreats, PatternEvaluation
+from agents.knowledge.gomoku.minimax import ImplicitMinimax
+from agents.knowledge.gomoku.threats import ThreatSolver
+from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
+from agents.search.environment import View
+from agents.search.evaluated import Evaluator
+from agents.search.knowledge import Knowledge, NoKnowledge
+from agents.search.mcts import Variant
+from agents.solvers.exhaustive import LineTactics
+from hexenv.games.gomoku import Gomoku
+from hexenv.games.gomoku.openings import is_opening
+from hexenv.games.tictactoe import TicTacToe
+
+
+class GomokuKnowledge(GameKnowledge):
+    """Patterns on lines: wins by threats, candidates, an evaluation of boards.
+
+    Args:
+        scores: The points of the patterns.
+    """
+
+    def __init__(self, scores: NDArray[np.int64] = PUBLISHED) -> None:
+        self.scores = scores
+
+    def is_opening(self, view: View) -> bool:
+        return is_opening(view.game, view.root)
+
+    def play_opening(
+        self, view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
+    ) -> int:
+        return opening_play.opening_action(view, think, rng)
+
+    def after_opening(self, view: View) -> View:
+        return opening_play.after_opening(view)
+
+    def search_view(self, view: View) -> View:
+        return pattern_view(view, self.scores)
+
+    def extend_variant(self, variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
+        """Wins by fours decide leaves, unless the variant has knowledge of its own."""
+        if threats and isinstance(variant.knowledge, NoKnowledge):
+            variant = variant._replace(knowledge=FourThreats())
+        if implicit_minimax > 0.0:
+            scale = getattr(variant.selection, "scale", SCALE)
+            rule: Any = ImplicitMinimax(variant.selection, implicit_minimax, scale)
+            variant = variant._replace(selection=rule)
+        return variant
+
+    def win_finder(self, view: View) -> ThreatSolver:
+        return ThreatSolver(view.game, view.compiles)
+
+    def plain_evaluator(self, evaluator: Evaluator) -> Evaluator:
+        return PlainEvaluator(evaluator)
+
+    def candidates(self) -> Knowledge:
+        return Candidates(budget=0)
+
+    def evaluation(self) -> PatternEvaluation:
+        return PatternEvaluation()
+
+    def tactics(self, game: Any) -> LineTactics | None:
+        """A stone on the winning cell stops a win; in renju it may be forbidden there."""
+        stops_wins = type(game) is TicTacToe or type(game) is Gomoku
+        return LineTactics() if stops_wins else None

@@ -1,0 +1,92 @@
+"""Playing the openings of Gomoku (`hexenv.games.gomoku.openings`) with a search."""
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from agents.search.environment import View
+from hexenv.games import base
+from hexenv.games.base import EMPTY
+from hexenv.games.gomoku import openings
+from hexenv.games.gomoku.openings import PRO, Phase
+
+FIRST_STONES: Final = (
+    ((0, 0), (1, 2), (3, -2)),
+    ((0, 0), (-2, 1), (2, 3)),
+    ((0, 0), (2, 0), (-3, 3)),
+    ((-1, 0), (0, 2), (3, 1)),
+    ((0, -1), (2, 1), (-2, 3)),
+)
+"""Balanced openings: their stones, black, white, black, as columns and rows from the centre."""
+
+EVEN: Final = 0.1
+"""The largest value of an even position: then two more stones are placed."""
+
+
+def first_stones(rows: int, columns: int) -> list[list[int]]:
+    """The cells of the balanced openings on a board."""
+    centre = rows // 2 * columns + columns // 2
+    return [[centre + down * columns + right for right, down in stones] for stones in FIRST_STONES]
+
+
+def colours_view(view: View) -> View:
+    """The position in colours, black as player 0, during an opening and after it."""
+    return View(*openings.inner(view.game, view.root), view.compiles, ())
+
+
+def after_opening(view: View) -> View:
+    """The position that is searched: during an opening, the one in colours."""
+    return colours_view(view) if openings.is_opening(view.game, view.root) else view
+
+
+def opening_action(
+    view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
+) -> int:
+    """See `GameKnowledge.play_opening`; `think` searches a position of the colours."""
+    game, state = view.game, view.root
+    phase = openings.phase_of(game, state)
+    legal = base.legal_actions(game, state)
+    if phase == Phase.PLACING and game.opening < PRO:
+        return _place_balanced(game, state, legal, rng)
+    action, value = think(colours_view(view))
+    swap = game.rows * game.columns
+    if swap in legal:
+        answer = answer_to_stones(value, can_add=swap + 1 in legal)
+        if answer != "stay":
+            return swap if answer == "swap" else swap + 1
+    return action if action in legal else _nearest_to_centre(game, legal)
+
+
+def answer_to_stones(value: float, can_add: bool) -> Literal["add", "swap", "stay"]:
+    """The answer to the stones of the opponent, by the value for the colour that one has.
+
+    `can_add` is whether two more stones may be put down, and the choice handed back.
+    """
+    if can_add and abs(value) <= EVEN:
+        return "add"
+    return "swap" if value < 0 else "stay"
+
+
+def _place_balanced(game: Any, state: Any, legal: list[int], rng: np.random.Generator) -> int:
+    """The next stone of a balanced opening that has begun like this, else one near the centre."""
+    owners = base.cell_owners(game, state).reshape(-1)
+    stones = set(np.flatnonzero(owners != EMPTY).tolist())
+    known = [
+        cells
+        for cells in first_stones(game.rows, game.columns)
+        if set(cells[: len(stones)]) == stones and cells[len(stones)] in legal
+    ]
+    if known:
+        return known[int(rng.random() * len(known))][len(stones)]
+    return _nearest_to_centre(game, legal)
+
+
+def _nearest_to_centre(game: Any, legal: list[int]) -> int:
+    """The legal cell that is nearest to the centre."""
+
+    def distance(action: int) -> float:
+        row, column = divmod(action, game.columns)
+        return max(abs(2 * row - game.rows + 1), abs(2 * column - game.columns + 1))
+
+    return min((action for action in legal if action < game.rows * game.columns), key=distance)

@@ -1,0 +1,389 @@
+"""RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
+
+import math
+from typing import Any, ClassVar, Final, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.options import number_within, whole_number_within
+from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
+from agents.knowledge.gomoku.candidates import (
+    ALL_BITS,
+    ALL_HEURISTICS,
+    SCALE,
+    Candidates,
+    cell_points,
+    draw_cell,
+    evaluate_board,
+    is_enabled,
+    list_best,
+    urgency,
+)
+from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
+from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates
+from agents.knowledge.gomoku.threat_search import new_scratch
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.search.eager import compiled_search_eagerly
+from agents.search.mcts import Variant
+from agents.search.reward import WinLoss
+from agents.search.selection import scored_first, sqrt_log
+from agents.search.simulation import Simulation, no_memory, no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.games.base import Actions, State
+
+MOST_DEPTH: Final = 400
+LEAF_FOURS: Final = 100
+"""Fours that a search for a win by fours tries at a leaf."""
+
+
+# ---- the tree policy -----------------------------------------------------------------------------
+
+
+class PriorExtras(NamedTuple):
+    """What a rule with the evaluation as prior keeps for each node."""
+
+    prior: NDArray[np.float64]
+    """``(N,)``: the action's prior by the evaluation; the priors of siblings add up to 1."""
+    rank: NDArray[np.int32]
+    """``(N,)``: how many siblings have a higher prior."""
+    evaluation: NDArray[np.float64]
+    """``(N,)``: the evaluation of the position, 0 to 1, for the player to move there."""
+    complete: NDArray[np.bool_]
+    """``(N,)``: whether every action that does not lose at once is among the children; see
+    `Knowledge.covers`."""
+
+
+@kernel
+def covers_all(game: Any, state: State, heuristics: int) -> bool:
+    """Whether `list_urgent` leaves out nothing but moves that lose.
+
+    (In renju this is not sure: a distant white stone may make black's open four a forbidden move.)
+    """
+    player = game.to_play(state)
+    urgent = urgency(game, state, heuristics)
+    if urgent == -WINS:
+        return state.counts[player, WINS] == 0
+    if urgent == -OPENS_FOUR and not game.bars(1 - player):
+        return state.counts[player, WINS] + state.counts[1 - player, WINS] == 0
+    return False
+
+
+@compiled
+class EvaluationPrior(NamedTuple):
+    """Q + c P sqrt(N) / (1 + n), or with a progressive bias Q + c sqrt(ln N / n) + b P / (1 + n).
+
+    N and n are the visits of the node and the child, Q the child's mean reward in [0, 1], and P its
+    prior: the cell's points for both sides, raised to `sharpness`, divided by the sum over all
+    siblings. An unvisited child counts as the parent's evaluation minus `fpu`. The first form is
+    that of RHMCTS (Zhang and Xie 2019, after Silver et al. 2017), the second that of Chaslot et al.
+    (2008, section 4.1). With `widening` only the best ``widening * N ** growth`` children are
+    looked at (progressive widening: Coulom 2007; Chaslot et al. 2008, section 4.2).
+    """
+
+    c: float = 0.5
+    bias: float = 0.0
+    """The weight b; 0 for the first form."""
+    fpu: float = 0.0
+    widening: float = 0.0
+    growth: float = 0.5
+    defend: float = 0.5
+    sharpness: float = 0.5
+    scale: float = SCALE
+    heuristics: int = ALL_BITS
+    """The heuristics that leave only actions that do not lose at once, and add to the points."""
+
+    update = no_update
+    needs_moves = no_moves
+    with_memory = no_memory
+    tries_all_first = scored_first
+
+    def new_extras(self, max_nodes: int) -> PriorExtras:
+        return PriorExtras(
+            np.empty(max_nodes, np.float64),
+            np.empty(max_nodes, np.int32),
+            np.empty(max_nodes, np.float64),
+            np.zeros(max_nodes, np.bool_),
+        )
+
+    def initialise(self, game: Any, state: State, tree: Tree, node: int) -> None:
+        extras = tree.extras
+        first = tree.first_child[node]
+        last = first + tree.child_count[node]
+        total = 0.0
+        for child in range(first, last):
+            points = cell_points(game, state, int(tree.action[child]), self.defend, self.heuristics)
+            extras.prior[child] = math.pow(points + 1.0, self.sharpness)
+            extras.evaluation[child] = 0.0  # until it is expanded itself
+            extras.complete[child] = False
+            total += extras.prior[child]
+        for child in range(first, last):
+            extras.rank[child] = 0
+            for sibling in range(first, last):
+                better = extras.prior[sibling] - extras.prior[child]
+                extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
+        for child in range(first, last):
+            extras.prior[child] /= total
+        extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
+        is_all = tree.child_count[node] == game.num_actions() - state.ply
+        extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
+
+    def is_complete(self, tree: Tree, node: int) -> bool:
+        return tree.extras.complete[node]
+
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float, int]:
+        visits = tree.visits[node]
+        weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))
+        allowed = int(tree.child_count[node])
+        if self.widening > 0.0:
+            allowed = max(1, int(self.widening * math.pow(visits, self.growth)))
+        return weight, tree.extras.evaluation[node] - self.fpu, allowed
+
+    def score(self, tree: Tree, child: int, prepared: tuple[float, float, int]) -> float:
+        weight, unvisited, allowed = prepared
+        if tree.extras.rank[child] >= allowed:
+            return -np.inf
+        visits = tree.visits[child]
+        mean = tree.value[child] if visits > 0 else unvisited
+        share = tree.extras.prior[child] / (1.0 + visits)
+        if self.bias == 0.0:
+            return mean + weight * share
+        return mean + weight * (tree.spread[child] if visits > 0 else 1.0) + self.bias * share
+
+
+# ---- the simulations -----------------------------------------------------------------------------
+
+
+@compiled
+class GuidedPlayout(NamedTuple):
+    """Some plies of good moves, then the board evaluation.
+
+    A move makes five where it can and stops the other side's five (heuristics 1 and 2); else it is
+    drawn from the best cells near the stones, in proportion to their points.
+    """
+
+    k: int = 1
+    """The result is the mean of so many simulations."""
+    depth: int = 0
+    """Plies before the cut."""
+    n: int = 5
+    """A move is drawn from this many best cells."""
+    reach: int = 1
+    """Greatest distance of these cells from a stone."""
+    defend: float = 0.5
+    heuristics: int = ALL_BITS
+    scale: float = SCALE
+    evaluates: bool = True
+    """Whether a simulation that is cut returns the evaluation; otherwise it counts as a draw."""
+    scratch: Any = None
+    """A `Scratch`."""
+
+    update = no_update
+    needs_moves = no_moves
+
+    def with_memory(self, game: Any) -> "GuidedPlayout":
+        return self._replace(scratch=new_scratch(game))
+
+    def choose(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: Actions,
+        count: int,
+        simulation: Simulation,
+    ) -> int:
+        player = game.to_play(state)
+        for side in (player, 1 - player):
+            if (
+                is_enabled(self.heuristics, 1 if side == player else 2)
+                and state.counts[side, WINS] > 0
+            ):
+                cell = find_kind(game, state, side, WINS, 0)
+                if game.allows(state, player, cell):
+                    return int(cell)
+        count = list_best(game, state, self, 0, actions)
+        if count == 0:
+            count = game.legal_actions(state, actions)
+        return int(actions[draw_cell(game, state, count, self.defend, rng, actions)])
+
+    def simulate(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: Actions,
+        simulation: Simulation,
+    ) -> float:
+        total = 0.0
+        trial = self.scratch.trial[0]
+        for _ in range(self.k):
+            game.copy(state, trial)
+            total += self.play_guided(game, trial, rng, actions, simulation)
+        return total / self.k
+
+    def play_guided(
+        self,
+        game: Any,
+        state: State,
+        rng: np.random.Generator,
+        actions: NDArray[np.int32],
+        simulation: Simulation,
+    ) -> float:
+        """One simulation; its result for player 0."""
+        for _ in range(self.depth):
+            if game.is_terminal(state):
+                break
+            game.step(state, self.choose(game, state, rng, actions, 0, simulation))
+        if game.is_terminal(state):
+            return float(game.outcome(state, 0))
+        if not self.evaluates:
+            return 0.0
+        found = evaluate_board(game, state, self.scale)
+        return found if game.to_play(state) == 0 else -found
+
+
+# ---- the agent -----------------------------------------------------------------------------------
+
+
+class Defaults(NamedTuple):
+    """Parameters whose defaults differ between the two forms; see `RHMCTS`."""
+
+    n: int = 12
+    k: int = 1
+    depth: int = 0
+    c: float = 0.5
+    defend: float = 0.5
+    eager: bool = False
+
+
+SOUND: Final = Defaults()
+FAITHFUL: Final = Defaults(n=5, k=3, depth=20, c=2.5, defend=1.0, eager=True)
+
+
+class RHMCTS(TreeSearchAgent):
+    r"""Restricted heuristic Monte-Carlo tree search (Zhang and Xie 2019).
+
+    A node is expanded with the urgent moves or, if there are none, with the best cells near the
+    stones by the points of their patterns (`agents.knowledge.gomoku.candidates`). The tree policy
+    is an upper confidence bound with these points as prior. A simulation goes on from a leaf for
+    some plies, guided by the same evaluation, and is cut and evaluated by the board evaluation.
+
+    The default is the sound form: what is urgent restricts the candidates to those that do not lose
+    at once, and wins by threats are looked for before the search and at its leaves. With
+    ``faithful=True`` it is what the authors describe: the first heuristic to apply plays its move,
+    all children of a leaf are simulated at once, a simulation that is cut counts as drawn, nothing
+    is proven, and the parameters' defaults are theirs.
+
+    Formula:
+        $$\bar x + c\, P \frac{\sqrt{N}}{1 + n}$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. $P$ is the prior: the cell's points
+        for both sides, raised to `sharpness`, divided by the sum over all siblings. For a child
+        without a visit, $\bar x$ is the evaluation of the parent. With `bias` $b$: $\bar x +
+        c \sqrt{\ln N / n} + b P / (1 + n)$.
+
+    Sources:
+        Zhang and Xie, "RHMCTS", a students' project at Fudan University, 2019:
+        https://github.com/zhangyilang/RHMCTS.
+
+    Args:
+        simulations: Simulations a move; with `eager` up to `n` more.
+        seconds: Seconds a move; with `eager` up to all children of a leaf more.
+        n: How many candidates a node has where nothing is urgent; 12, faithful 5.
+        k: The result of a leaf is the mean of so many simulations; 1, faithful 3.
+        depth: After how many plies a simulation is cut; 0, faithful 20.
+        neighbourhood: How far candidates are from a stone, in rows and columns.
+        c: Weight of exploration, for rewards in [0, 1]; 0.5, faithful 2.5.
+        heuristics: Which of the seven are used, as digits, such as 1235
+            (`agents.knowledge.gomoku.candidates`).
+        patterns: The points of the patterns: a JSON file, see
+            `agents.knowledge.gomoku.board.load_points`; by default the published table.
+        defend: Weight of the other side's points; one's own have weight 1. 0.5, faithful 1.
+        sharpness: The power of the points in the prior.
+        scale: Difference of points from which a side is clearly better.
+        bias: Weight of a progressive bias; 0: the prior multiplies the exploration instead.
+        widening: Of progressive widening: at N visits only the best ``widening * sqrt(N)``
+            candidates are looked at; 0: all.
+        eager: Whether all children of a leaf are simulated at once; by default only if faithful.
+        faithful: Whether to play as the authors describe.
+        **options: See `TreeSearchAgent`. Defaults: `threats` True; if faithful: `threats` False,
+            `solver` ``"off"`` and `final_move` ``"value"``. Trees cannot be saved.
+
+    Raises:
+        OSError: If the file of patterns cannot be read.
+        ValueError: If a parameter is out of its range, or the file is damaged.
+    """
+
+    name = "rhmcts"
+    other_defaults: ClassVar[SearchOptions] = {"threats": True}
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        n: int | None = None,
+        k: int | None = None,
+        depth: int | None = None,
+        neighbourhood: int = 2,
+        c: float | None = None,
+        heuristics: str = ALL_HEURISTICS,
+        patterns: str | None = None,
+        defend: float | None = None,
+        sharpness: float = 0.5,
+        scale: float = SCALE,
+        bias: float = 0.0,
+        widening: float = 0.0,
+        eager: bool | None = None,
+        faithful: bool = False,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        asked = {"n": n, "k": k, "depth": depth, "c": c, "defend": defend, "eager": eager}
+        chosen = {name: value for name, value in asked.items() if value is not None}
+        given = (FAITHFUL if faithful else SOUND)._replace(**chosen)
+        bits = _heuristic_bits(heuristics)
+        threats = options.setdefault("threats", not faithful)
+        n = whole_number_within("n", given.n, 1, 400)
+        reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
+        weight = number_within("defend", given.defend, 0.0, 1e3)
+        fours = LEAF_FOURS if threats else 0
+        kind = FaithfulCandidates if faithful else Candidates
+        candidates = kind(n, reach, bits, weight, fours)
+        selection = EvaluationPrior(
+            c=number_within("c", given.c),
+            bias=number_within("bias", bias),
+            widening=number_within("widening", widening),
+            defend=weight,
+            sharpness=number_within("sharpness", sharpness, 0.0, 4.0),
+            scale=number_within("scale", scale, 1e-3),
+            heuristics=0 if faithful else bits,
+        )
+        playout = GuidedPlayout(
+            k=whole_number_within("k", given.k, 1, 1000),
+            depth=whole_number_within("depth", given.depth, 0, MOST_DEPTH),
+            defend=weight,
+            # Without heuristic 2: faithful simulations do not stop the other side's five.
+            heuristics=bits & ~0b100 if faithful else bits,
+            scale=selection.scale,
+            evaluates=not faithful,
+        )
+        if faithful:
+            options.setdefault("solver", "off")
+            options.setdefault("final_move", "value")
+        self.eager = bool(given.eager)
+        scores = PUBLISHED if patterns is None else load_points(patterns)
+        variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
+        known = GomokuKnowledge(scores)
+        super().__init__(variant, simulations, seconds, **options, game_knowledge=known)
+
+    def _kernel(self) -> CompiledFunction:
+        return compiled_search_eagerly if self.eager else super()._kernel()
+
+
+def _heuristic_bits(text: Any) -> int:
+    """The heuristics whose digits a text has, as bits."""
+    if not isinstance(text, str) or not set(text) <= set(ALL_HEURISTICS):
+        raise ValueError(f"expected heuristics among {ALL_HEURISTICS}, got {text!r}")
+    return sum(1 << int(digit) for digit in set(text))

@@ -1,0 +1,53 @@
+"""RAVE with all that is known of Hex: bridges, inferior cells and virtual connections."""
+
+import math
+from typing import ClassVar, Unpack
+
+from agents.mcts.rave import RAVE
+from agents.mcts.tree_search import SearchOptions
+
+
+class Hexpert(RAVE):
+    """RAVE with saved bridges, inferior cells and virtual connections; for Hex up to 13 x 13.
+
+    A node does without the cells that patterns show to be dead, captured or vulnerable. The root,
+    and every node at its `knowledge_at`-th visit, is looked at for virtual connections: who has
+    won, and which moves must be played. The solver goes on from there, and proven losses are not
+    searched. See `agents.knowledge.hex.known`.
+
+    Sources:
+        Arneson, Hayward and Henderson, "Monte Carlo tree search in Hex", IEEE Transactions on
+        Computational Intelligence and AI in Games 2, 2010.
+
+        Anshelevich, "A hierarchical approach to computer Hex", Artificial Intelligence 134, 2002:
+        virtual connections.
+
+        Bjornsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon
+        game", 2006: inferior cells.
+
+    Args:
+        **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
+            ``"inferior+connections"``, `knowledge_at` 64.
+    """
+
+    name = "hexpert"
+    other_defaults: ClassVar[SearchOptions] = {
+        "solver": "hard",
+        "knowledge": "inferior+connections",
+        "knowledge_at": 64,
+    }
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        k: float = 3000.0,
+        c: float = 0.05,
+        schedule: str = "mse",
+        fpu: float = math.inf,
+        plain_every: int = 30,
+        playout: str = "bridges",
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        options = {**self.other_defaults, **options}
+        super().__init__(simulations, seconds, k, c, schedule, fpu, plain_every, playout, **options)

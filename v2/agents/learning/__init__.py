@@ -1,0 +1,1 @@
+"""AlphaHex: learning to play from search. PyTorch is imported here only (extra ``train``)."""

@@ -1,0 +1,133 @@
+"""A network as an evaluator of positions, and as a policy."""
+
+# PyTorch's types are partly missing.
+# pyright: reportUnknownMemberType=false
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from agents.learning.networks import BoardNetwork, folded
+from agents.policies.models import PolicyOutput
+from hexenv.compiled import is_compiled
+from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names, show_to_play
+from hexenv.games.base import Game
+
+
+class NetworkEvaluator:
+    """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
+
+    Later training of the network has no effect here until `update`. `planes` are the names of its
+    input planes besides the game's own.
+    """
+
+    def __init__(
+        self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
+    ) -> None:
+        self.device = torch.device(device)
+        self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
+        self._names = plane_names(game, planes)
+        self._extra = extra_codes(game, self._names)
+        self._write_planes: Any = compiled_show_to_play if is_compiled(game) else show_to_play
+        self._network = traced(
+            self._on_device(network), len(self._names), (game.rows, game.columns)
+        )
+
+    def _on_device(self, network: nn.Module) -> nn.Module:
+        return folded(network).to(self.device, self._dtype)
+
+    def update(self, network: nn.Module) -> None:
+        """Take the weights of a network of the same kind."""
+        # Keep the old trace: tracing again would leak some megabytes.
+        self._network.load_state_dict(self._on_device(network).state_dict())
+
+    def evaluate(self, game: Game, states: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Priors (softmax of the logits) and values for the player to move."""
+        logits, values = self.logits_and_values(self.planes_of(game, states))
+        return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()
+
+    def planes_of(self, game: Game, states: Any) -> NDArray[np.int8]:
+        """The planes of positions, ``(n, rows, columns, K)``, as the players to move see them."""
+        shape = (len(states), game.rows * game.columns, len(self._names))
+        planes = np.zeros(shape, np.int8)
+        self._write_planes(game, states, self._extra, planes)
+        return planes.reshape(len(states), game.rows, game.columns, -1)
+
+    def logits_and_values(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and values of positions, from their planes."""
+        seen = torch.from_numpy(planes).to(self.device, self._dtype)
+        with torch.inference_mode():
+            logits, values = self._network(seen)
+        return logits.float(), values.float().clamp(-1.0, 1.0)
+
+
+def device_of(device: str, key: str) -> str:
+    """The device that an option of this name (auto, cpu or cuda) asks for, if it is there."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"expected auto or cpu for {key}, got cuda: there is no CUDA device")
+    return device
+
+
+def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
+    """A network for inference: on the CPU as a TorchScript graph, which is quicker.
+
+    A network of others stays as it is where its graph would say something else, as of another batch
+    or of other planes.
+    """
+    if any(parameter.is_cuda for parameter in network.parameters()):
+        return network
+    example = torch.zeros(2, *shape, planes)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # PyTorch warns that TorchScript will be replaced
+        if isinstance(network, BoardNetwork):
+            return cast("Any", torch.jit.trace(network, example, check_trace=False))
+        try:
+            graph = cast("Any", torch.jit.trace(network, example, check_trace=False))
+            others = (torch.arange(5 * example[0].numel()) % 3 == 0).float()
+            seen = others.reshape(5, *example.shape[1:])
+            pairs = zip(graph(seen), network(seen), strict=True)
+            is_same = all(torch.allclose(one, other, atol=1e-4) for one, other in pairs)
+        except Exception:  # code of others, which the graph's compiler may not know
+            return network
+        return graph if is_same else network
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Run PyTorch in one thread: for the few boards of an agent, more threads are slower."""
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
+
+
+class NetworkPolicy:
+    """The policy of a network, for boards of any size; an `agents.policies.models.Policy`."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self._network = folded(network)
+        self._traced_by_shape: dict[tuple[int, ...], Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_traced_by_shape": {}}  # graphs cannot be pickled
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        shape = planes.shape[1:]
+        if shape not in self._traced_by_shape:
+            self._traced_by_shape[shape] = traced(self._network, shape[2], shape[:2])
+        seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
+        with torch.inference_mode(), one_thread():
+            logits, values = self._traced_by_shape[shape](seen)
+        return cast("PolicyOutput", (logits.numpy(), values.numpy()))

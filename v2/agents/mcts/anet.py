@@ -1,0 +1,114 @@
+"""UCT with a network's moves in its rollouts: the first form of AlphaHex."""
+
+import math
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.agent import in_turn
+from agents.core.options import number_within
+from agents.mcts.evaluated_search import EvaluatedSearchAgent
+from agents.mcts.tree_search import SearchOptions, TreeWorker
+from agents.search.evaluated import (
+    Evaluator,
+    mean_reward,
+    new_evaluated_extras,
+    read_visit_shares,
+    take_evaluation,
+    with_evaluation,
+)
+from agents.search.rollouts import RolloutEvaluator
+from agents.search.selection import scored_first, sqrt_log
+from agents.search.simulation import no_moves, no_update
+from agents.search.tree import Tree
+from hexenv.compiled import compiled
+
+
+@compiled
+class EvaluatedUCB1(NamedTuple):
+    """`agents.search.selection.UCB1` for searches with an evaluator, whose priors it ignores."""
+
+    c: float = 1.0
+    evaluation: NDArray[np.float64] = np.zeros(1)
+    """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
+
+    update = no_update
+    needs_moves = no_moves
+    tries_all_first = scored_first
+    new_extras = new_evaluated_extras
+    initialise = take_evaluation
+    with_memory = with_evaluation
+    read_policy = read_visit_shares
+
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
+        return self.c * sqrt_log(tree.visits[node] + tree.extras.pending[node])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        visits = tree.visits[child] + tree.extras.pending[child]
+        if visits == 0:
+            return np.inf
+        return mean_reward(tree, child, 0.0) + prepared / math.sqrt(visits)
+
+    def add_root_noise(self, tree: Tree, noise: NDArray[np.float64]) -> None:
+        """Nothing is done with noise."""
+
+
+class ANETRolloutMCTS(EvaluatedSearchAgent):
+    r"""UCB1 in the tree; below it a policy plays both sides to the end, now and then at random.
+
+    Formula:
+        $$\bar x + c \sqrt{\frac{\ln\, N}{n}} \qquad r = (1 - \mu)\, z + \mu\, v$$
+
+        $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
+        are the visits of the child and of its parent. The result $r$ of a simulation, -1 to 1, is
+        the outcome $z$ of the rollout, mixed by $\mu$, which is `mix`, with the policy's own value
+        $v$.
+
+    Args:
+        policy: As of `EvaluatedSearchAgent`; it needs no values.
+        c: Weight of exploration, for rewards in [0, 1].
+        epsilon: Probability of a random move in a rollout, else the policy's most likely one.
+        epsilon_decay: Factor on `epsilon` after every move of a game.
+        mix: Share of the policy's own value in the reward of a rollout.
+        batch: Rollouts that are played together.
+    """
+
+    name = "anet"
+
+    def __init__(
+        self,
+        policy: Evaluator | str,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        c: float = 1.0,
+        epsilon: float = 0.2,
+        epsilon_decay: float = 1.0,
+        mix: float = 0.0,
+        batch: int = 8,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        self.epsilon = number_within("epsilon", epsilon, 0.0, 1.0)
+        self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
+        self.mix = number_within("mix", mix, 0.0, 1.0)
+        self._moves = 0
+        rule = EvaluatedUCB1(number_within("c", c))
+        super().__init__(policy, rule, simulations, seconds, batch, **options)
+
+    @in_turn
+    def reset(self, seed: int | None = None) -> None:
+        super().reset(seed)
+        self._moves = 0
+
+    @in_turn
+    def act(self, env: Any) -> int:
+        action = super().act(env)
+        self._moves += 1
+        return action
+
+    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
+        epsilon = self.epsilon * self.epsilon_decay**self._moves
+        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix)
+
+    def cache_size(self) -> int:
+        return 0  # every rollout is another

@@ -1,0 +1,156 @@
+"""The agent around a search with an evaluator; see `agents.mcts.puct` and `agents.mcts.gumbel`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.agent import Statistics, in_turn
+from agents.core.options import whole_number_within
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
+from agents.registry import make_agent
+from agents.search.environment import View
+from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_by_side
+from agents.search.mcts import Variant
+from agents.search.playout import Uniform
+from agents.search.reward import WinLoss
+from agents.search.tree import ROOT, Tree, children
+from hexenv.compiled import announced
+
+if TYPE_CHECKING:
+    from agents.mcts.many_games import ManyGames
+
+CACHE_SIZE: Final = 1 << 14
+"""Positions whose evaluations are kept during a search."""
+
+
+class EvaluatedSearchAgent(TreeSearchAgent):
+    """A tree search that a learned policy leads: base of `PUCTAgent` and others.
+
+    Args:
+        policy: An evaluator, as every `agents.PolicyAgent` is one, or the name of such an agent
+            (``"sb3:path=model.zip"``, ``"network:net=connect4"``). Where it has no values
+            (functions, RLlib's modules), every position counts as even.
+        selection: The rule of the tree.
+        batch: Leaves that are evaluated together. More are quicker, and know less of each other.
+
+    Raises:
+        ValueError: If the name is of no policy, or a parameter out of its range.
+    """
+
+    is_for_two = True
+
+    def __init__(
+        self,
+        policy: Evaluator | str,
+        selection: Any,
+        simulations: int | None,
+        seconds: float | None,
+        batch: int,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        if options.get("implicit_minimax"):
+            raise ValueError("expected no implicit_minimax where a policy evaluates positions")
+        evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
+        if not hasattr(evaluator, "evaluate"):
+            raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
+        self.evaluator = evaluator
+        self.batch = whole_number_within("batch", batch, 1, 4096)
+        super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
+
+    @announced
+    @in_turn
+    def act(self, env: Any) -> int:
+        self.see_as(env)
+        return super().act(env)
+
+    def see_as(self, env: Any) -> None:
+        """Let the evaluator see positions as in an environment; it may have been elsewhere."""
+        if hasattr(self.evaluator, "see_as"):
+            self.evaluator.see_as(env)
+
+    def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
+        from agents.mcts.many_evaluated import ManyEvaluatedSearches
+
+        own = type(self)._evaluator_of is not EvaluatedSearchAgent._evaluator_of
+        if own or not self._is_plain_search(env):
+            return None
+        return ManyEvaluatedSearches(self, env, count, threads)
+
+    @announced
+    @in_turn
+    def prepare(self, env: Any) -> None:
+        """Compile now what `act` needs in such an environment."""
+        self.see_as(env)
+        super().prepare(env)
+        if hasattr(self.evaluator, "prepare"):
+            self.evaluator.prepare(env)
+
+    def statistics_of(
+        self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    ) -> Statistics:
+        found = super().statistics_of(trees, line, view, simulations, seconds)
+        return replace(found, priors=root_priors(trees, view.game.num_actions()))
+
+    def draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:
+        """The noise of the root's children, ``(num_actions,)``; None without noise."""
+        return None
+
+    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
+        return self.evaluator
+
+    def cache_size(self) -> int:
+        """How many evaluations are kept: none, if equal positions may look different."""
+        sees_moves = getattr(self.evaluator, "sees_moves", None)
+        return 0 if sees_moves is not None and sees_moves() else CACHE_SIZE
+
+    def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
+        """The search of one tree; its root is evaluated first."""
+        game, tree = view.game, cast("Tree", worker.tree)
+        roots: Any = [view.root]
+        if view.actions is not None:
+            roots = view.new_states(1)
+            game.copy(view.root, roots[0])
+        evaluator = self._evaluator_of(worker)
+        if self._uses_knowledge:
+            evaluator = self._knowledge_of(game).plain_evaluator(evaluator)
+        variant, states = cast("Variant", worker.variant), view.new_states(self.batch)
+        cache = new_cache(game, 0 if view.actions is None else self.cache_size())
+        of_search = evaluator, worker.rng, self.batch, cache, view.compiles
+        search = EvaluatedSearch(game, side_by_side(tree), states, variant, *of_search)
+        if view.compiles:
+            search.compile(roots)
+        has_root = False
+
+        def run(simulations: int) -> int:
+            nonlocal has_root
+            if not has_root:
+                search.run(roots, 0)
+                noise = self.draw_noise(worker.rng, game.num_actions())
+                if noise is not None:
+                    rule: Any = variant.selection
+                    rule.add_root_noise(tree, noise)
+                has_root = True
+            return search.run(roots, simulations)
+
+        return WorkerRun(run, worker, view)
+
+    def _spend_budget(
+        self, run: WorkerRun, started: float, simulations: int | None, seconds: float | None
+    ) -> int:
+        """See `TreeSearchAgent`; where a slice ends, fewer leaves are evaluated together."""
+        is_watched = self.on_slice is not None and self.batch == 1
+        if simulations is not None and seconds is None and not (self.early_stop or is_watched):
+            return run.search(simulations)
+        return super()._spend_budget(run, started, simulations, seconds)
+
+
+def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64]:
+    """The evaluator's priors of the root's actions, as `Statistics` has them."""
+    priors = np.zeros(num_actions, np.float64)
+    for tree in trees:
+        below = children(tree, ROOT)
+        priors[tree.action[below]] += tree.extras.prior[below] / len(trees)
+    return priors

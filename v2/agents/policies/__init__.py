@@ -1,0 +1,1 @@
+"""Learned policies, of this and of other libraries, as agents."""

@@ -1,0 +1,275 @@
+"""Many searches in one call: of each position the tree so far, the search, and the best action.
+
+The results are those of an agent for each position (`agents.mcts.tree_search`).
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.mcts import search
+from agents.search.selection import wilson_interval
+from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled_packing import unpacked
+from hexenv.games.base import NO_ACTION, Game
+
+BY_VISITS, BY_VALUE, BY_LCB = range(3)
+"""How the best action is found: an index of `agents.mcts.tree_search.FINAL_MOVES`."""
+NOT_READY: Final = -2
+"""In place of an action: the tree has no room, or the variant needs fresh memory."""
+
+
+# ---- one tree ------------------------------------------------------------------------------------
+
+
+@kernel
+def keep_nodes_below(
+    tree: Tree, numbers: tuple[NDArray[np.int32], ...], node: int, places: NDArray[np.int32]
+) -> None:
+    """Make a node the root, as `agents.search.tree.keep_subtree` does.
+
+    `numbers` are the tree's `number_arrays`, and `places` is scratch space for all nodes.
+    """
+    count = tree.node_count[0]
+    places[:count] = -1
+    places[node] = last = at = node
+    while at >= 0:  # a queue of what is kept: each leads to the next
+        first = tree.first_child[at]
+        for child in range(first, first + tree.child_count[at]):
+            places[last] = child
+            places[child] = last = child
+        at = places[at] if at != last else -1
+    copy_node(tree, node, ROOT)
+    kept = 1
+    for old in range(1, count):
+        if places[old] >= 0 and old != node:
+            copy_node(tree, old, kept)
+            places[old] = kept
+            kept += 1
+    places[node] = ROOT
+    for array in numbers:
+        for new in range(kept):
+            if array[new] != MORE_TO_COME:
+                is_kept = 0 <= array[new] < count and places[array[new]] >= 0
+                array[new] = places[array[new]] if is_kept else ROOT
+    tree.node_count[0] = kept
+    tree.proof[ROOT] = UNPROVEN  # until the search has looked at its children
+
+
+@kernel
+def visited_node(tree: Tree, actions: NDArray[np.int32], start: int, stop: int) -> int:
+    """The node that ``actions[start:stop]`` lead to; -1 if it is not there, or without a visit."""
+    node = ROOT
+    for i in range(start, stop):
+        first = tree.first_child[node]
+        found = -1
+        for child in range(first, first + tree.child_count[node]):
+            if tree.action[child] == actions[i]:
+                found = child
+        if found == -1 or tree.visits[found] == 0:
+            return -1
+        node = found
+    return node
+
+
+@kernel
+def best_action(tree: Tree, final_move: int) -> int:
+    """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_ACTION`."""
+    first = tree.first_child[ROOT]
+    last = first + tree.child_count[ROOT]
+    best, best_sign, best_merit, best_value = -1, 0, 0.0, 0.0
+    for child in range(first, last):
+        sign = int(tree.proof[child])
+        if sign == UNPROVEN:
+            sign = 0
+        visits = tree.visits[child]
+        value = tree.value[child] if visits > 0 else 0.0
+        merit = float(visits)
+        if final_move != BY_VISITS:
+            merit = -1.0
+            if visits > 0:
+                merit = value
+                if final_move == BY_LCB:
+                    merit = wilson_interval(min(max(value, 0.0), 1.0), visits)[0]
+        more = float(sign - best_sign)
+        if more == 0.0:
+            more = merit - best_merit
+        if more == 0.0:
+            more = value - best_value
+        if more == 0.0 and best >= 0:
+            more = float(tree.action[best] - tree.action[child])
+        if best < 0 or more > 0.0:
+            best, best_sign, best_merit, best_value = child, sign, merit, value
+    return int(tree.action[best]) if best >= 0 else NO_ACTION
+
+
+# ---- many positions ------------------------------------------------------------------------------
+
+
+class Lines(NamedTuple):
+    """The actions that led to positions, from the start of each game."""
+
+    actions: NDArray[np.int32]  # (N, max_plies())
+    lengths: NDArray[np.int32]  # (N,); -1: unknown
+
+
+@kernel
+def is_continued(game: Game, number: int, lines: Lines, last: Lines, state: Any, root: Any) -> bool:
+    """Whether the position `root` comes after the one searched last, `state`, which is played on.
+
+    `lines` and `last` are the actions that led to the two.
+    """
+    start, stop = last.lengths[number], lines.lengths[number]
+    if start < 0 or stop < start:
+        return False
+    for i in range(start):
+        if lines.actions[number, i] != last.actions[number, i]:
+            return False
+    for i in range(start, stop):
+        game.step(state, int(lines.actions[number, i]))
+    same = game.position_hash(state) == game.position_hash(root)
+    return same and state.ply == root.ply
+
+
+class Positions(NamedTuple):
+    """The positions to search, those searched last, and what was made of each."""
+
+    roots: Any  # (N,): those to search
+    states: Any  # (N,): to work in
+    searched: Any  # (N,): those searched last
+    lines: Lines  # of `roots`
+    last: Lines  # of `searched`
+    which: NDArray[np.int64]  # (n,): the numbers of the positions to search
+    ready: NDArray[np.bool_]  # (N,): whether tree and memory are ready to search `roots`
+
+
+class TreeUse(NamedTuple):
+    """How trees are used again."""
+
+    places: NDArray[np.int32]  # scratch space for the nodes of a tree
+    room: int  # by how many nodes a search may grow its tree
+    reuse: bool  # whether to go on with a tree where it knows the position
+    needs_memory: bool  # whether the variant has memory, which a new tree needs afresh
+
+
+@kernel
+def make_ready(
+    game: Game,
+    positions: Positions,
+    number: int,
+    tree: Tree,
+    numbers: tuple[NDArray[np.int32], ...],
+    use: TreeUse,
+) -> bool:
+    """Go on with a tree if it knows its new position, and note that; whether it can be searched."""
+    if positions.ready[number]:
+        return True
+    root, state = positions.roots[number], positions.states[number]
+    lines, last = positions.lines, positions.last
+    node = -1
+    if use.reuse and tree.node_count[0] > 0:
+        game.copy(positions.searched[number], state)
+        start = last.lengths[number]
+        if is_continued(game, number, lines, last, state, root):
+            node = visited_node(tree, lines.actions[number], start, lines.lengths[number])
+    if node > ROOT:
+        keep_nodes_below(tree, numbers, node, use.places)
+    elif node < ROOT:
+        tree.node_count[0] = 0
+    game.copy(root, positions.searched[number])
+    for ply in range(lines.lengths[number]):
+        last.actions[number, ply] = lines.actions[number, ply]
+    last.lengths[number] = lines.lengths[number]
+    is_fresh = node < ROOT and use.needs_memory
+    return not is_fresh and tree.node_count[0] + use.room <= tree.action.size
+
+
+@kernel
+def make_many_ready(game: Game, positions: Positions, trees: Any, use: TreeUse) -> None:
+    """`make_ready` of many positions; `trees` has a tree and its `number_arrays` for each."""
+    for i in range(positions.which.size):
+        number = positions.which[i]
+        tree, numbers = unpacked(trees, number)
+        positions.ready[number] = make_ready(game, positions, number, tree, numbers, use)
+
+
+@kernel
+def act_in_many(
+    game: Game,
+    positions: Positions,
+    trees: Any,
+    searches: Any,
+    streams: Any,
+    use: TreeUse,
+    simulations: int,
+    final_move: int,
+    chosen: NDArray[np.int64],
+) -> None:
+    """Search positions of a game, and choose an action in each.
+
+    Args:
+        game: The game.
+        positions: The positions; their trees are not ready after this.
+        trees: A row for each position: its tree and `number_arrays`.
+        searches: Its variant and simulation.
+        streams: Its stream of random numbers.
+        use: See `TreeUse`.
+        simulations: How many to run for each position.
+        final_move: See `best_action`.
+        chosen: ``(n,)``: receives the actions, or `NOT_READY`.
+    """
+    for i in range(positions.which.size):
+        number = positions.which[i]
+        tree, numbers = unpacked(trees, number)
+        if not make_ready(game, positions, number, tree, numbers, use):
+            chosen[i] = NOT_READY
+            continue
+        positions.ready[number] = False
+        variant, simulation = unpacked(searches, number)
+        root, state = positions.roots[number], positions.states[number]
+        stream = unpacked(streams, number)[0]
+        search(game, root, state, tree, variant, simulation, simulations, stream)
+        chosen[i] = best_action(tree, final_move)
+
+
+@kernel
+def read_roots(
+    which: NDArray[np.int64],
+    trees: Any,
+    chosen: NDArray[np.int64],
+    visits: NDArray[np.int32],
+    values: NDArray[np.float32],
+) -> None:
+    """Read what searches have found at their roots, as `agents.core.agent.Statistics` has it.
+
+    Args:
+        which: ``(n,)``: the numbers of the trees.
+        trees: A row for each position: its tree and `number_arrays`.
+        chosen: ``(n,)``: an action of each root.
+        visits: ``(n, num_actions())``: receives the visits of its actions.
+        values: ``(n,)``: receives the value of the position for the player to move, -1 to 1: that
+            of the action, or the outcome, if that is proven.
+    """
+    for i in range(which.size):
+        tree, _ = unpacked(trees, which[i])
+        visits[i] = 0
+        first, is_proven, best = tree.first_child[ROOT], True, -1
+        for child in range(first, first + tree.child_count[ROOT]):
+            visits[i, tree.action[child]] = tree.visits[child]
+            proof = int(tree.proof[child])
+            is_proven = is_proven and proof != UNPROVEN
+            if proof != UNPROVEN:
+                best = max(best, proof)
+            if tree.action[child] == chosen[i]:
+                values[i] = 2.0 * tree.value[child] - 1.0 if tree.visits[child] > 0 else 0.0
+                if proof != UNPROVEN:
+                    values[i] = proof
+        if is_proven or best == 1:
+            values[i] = best
+
+
+compiled_act_in_many: Final = CompiledFunction(act_in_many)
+compiled_read_roots: Final = CompiledFunction(read_roots)
+compiled_make_many_ready: Final = CompiledFunction(make_many_ready)

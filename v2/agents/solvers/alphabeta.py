@@ -1,0 +1,339 @@
+"""Alpha-beta, the classic baseline: search to a fixed depth, and an evaluation there."""
+
+import math
+import operator
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.core.agent import SeededAgent, Statistics, with_assumption
+from agents.core.knowledge import knowledge_of
+from agents.core.options import check_budget
+from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.knowledge import Knowledge, NoKnowledge
+from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
+from hexenv.compiled import announced, compiled, is_compiled
+from hexenv.learners.policies import Stream
+
+WIN: Final = 2.0
+"""The value of a win; even minus the cost of its plies, it is above every evaluation."""
+PLY_COST: Final = 2.0**-20
+"""What each ply costs a win, so that an earlier win is better."""
+MARGIN: Final = 2.0**-30
+"""Root actions at most this much below the best one still get an exact value."""
+LARGEST: Final = 2.0**19
+"""Evaluations are cut off here: no score may be `UNKNOWN`."""
+MOST_DEPTH: Final = 1_000
+MAX_TIMED_DEPTH: Final = 40
+"""Greatest depth if only `seconds` is given."""
+
+
+class Evaluation(Protocol):
+    """Evaluates positions in which the game goes on."""
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        """How good the position is for `player`: -1 (lost) to 1 (won)."""
+        ...
+
+
+@compiled
+class ZeroEvaluation(NamedTuple):
+    """Every position has the value 0: the agent sees only wins and losses up to its depth."""
+
+    unused: int = 0
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        return 0.0
+
+
+class FunctionEvaluation:
+    """A plain function as an evaluation; it does not compile."""
+
+    def __init__(self, function: Callable[[Any, Any, int], float]) -> None:
+        self.function = function
+
+    def evaluate(self, game: Any, state: Any, player: int) -> float:
+        return float(self.function(game, state, player))
+
+
+@compiled
+class AlphaBetaNodes(NamedTuple):
+    """The nodes from the root to the current node; see `agents.solvers.depth_first.OpenNodes`.
+
+    Arrays have a row for each depth.
+    """
+
+    game: Any
+    evaluation: Any
+    knowledge: Any
+    """Lists the actions of a position in reverse order: the last one is tried first."""
+    states: Any
+    """The positions, the root's first."""
+    rng: Stream
+    """Fixed: candidates of alpha-beta are not random."""
+    alpha: NDArray[np.float64]
+    """A lower bound on the value for the player to move."""
+    beta: NDArray[np.float64]
+    """An upper bound: the other player would avoid a higher value."""
+    best: NDArray[np.float64]
+    left: NDArray[np.int64]
+    """The number of actions that are not tried yet."""
+    actions: NDArray[np.int32]
+    """``(depths, num_actions)``: the actions in reverse order: the last one is tried first."""
+    scores: NDArray[np.float64]
+    """``(num_actions,)``: the value of each root action; an action worse than the best one
+    has only an upper bound."""
+    control: NDArray[np.int64]
+    """The current depth and the number of opened nodes."""
+    max_depth: int = 1
+    """How many plies to look ahead."""
+
+    def open_node(self, depth: int) -> float:
+        self.control[NODES] += 1
+        game, state = self.game, self.states[depth]
+        at_the_end = game.is_terminal(state)
+        if not at_the_end and depth < self.max_depth:
+            actions = self.actions[depth]
+            self.left[depth] = self.knowledge.list_actions(game, state, self.rng, actions)
+            self.best[depth] = -np.inf
+            return UNKNOWN
+        player = game.to_play(state)
+        if at_the_end:
+            return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
+        value = float(self.evaluation.evaluate(game, state, player))
+        return min(max(value, -LARGEST), LARGEST)
+
+    def open_child(self, depth: int) -> None:
+        game, states = self.game, self.states
+        left = int(self.left[depth]) - 1
+        self.left[depth] = left
+        game.copy(states[depth], states[depth + 1])
+        game.step(states[depth + 1], int(self.actions[depth, left]))
+        beta = self.beta[depth]
+        best = self.best[depth]
+        if depth == 0:
+            best -= MARGIN  # actions as good as the best one get an exact value, not a bound
+        alpha = max(self.alpha[depth], best)
+        if game.to_play(states[depth + 1]) == game.to_play(states[depth]):
+            self.alpha[depth + 1], self.beta[depth + 1] = alpha, beta
+        else:
+            self.alpha[depth + 1], self.beta[depth + 1] = -beta, -alpha
+
+    def close_child(self, depth: int, score: float) -> float:
+        game, states = self.game, self.states
+        is_mine = game.to_play(states[depth + 1]) == game.to_play(states[depth])
+        score = score if is_mine else -score
+        if depth == 0:
+            self.scores[self.actions[0, self.left[0]]] = score
+        best = max(score, self.best[depth])
+        self.best[depth] = best
+        return UNKNOWN if best < self.beta[depth] and self.left[depth] > 0 else best
+
+
+def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaBetaNodes:
+    """The arrays of a search; `states` has one position more than the search can look ahead."""
+    rows, num_actions = len(states), game.num_actions()
+    nodes = AlphaBetaNodes(
+        game,
+        evaluation,
+        knowledge,
+        states,
+        Stream(np.ones(1, np.uint64), 0),
+        *(np.zeros(rows) for _ in range(3)),
+        left=np.zeros(rows, np.int64),
+        actions=np.zeros((rows, num_actions), np.int32),
+        scores=np.zeros(num_actions),
+        control=np.zeros(2, np.int64),
+    )
+    nodes.alpha[0], nodes.beta[0] = -np.inf, np.inf
+    return nodes
+
+
+class AlphaBeta(SeededAgent):
+    r"""Looks some plies ahead, plays the best action, and chooses at random among equal ones.
+
+    Alpha-beta (Knuth and Moore 1975) without a table. An early win is better than a late one; a
+    late loss is better than an early one.
+
+    Formula:
+        $$v_d(s) = \max_a\, -v_{d-1}(s_a) \qquad v_0(s) = \mathit{evaluation}(s)$$
+
+        $s_a$ is the position after the action $a$; values are those for the player to move. The
+        value of an end is the same at any depth $d$, but an earlier win has a greater one.
+
+    Sources:
+        Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975.
+
+    Args:
+        depth: Plies to look ahead, at least 1; by default 4, or as many as there is time for.
+        evaluation: Evaluates the positions at that depth: a value under `@compiled` with a method
+            ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
+            -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
+            is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+        seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, and plays the best
+            action of the last finished search.
+        patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
+            them, if no evaluation is given, and to look only at the candidates of RHMCTS
+            (`agents.knowledge.gomoku.candidates`), best first.
+        route: How it plans; see `agents.search.environment.planner_view`.
+        seed: Of the random stream; None: a different one each time.
+        assume: What to assume although the environment does not have it; see `route`.
+
+    Attributes:
+        statistics: Of the last move: `values` has what the search saw of each legal action
+            (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
+            `proven` the outcome if a win or loss was seen, unless `patterns` left moves out;
+            `simulations` counts positions.
+
+    Raises:
+        ValueError: If a parameter is out of its range.
+    """
+
+    name = "alphabeta"
+
+    def __init__(
+        self,
+        depth: int | None = None,
+        evaluation: Evaluation | Callable[[Any, Any, int], float] | None = None,
+        seconds: float | None = None,
+        patterns: bool = False,
+        route: str = "auto",
+        seed: int | None = None,
+        assume: str | None = None,
+    ) -> None:
+        if depth is None:
+            depth = 4 if seconds is None else MAX_TIMED_DEPTH
+        try:
+            self.depth = operator.index(depth)
+        except TypeError:
+            raise ValueError(f"expected depth as a whole number of plies, got {depth!r}") from None
+        if not 1 <= self.depth <= MOST_DEPTH:
+            raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
+        check_budget(None, seconds)
+        check_route(route, assume)
+        super().__init__(seed)
+        self.seconds = seconds
+        self.patterns = patterns
+        self.evaluation = None if evaluation is None else _as_evaluation(evaluation)
+        self.route = route
+        self.assume = assume
+
+    @announced
+    def prepare(self, env: Any) -> None:
+        plain = planner_view(env, self.route, self.assume)
+        if self.patterns:
+            plain = knowledge_of(plain.game).after_opening(plain)
+        view = self._search_view(plain)
+        self._search_function(view, self._nodes(view))
+
+    def _search_view(self, view: View) -> View:
+        return knowledge_of(view.game).search_view(view) if self.patterns else view
+
+    def _nodes(self, view: View) -> AlphaBetaNodes:
+        states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
+        view.game.copy(view.root, states[0])
+        evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
+        candidates: Knowledge = NoKnowledge()
+        if self.patterns:
+            known = knowledge_of(view.game)
+            candidates = known.candidates()
+            evaluation = known.evaluation() if self.evaluation is None else self.evaluation
+        candidates = candidates.with_memory(view.game)
+        return new_nodes(view.game, evaluation, candidates, states)
+
+    def _search_function(
+        self, view: View, nodes: AlphaBetaNodes
+    ) -> Callable[[AlphaBetaNodes, int], float]:
+        if view.compiles and is_compiled(nodes.evaluation):
+            return compiled_search.specialise(nodes, 1)
+        if self.route == "compiled":
+            raise ValueError(
+                f'route "compiled" needs an evaluation under @compiled, got {nodes.evaluation}'
+            )
+        return search
+
+    @announced
+    def act(self, env: Any) -> int:
+        plain = planner_view(env, self.route, self.assume)
+        check_in_play(env)
+        if self.patterns and (known := knowledge_of(plain.game)).is_opening(plain):
+            chosen = known.play_opening(plain, self._think_elsewhere, self._rng)
+            self.statistics = None  # they describe another position
+            return chosen
+        return self._think(plain)
+
+    def _think_elsewhere(self, view: View) -> tuple[int, float]:
+        """The action to play, and its value."""
+        action = self._think(view)
+        return action, float(cast("Statistics", self.statistics).values[action])
+
+    def _think(self, plain: View) -> int:
+        view = self._search_view(plain)
+        nodes = self._nodes(view)
+        run = self._search_function(view, nodes)
+        started = time.perf_counter()
+        scores, total = self._deepen(run, nodes, started)
+        seconds = time.perf_counter() - started
+        tried = np.flatnonzero(scores > -np.inf)
+        best = tried[scores[tried] == scores[tried].max()]
+        action = int(best[int(self._rng.random() * len(best))])
+        found = _statistics(scores, tried, action, total, seconds, not self.patterns)
+        self.statistics = with_assumption(found, view.assumed)
+        return action
+
+    def _deepen(
+        self, run: Callable[[AlphaBetaNodes, int], float], nodes: AlphaBetaNodes, started: float
+    ) -> tuple[NDArray[np.float64], int]:
+        """Search to the depth; with a time limit, one ply deeper each time.
+
+        The value of each action, -inf of those that were not tried; and how many positions.
+        """
+        max_depth = len(nodes.best) - 1
+        scores, total = nodes.scores, 0
+        for depth in range(1 if self.seconds is not None else max_depth, max_depth + 1):
+            budget = 2**62
+            if self.seconds is not None and total > 0:
+                elapsed = time.perf_counter() - started
+                budget = int(total * (self.seconds - elapsed) / elapsed)
+            if budget <= 0:
+                break
+            nodes.scores[:] = -np.inf
+            nodes.control[:] = 0
+            found = run(nodes._replace(max_depth=depth), budget)
+            total += int(nodes.control[NODES])
+            if found == UNKNOWN:
+                break
+            scores = nodes.scores.copy()
+            if abs(scores.max()) > 1:
+                break
+        return scores, total
+
+
+def _as_evaluation(evaluation: Any) -> Evaluation:
+    """The evaluation that was given, or the function wrapped as an evaluation."""
+    if callable(getattr(evaluation, "evaluate", None)):
+        return evaluation
+    if callable(evaluation):
+        return FunctionEvaluation(cast("Callable[[Any, Any, int], float]", evaluation))
+    raise ValueError(f"expected an evaluation or a function, got {evaluation!r}")
+
+
+def _statistics(
+    scores: NDArray[np.float64],
+    tried: NDArray[np.intp],
+    action: int,
+    nodes: int,
+    seconds: float,
+    tries_all: bool,
+) -> Statistics:
+    """What the search found as `Statistics`; if moves were left out, nothing counts as proven."""
+    visits = np.zeros(len(scores), np.int64)
+    visits[tried] = 1
+    values = np.zeros(len(scores))
+    values[tried] = np.clip(scores[tried], -1, 1) + 0.0  # no -0
+    best = float(scores.max())
+    proven = int(math.copysign(1, best)) if tries_all and abs(best) > 1 else None
+    return Statistics(visits, values, [action], nodes, seconds, proven)

@@ -1,0 +1,10 @@
+"""How many processors there are."""
+
+import os
+
+
+def usable_cpus() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
