@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import write_planes
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -160,7 +160,7 @@ def shown_of(game: Game, lengths: NDArray[np.int64], actions: NDArray[np.int16])
     columns: list[Any] = [np.zeros(*kinds[name]) for name in Shown._fields]
     shown = Shown(*columns)
     cells = shown.observations.reshape(len(actions), game.rows * game.columns, -1)
-    show: Any = compiled_show_games if is_compiled(game) else show_games
+    show = compiled_show_games.fitting(game)
     state, into = base.new_states(game, 1), shown._replace(observations=cells)
     wrong = int(show(game, state, lengths, actions, NOTHING_EXTRA, into))
     if wrong >= 0:

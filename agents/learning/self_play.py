@@ -148,7 +148,6 @@ class SelfPlay(Worker):
         device = device_of(configuration.self_play.device, "self_play.device")
         self.evaluator = NetworkEvaluator(self.network, self.game, planes, device)
         options = configuration.search
-        self.compiles = is_compiled(self.game)
         self.reuses = options.reuse and options.method != "gumbel"
         """Whether the subtree of a move is kept."""
         by_network = options.method != "rollouts"
@@ -192,7 +191,7 @@ class SelfPlay(Worker):
             evaluator,
             rng,
             cache=new_cache(game, self._cache),
-            compiles=self.compiles,
+            compiles=is_compiled(game),
         )
 
 
@@ -226,7 +225,7 @@ class Lockstep:
 
     def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
         """Run a kernel: as machine code where the game compiles."""
-        return (function if self._worker.compiles else function.function)(*arguments)
+        return function.fitting(self.game)(*arguments)
 
     def _begin(self, number: int) -> None:
         most = self.configuration.self_play.opening_plies
