@@ -183,6 +183,19 @@ def test_a_rating_in_the_background_is_the_same(tmp_path):
     assert films == [["000000000.gif", "000000050.gif"]] * 2
 
 
+def test_the_end_is_rated_once(tmp_path):
+    settings = {"anchors": ANCHORS, "pairs": 1, "writers": [], "film": False, "background": True}
+    log = RatingLog(tmp_path, "tictactoe", **settings)
+    log.finish(RandomAgent(), 0)
+    log.rate(RandomAgent(), 50)
+    for policy, step in ((GreedyAgent(), 50), (RandomAgent(), 60)):
+        log.finish(policy, step)
+        assert log.ratings[-1].step == step
+    log.close()
+    assert [one.step for one in log.ratings] == [0, 50, 60]
+    assert len({one.elo for one in log.ratings}) == 1  # never by the other policy
+
+
 def test_a_damaged_log_names_its_line(tmp_path):
     log = RatingLog(tmp_path, "tictactoe", anchors=ANCHORS, pairs=1, writers=[], film=False)
     log.rate(RandomAgent(), 0)

@@ -123,6 +123,16 @@ class RatingLog:
             self._keep(*playing.result()[0])
             self.seconds += time.perf_counter() - started
 
+    def finish(self, policy: Any, step: int) -> None:
+        """Rate a policy as it is when training ends, if it was not at this step; wait for it.
+
+        The arguments are those of `rate`.
+        """
+        self.wait()
+        if not self.ratings or self.ratings[-1].step != step:
+            self.rate(policy, step)
+            self.wait()
+
     def close(self) -> None:
         """Wait for the rating in the background, and end its process and the writers."""
         try:

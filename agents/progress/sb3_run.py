@@ -203,10 +203,7 @@ class SB3Run:
                 self.elo = log.ratings[-1].elo if log.ratings else None
                 report(self)
             self._save(model)
-            log.wait()
-            if log.ratings[-1].step != self.steps:
-                log.rate(model, self.steps)
-                log.wait()
+            log.finish(model, self.steps)
             self.elo = log.ratings[-1].elo
             report(self)
         finally:
