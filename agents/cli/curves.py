@@ -11,7 +11,7 @@ import click
 from agents.cli import shared
 from agents.core.files import expect_writable, write_csv, write_text
 from agents.pictures.plots import check_plot, curves_plot, write_plot
-from agents.progress.anchors import Anchors
+from agents.progress.anchors import ANCHORS, Anchors
 from agents.progress.curves import Curve, latex, markdown, read_curve, rows_of, seed_folders
 
 TABLES = (".csv", ".md", ".tex")
@@ -84,7 +84,7 @@ def write(
 
 def anchors_in(folders: Sequence[str]) -> dict[str, float]:
     """The ratings of the anchors, if all runs have the same."""
-    paths = [run / "anchors.json" for folder in folders for run in seed_folders(folder)]
+    paths = [run / ANCHORS for folder in folders for run in seed_folders(folder)]
     found = [Anchors.load(path).elo for path in paths if path.exists()]
     is_one = len(found) == len(paths) > 0 and all(one == found[0] for one in found)
     return found[0] if is_one else {}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from agents.arena.game_records import plain_record
 from agents.arena.results import PlayedGame
@@ -22,14 +22,12 @@ from agents.core.background import in_background
 from agents.core.files import write_text
 from agents.core.workers import LocalPool, ProcessPool, Worker
 from agents.pictures.films import film_of, write_gif
-from agents.progress.anchors import AGENTS, Anchors, rate_policy
+from agents.progress.anchors import AGENTS, ANCHORS, Anchors, rate_policy
 from agents.progress.ratings import RATINGS, Rating, read_ratings
 from agents.progress.writers import Writer, usual_writers
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.base import whole_number
 from hexenv.learners.opponents import as_player
-
-ANCHORS: Final = "anchors.json"
 
 
 class RatingLog:
