@@ -376,20 +376,20 @@ class NoSelfPlay(Worker):
 # ---- where it runs -------------------------------------------------------------------------------
 
 
-def new_worker(configuration: Configuration) -> SelfPlay:
+def new_worker(configuration: Configuration, kind: type[SelfPlay]) -> SelfPlay:
     """A worker of a process of its own, which uses one thread."""
     torch.set_num_threads(1)
-    return SelfPlay(configuration)
+    return kind(configuration)
 
 
-def new_pool(configuration: Configuration) -> Pool:
-    """The workers of a run, where its `engine` says."""
+def new_pool(configuration: Configuration, kind: type[SelfPlay] = SelfPlay) -> Pool:
+    """The workers of a run, where its `engine` says; `kind` is the class of those that play."""
     if configuration.data:
         game = environment_of(configuration.game, configuration.options).game
         return LocalPool(functools.partial(NoSelfPlay, game.num_actions()))
     if configuration.engine == "local":
-        return LocalPool(functools.partial(SelfPlay, configuration))
-    make = functools.partial(new_worker, configuration)
+        return LocalPool(functools.partial(kind, configuration))
+    make = functools.partial(new_worker, configuration, kind)
     if configuration.engine == "processes":
         return ProcessPool(make, configuration.workers, start_attempts=ATTEMPTS)
     pool = RayPool(make, configuration.workers, gpus=configuration.self_play.gpus)
