@@ -363,6 +363,30 @@ def test_curves_are_plotted(tmp_path):
         curves_plot([], "title")
 
 
+def test_the_axis_of_a_plot_counts_what_the_runs_do(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    plots = []
+    monkeypatch.setattr("agents.cli.curves.write_plot", lambda plot, path: plots.append(plot))
+    write_seeds(tmp_path / "logged", [10])
+    for name, elo in (("rated", 300.0), ("another", 200.0)):
+        anchors = Anchors("tictactoe", {"random": 0.0, "greedy": elo})
+        settings = {"anchors": anchors, "pairs": 1, "writers": [], "film": False}
+        log = RatingLog(tmp_path / name, "tictactoe", **settings)
+        log.rate(RandomAgent(), 2)
+        log.close()
+    for runs, label in (
+        (["logged"], "iteration"),
+        (["rated"], "steps of the learner"),
+        (["rated", "another"], "steps of the learner"),
+        (["rated", "logged"], "step"),
+    ):
+        given = [str(tmp_path / run) for run in runs]
+        found = CliRunner().invoke(main, ["curves", *given, "--plot", str(tmp_path / "plot.png")])
+        assert found.exit_code == 0, found.output
+        (axes,) = plots.pop().axes
+        assert axes.get_xlabel() == label
+
+
 def test_tables_escape_what_their_format_means():
     curve = learning_curve("50%|a_b", [[([0], [1.0])]])
     assert r"50%\|a_b" in markdown([curve])
