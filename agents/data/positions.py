@@ -60,6 +60,11 @@ class Positions(NamedTuple):
         """``(P,)``: whether an agent chose the move: these are learnt from."""
         return self.agents != RANDOM
 
+    @property
+    def values_or_outcomes(self) -> NDArray[np.float32]:
+        """``(P,)``: the values, and where the agent had none the outcomes."""
+        return np.where(np.isnan(self.values), self.outcomes, self.values).astype(np.float32)
+
     def take(self, which: Any) -> "Positions":
         """Some of them: by an index array, a mask or a slice."""
         columns: list[Any] = [column[which] for column in self]
