@@ -77,16 +77,19 @@ def check_seed(seed: Any) -> None:
     try:
         np.random.default_rng(seed)
     except (TypeError, ValueError):
-        got = shortened(seed)
-        raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}") from None
+        raise _wrong_seed(seed) from None
 
 
 def check_whole_seed(seed: Any) -> None:
     """Refuse what the streams of an environment cannot begin with; None: as they are."""
     is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if seed is not None and not (is_whole and seed >= 0):
-        got = shortened(seed)
-        raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}")
+        raise _wrong_seed(seed)
+
+
+def _wrong_seed(seed: Any) -> ValueError:
+    got = shortened(seed)
+    return ValueError(f"expected a seed as a whole number from 0, or None, got {got}")
 
 
 # ---- parameters of functions and classes ---------------------------------------------------------
