@@ -1,6 +1,5 @@
 """The position of an environment: its start, its legal mask, and compiled code to play on it."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -12,7 +11,7 @@ from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.observation import compiled_show
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
-from hexenv.messages import not_one_of, shortened
+from hexenv.messages import not_one_of, shortened, warn_user
 from hexenv.render.display import board_image, render_picture
 
 # ---- positions that show themselves --------------------------------------------------------------
@@ -117,7 +116,7 @@ def start_from_options(game: Game, options: dict[str, Any]) -> Start | None:
     for key in options:
         if key not in START_OPTIONS and key not in IGNORED_OPTIONS:
             unknown = not_one_of("an option of reset", START_OPTIONS, key)
-            warnings.warn(f"{unknown}: it is ignored", UserWarning, stacklevel=2)
+            warn_user(f"{unknown}: it is ignored")
     given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
     if len(given) > 1:
         raise ValueError(f"expected one starting position, got {' and '.join(given)}")
