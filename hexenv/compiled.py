@@ -400,6 +400,13 @@ class CompiledFunction:
         """Run the machine code for these arguments, compiling it first if needed."""
         return self.specialise(*arguments)(*arguments)
 
+    def fitting(self, value: object, compiles: bool = True) -> Callable[..., Any]:
+        """This function where `value` compiles, as a game does or not; else the plain Python one.
+
+        `compiles`: whether machine code is wanted at all.
+        """
+        return self if compiles and is_compiled(value) else self.function
+
     def specialise(
         self, *arguments: Any, decided_by: tuple[Any, ...] | None = None
     ) -> Callable[..., Any]:

@@ -8,7 +8,9 @@ import functools
 import inspect
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, Unpack, get_args, get_origin
 from weakref import WeakKeyDictionary
 
@@ -21,6 +23,8 @@ LONGEST_MESSAGE: Final = 300
 """Characters of a message about a file."""
 LONGEST_VALUE: Final = 60
 """Characters of a value in a message."""
+PASSED_OVER: Final = ("hexenv", "gymnasium", "pettingzoo")
+"""Packages whose lines a warning does not point at."""
 
 
 def shortened(value: Any) -> str:
@@ -59,6 +63,21 @@ def suggestion(got: Any, known: Iterable[str]) -> str:
     return f" (did you mean {names[close[0]]}?)" if close else ""
 
 
+def warn_user(message: str) -> None:
+    """A UserWarning at the line of the program that has called us, however many wrappers between.
+
+    Lines of our own and of the libraries whose wrappers are around environments are passed over.
+    """
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _package_of(frame) in PASSED_OVER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
 # ---- values ------------------------------------------------------------------------------------
 
 
@@ -77,16 +96,19 @@ def check_seed(seed: Any) -> None:
     try:
         np.random.default_rng(seed)
     except (TypeError, ValueError):
-        got = shortened(seed)
-        raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}") from None
+        raise _wrong_seed(seed) from None
 
 
 def check_whole_seed(seed: Any) -> None:
     """Refuse what the streams of an environment cannot begin with; None: as they are."""
     is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if seed is not None and not (is_whole and seed >= 0):
-        got = shortened(seed)
-        raise ValueError(f"expected a seed as a whole number from 0, or None, got {got}")
+        raise _wrong_seed(seed)
+
+
+def _wrong_seed(seed: Any) -> ValueError:
+    got = shortened(seed)
+    return ValueError(f"expected a seed as a whole number from 0, or None, got {got}")
 
 
 # ---- parameters of functions and classes ---------------------------------------------------------

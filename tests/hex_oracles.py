@@ -1,7 +1,9 @@
-"""Who wins in Hex, by trying all games; positions to ask about, as bits."""
+"""Who wins in Hex, by trying all games or by the solver; positions to ask about, as bits."""
 
 import functools
 
+from agents.knowledge.hex.solver import HexSolver
+from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 
 
@@ -29,6 +31,16 @@ def brute_force(rows, columns):
                 if winner(*child, 1 - mover) == mover:
                     return mover
         return 1 - mover
+
+    return winner
+
+
+def exact_winner(size):
+    """As `brute_force`, on larger boards: by the exact solver."""
+    solver = HexSolver(hex.new(size), 1 << 20)
+
+    def winner(first, second, mover):
+        return solver.solve(first, second, mover, Clock())[0]
 
     return winner
 

@@ -1,7 +1,27 @@
-"""What the tests that kill processes look at."""
+"""Processes that tests start: training examples, and those that they kill."""
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples" / "rl"
+
+
+def run_example(name, folder, *arguments):
+    """What an example of `EXAMPLES` prints that runs in a folder to its end."""
+    run = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run.stdout
 
 
 def is_alive(process):

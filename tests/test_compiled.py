@@ -848,6 +848,13 @@ def test_is_compiled():
         assert not is_compiled(value)
 
 
+def test_a_function_fits_what_it_is_given():
+    function = CompiledFunction(copy_the_second)
+    assert function.fitting(tictactoe.new()) is function
+    assert function.fitting(tictactoe.new(), compiles=False) is copy_the_second
+    assert function.fitting(Inner()) is copy_the_second
+
+
 @needs_compiler
 def test_fields_of_other_named_tuples_stay_fields():
     class Settings(NamedTuple):

@@ -8,10 +8,12 @@ import copy
 import gc
 import inspect
 import io
+import linecache
 import warnings
 import weakref
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -205,8 +207,10 @@ def test_actions_of_many_boards_are_shown_with_what_is_expected(actions):
 @pytest.mark.parametrize("make", [lambda: hex_v0.env(3), lambda: hex_v0.raw_env(3), single, vector])
 def test_an_option_of_reset_that_nobody_knows_warns(make):
     env = make()
-    with pytest.warns(UserWarning, match=r"'move' \(did you mean moves\?\)"):
+    with pytest.warns(UserWarning, match=r"'move' \(did you mean moves\?\)") as caught:
         env.reset(options={"move": "a1"})
+    assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
+    assert linecache.getline(__file__, caught[0].lineno).strip().startswith("env.reset(")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env.reset(options={"options": 1})  # PettingZoo's API test gives it

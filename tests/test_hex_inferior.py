@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 from environments import JIT
-from hex_oracles import all_positions, brute_force, random_bits
+from hex_oracles import all_positions, brute_force, exact_winner, random_bits
 
 from agents.knowledge.hex import inferior, patterns
-from agents.knowledge.hex.solver import HexSolver
-from agents.solvers.questions import Clock
 from hexenv.compiled import CompiledFunction
-from hexenv.games import hex
 from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
@@ -118,12 +115,8 @@ def test_the_winner_stays_the_same_in_random_positions():
     ],
 )
 def test_the_winner_stays_the_same_by_the_solver(size, empty, count):
-    board, tool = Board(size, size), HexSolver(hex.new(size), 1 << 20)
+    board, winner = Board(size, size), exact_winner(size)
     rng, filled = np.random.default_rng(8), 0
-
-    def winner(first, second, mover):
-        return tool.solve(first, second, mover, Clock())[0]
-
     for _ in range(count):
         *bits, mover = random_bits(rng, board.cells, 1, empty)
         filled += check_position(board, winner, tuple(bits), mover)

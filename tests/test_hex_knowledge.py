@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from hex_oracles import brute_force
+from hex_oracles import brute_force, exact_winner
 
 from agents import RAVE, RHMCTS, UCT, Hexpert, PolicyAgent, PUCTAgent
-from agents.knowledge.hex.solver import HexSolver
 from agents.registry import make_agent
 from agents.search.tree import ROOT, UNPROVEN, children
-from agents.solvers.questions import Clock
 from hexenv import hex_v0, tictactoe_v0
-from hexenv.games import base, hex
+from hexenv.games import base
 
 needs_compiler = pytest.mark.compiled(only=True)
 BOTH = "inferior+connections"
@@ -99,14 +97,7 @@ def root_of(env):
 )
 def test_all_that_is_proven_in_the_tree_is_true(size, stones, spec, count):
     rng, proofs, wins = np.random.default_rng(1), 0, 0
-    if size < 5:
-        winner = brute_force(size, size)
-    else:
-        tool = HexSolver(hex.new(size), 1 << 20)
-
-        def winner(first, second, mover):
-            return tool.solve(first, second, mover, Clock())[0]
-
+    winner = brute_force(size, size) if size < 5 else exact_winner(size)
     for seed in range(count):
         env = random_position(size, stones, rng)
         agent = make_agent(spec, seed=seed)

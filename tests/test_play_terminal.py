@@ -310,7 +310,7 @@ def test_below_the_board_are_the_choices():
 def terminals(monkeypatch):
     """As if there were a terminal; what is shown on it is named."""
     shown = []
-    monkeypatch.setattr(command, "is_terminal", lambda: True)
+    monkeypatch.setattr(command, "is_terminal", lambda *streams: True)
     monkeypatch.setattr(terminal, "run", lambda session: shown.append("cursor"))
     monkeypatch.setattr(command.plain, "run", lambda session: shown.append("plain"))
     return shown

@@ -183,6 +183,19 @@ def test_a_rating_in_the_background_is_the_same(tmp_path):
     assert films == [["000000000.gif", "000000050.gif"]] * 2
 
 
+def test_the_end_is_rated_once(tmp_path):
+    settings = {"anchors": ANCHORS, "pairs": 1, "writers": [], "film": False, "background": True}
+    log = RatingLog(tmp_path, "tictactoe", **settings)
+    log.finish(RandomAgent(), 0)
+    log.rate(RandomAgent(), 50)
+    for policy, step in ((GreedyAgent(), 50), (RandomAgent(), 60)):
+        log.finish(policy, step)
+        assert log.ratings[-1].step == step
+    log.close()
+    assert [one.step for one in log.ratings] == [0, 50, 60]
+    assert len({one.elo for one in log.ratings}) == 1  # never by the other policy
+
+
 def test_a_damaged_log_names_its_line(tmp_path):
     log = RatingLog(tmp_path, "tictactoe", anchors=ANCHORS, pairs=1, writers=[], film=False)
     log.rate(RandomAgent(), 0)
@@ -348,6 +361,30 @@ def test_curves_are_plotted(tmp_path):
     assert list(line.get_ydata()) == list(curve.values)
     with pytest.raises(ValueError, match="expected curves to plot, got none"):
         curves_plot([], "title")
+
+
+def test_the_axis_of_a_plot_counts_what_the_runs_do(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    plots = []
+    monkeypatch.setattr("agents.cli.curves.write_plot", lambda plot, path: plots.append(plot))
+    write_seeds(tmp_path / "logged", [10])
+    for name, elo in (("rated", 300.0), ("another", 200.0)):
+        anchors = Anchors("tictactoe", {"random": 0.0, "greedy": elo})
+        settings = {"anchors": anchors, "pairs": 1, "writers": [], "film": False}
+        log = RatingLog(tmp_path / name, "tictactoe", **settings)
+        log.rate(RandomAgent(), 2)
+        log.close()
+    for runs, label in (
+        (["logged"], "iteration"),
+        (["rated"], "steps of the learner"),
+        (["rated", "another"], "steps of the learner"),
+        (["rated", "logged"], "step"),
+    ):
+        given = [str(tmp_path / run) for run in runs]
+        found = CliRunner().invoke(main, ["curves", *given, "--plot", str(tmp_path / "plot.png")])
+        assert found.exit_code == 0, found.output
+        (axes,) = plots.pop().axes
+        assert axes.get_xlabel() == label
 
 
 def test_tables_escape_what_their_format_means():

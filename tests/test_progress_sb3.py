@@ -4,14 +4,11 @@ Needs the extra `sb3`; `.ci/run` has an environment in which nothing here skips.
 """
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from processes import run_example
 
 from agents import PolicyAgent
 from agents.cli import main
@@ -29,7 +26,6 @@ from hexenv.adapters.sb3 import BoardVecEnv, LogRatings, SelfPlay
 
 # The libraries warn of each other's and their own deprecations; only ours are errors here.
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.compiled]
-ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = Anchors("tictactoe", {"random": 0.0, "greedy": 300.0})
 
 
@@ -203,19 +199,9 @@ def test_several_seeds_by_one_command(tmp_path):
 
 
 def test_the_example_trains_a_league(tmp_path):
-    run = subprocess.run(
-        [
-            *(sys.executable, ROOT / "examples" / "rl" / "league_sb3.py", "--folder", "league"),
-            *("--steps", "16384", "--pairs", "1", "--anchors", "random", "greedy"),
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "16,384 steps: Elo" in run.stdout
+    given = "--folder league --steps 16384 --pairs 1 --anchors random greedy"
+    told = run_example("league_sb3", tmp_path, *given.split())
+    assert "16,384 steps: Elo" in told
     assert [one.step for one in read_ratings(tmp_path / "league")] == [0, 8192, 16384]
     assert len(OpponentPool.load(tmp_path / "league" / "pool")) > 1
     assert (tmp_path / "league" / "model.zip").exists()

@@ -5,26 +5,20 @@ Each test needs an extra; `.ci/run` builds an environment in which none of them 
 
 import functools
 import json
-import os
 import pickle
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from processes import EXAMPLES, run_example
 
 from agents import PolicyAgent
 from agents.cli import main
 from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.learners.pool import OpponentPool
-
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples" / "rl"
 
 # The libraries warn of each other's and their own deprecations; only ours are errors here.
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.compiled]
@@ -771,26 +765,16 @@ def test_an_example_trains_without_an_illegal_move(name, game, tmp_path):
     needs(module, extra)
     if name == "maskable_ppo" and "Hex" in game:
         steps = [*steps, "--cnn"]
-    run = subprocess.run(
-        [
-            *(sys.executable, EXAMPLES / f"{name}.py", *game, *steps, "--games", "10"),
-            *("--against", "uct:simulations=5"),
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "illegal moves in training: 0" in run.stdout
-    played = re.findall(r"(\d+) won, (\d+) drawn, (\d+) lost, .* illegal moves (\d+)", run.stdout)
+    played_with = "--games", "10", "--against", "uct:simulations=5"
+    told = run_example(name, tmp_path, *game, *steps, *played_with)
+    assert "illegal moves in training: 0" in told
+    played = re.findall(r"(\d+) won, (\d+) drawn, (\d+) lost, .* illegal moves (\d+)", told)
     assert len(played) == 5  # two opponents before, and three after
-    assert "uct:simulations=5: " in run.stdout
+    assert "uct:simulations=5: " in told
     if name in ("maskable_ppo", "cleanrl_ppo", "skrl_ppo", "tianshou_ppo"):  # it played itself
-        assert int(re.search(r"snapshots of its past: (\d+)", run.stdout)[1]) > 0
+        assert int(re.search(r"snapshots of its past: (\d+)", told)[1]) > 0
     if name == "rllib_selfplay":
-        assert int(re.search(r"frozen policies in the league: (\d+)", run.stdout)[1]) > 1
+        assert int(re.search(r"frozen policies in the league: (\d+)", told)[1]) > 1
     if name == "maskable_ppo":
         game_name = game[1].lower()
         options = [] if game_name == "connect4" else ["--option", "board_size=4"]

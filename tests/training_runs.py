@@ -192,11 +192,10 @@ def train_and_die(directory, settings, place, count):
     train(directory, settings)
 
 
-def impatient(learner, configuration):
+def impatient(learner, configuration, kind):
     """A worker that interrupts the learner while it plays its fourth task."""
-    from agents.learning.self_play import SelfPlay
 
-    class Interrupting(SelfPlay):
+    class Interrupting(kind):
         def do(self, task, start_clock):
             self.done = getattr(self, "done", 0) + 1
             if self.done == 4:

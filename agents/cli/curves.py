@@ -11,8 +11,16 @@ import click
 from agents.cli import shared
 from agents.core.files import expect_writable, write_csv, write_text
 from agents.pictures.plots import check_plot, curves_plot, write_plot
-from agents.progress.anchors import Anchors
-from agents.progress.curves import Curve, latex, markdown, read_curve, rows_of, seed_folders
+from agents.progress.anchors import ANCHORS, Anchors
+from agents.progress.curves import (
+    Curve,
+    is_rated,
+    latex,
+    markdown,
+    read_curve,
+    rows_of,
+    seed_folders,
+)
 
 TABLES = (".csv", ".md", ".tex")
 
@@ -78,13 +86,20 @@ def write(
     if plot is not None:
         levels = anchors_in(folders)
         values = "Elo beside the anchors" if levels else key
-        steps = "steps of the learner" if levels else "iteration"
-        write_plot(curves_plot(found, title, steps, values, levels), plot)
+        write_plot(curves_plot(found, title, axis_of(folders), values, levels), plot)
+
+
+def axis_of(folders: Sequence[str]) -> str:
+    """What the steps of runs count."""
+    rated = {is_rated(run) for folder in folders for run in seed_folders(folder)}
+    if len(rated) > 1:  # each by its own
+        return "step"
+    return "steps of the learner" if True in rated else "iteration"
 
 
 def anchors_in(folders: Sequence[str]) -> dict[str, float]:
     """The ratings of the anchors, if all runs have the same."""
-    paths = [run / "anchors.json" for folder in folders for run in seed_folders(folder)]
+    paths = [run / ANCHORS for folder in folders for run in seed_folders(folder)]
     found = [Anchors.load(path).elo for path in paths if path.exists()]
     is_one = len(found) == len(paths) > 0 and all(one == found[0] for one in found)
     return found[0] if is_one else {}

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from agents.cli import curves, shared
 from agents.pictures.plots import check_plot, game_text
@@ -87,7 +86,7 @@ def learn(
             for number in range(wanted.seed, wanted.seed + seeds)
         ]
     try:
-        with shared.clear_errors(), progress_bar(as_json) as bar:
+        with shared.clear_errors(), shared.progress_bar(as_json) as bar:
             path.mkdir(parents=True, exist_ok=True)
             fixed = anchors_of(list(anchors or AGENTS), path, game, wanted.options)
             for run in runs:
@@ -110,15 +109,3 @@ def train(run: "SB3Run", anchors: Anchors, bar: Progress) -> None:
         bar.update(task, completed=min(run.done, 1.0), figures=figures)
 
     run.run(anchors, report)
-
-
-def progress_bar(is_off: bool) -> Progress:
-    """A progress bar on standard error."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[figures]}"),
-        console=Console(stderr=True),
-        disable=is_off,
-    )

@@ -1,7 +1,5 @@
 """The command `hexenv play`: a person against an agent."""
 
-import os
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import click
 
 from agents.arena import close, prepare
-from agents.cli.shared import agents_seed_option, clear_errors, option_of_game
+from agents.cli.shared import agents_seed_option, clear_errors, is_terminal, option_of_game
 from agents.core.agent import Agent
 from agents.play import plain
 from agents.play.session import Session
@@ -92,7 +90,7 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
         from agents.play import window as in_window  # an extra
 
         return in_window.run
-    if is_plain or not is_terminal():
+    if is_plain or not is_terminal("stdin", "stdout"):
         return plain.run
     if find_spec("prompt_toolkit") is None:
         click.echo(f"for cursor keys: {how_to_install('human')}", err=True)
@@ -100,8 +98,3 @@ def _face(window: bool, is_plain: bool) -> Callable[[Session], None]:
     from agents.play import terminal  # an extra
 
     return terminal.run
-
-
-def is_terminal() -> bool:
-    """Whether a person sits at a terminal that can be drawn on."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

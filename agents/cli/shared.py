@@ -1,5 +1,7 @@
 """What the commands share. A mistake of the user gives one line, not a traceback."""
 
+import os
+import sys
 from collections.abc import Callable, Container, Generator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -7,6 +9,7 @@ from typing import Any, Final
 import click
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 INTERRUPTED: Final = 130
@@ -45,6 +48,28 @@ def wide_console(columns: int = 80) -> Console:
     console = Console()
     console.width = max(console.width, columns)
     return console
+
+
+def is_terminal(*streams: str) -> bool:
+    """Whether streams of this process, such as "stdout", are terminals that can be drawn on."""
+    is_dumb = os.environ.get("TERM") == "dumb"
+    return not is_dumb and all(getattr(sys, stream).isatty() for stream in streams)
+
+
+def progress_bar(is_off: bool, *counts: ProgressColumn) -> Progress:
+    """A progress bar on standard error, with the text `figures` of each task at its end.
+
+    `counts` are columns before the time that is left.
+    """
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *counts,
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=Console(stderr=True),
+        disable=is_off,
+    )
 
 
 def new_table(*columns: str, texts: Container[str] = (), title: str | None = None) -> Table:

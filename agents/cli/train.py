@@ -9,12 +9,18 @@ from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
 from agents.cli.curves import write_all
-from agents.cli.shared import INTERRUPTED, clear_errors, plot_option, wide_console
+from agents.cli.shared import (
+    INTERRUPTED,
+    clear_errors,
+    is_terminal,
+    plot_option,
+    progress_bar,
+    wide_console,
+)
 from agents.core.reading import read_object, read_objects
 from agents.learning import configuration as configurations
 from agents.learning.topp import options_of
@@ -134,7 +140,8 @@ def run_shown(run: Any, as_json: bool) -> bool:
     total = run.configuration.iterations
     prints_lines = not as_json and not is_terminal("stdout", "stderr")
     seconds: list[float] = []
-    with progress_bar(as_json) as bar:
+    is_off = as_json or not is_terminal("stderr")
+    with progress_bar(is_off, MofNCompleteColumn()) as bar:
         task = bar.add_task("train", total=total, completed=run.iteration, figures="")
 
         def report(figures: dict[str, Any]) -> None:
@@ -175,19 +182,6 @@ def interruptible() -> Generator[None]:
         sys.exit(INTERRUPTED)
 
 
-def progress_bar(is_off: bool) -> Progress:
-    """A progress bar with the figures of the last iteration."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[figures]}"),
-        console=Console(stderr=True),
-        disable=is_off or not is_terminal("stderr"),
-    )
-
-
 def in_short(figures: dict[str, Any]) -> str:
     """The main figures of an iteration."""
     words = [f"{figures['positions_per_second']:.0f} positions/s"] if figures["positions"] else []
@@ -195,11 +189,6 @@ def in_short(figures: dict[str, Any]) -> str:
         if key in figures:
             words.append(f"{name} {figures[key]:{'+.0f' if key == 'elo' else '.2f'}}")
     return ", ".join(words)
-
-
-def is_terminal(*streams: str) -> bool:
-    """Whether streams of this process are terminals, all of them."""
-    return all(getattr(sys, stream).isatty() for stream in streams)
 
 
 def duration(seconds: float) -> str:

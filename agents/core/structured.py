@@ -8,6 +8,7 @@ expected and what came: a `ValueError`. The size of a text is bounded before it 
 
 import dataclasses
 import functools
+import os
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,6 +98,15 @@ def check_fields(structure: Any, *names: str, where: str = "") -> None:
     for name in names:
         value = convert(getattr(structure, name), kinds[name], _join(where, name))
         object.__setattr__(structure, name, value)
+
+
+def expect_unchanged(key: str, before: object, now: object, folder: str | os.PathLike[str]) -> None:
+    """Refuse a value that differs from the one that a folder was begun with."""
+    if now != before:
+        raise ValueError(
+            f"expected {key} of {before}, as in {folder}, got {now} (a new run needs a folder of "
+            "its own)"
+        )
 
 
 def expect_keys(values: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:

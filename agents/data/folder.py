@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from agents.core.files import replacing, write_text
 from agents.core.reading import load_arrays, parse_json, read_object
-from agents.core.structured import Count, to_structure
+from agents.core.structured import Count, expect_unchanged, to_structure
 from agents.core.workers import LocalPool, Lost, Pool, ProcessPool, Worker
 from agents.data.playing import BOARDS, Games, Recipe, environment_of
 from agents.data.positions import Positions, bytes_of_position, check_positions
@@ -387,9 +387,7 @@ def expect_same(
 ) -> None:
     """Refuse to go on with data that was begun with something else."""
     for name in Recipe.__struct_fields__:
-        ours, theirs = getattr(before.recipe, name), getattr(recipe, name)
-        if ours != theirs:
-            raise ValueError(f"expected {name} of {ours}, as in {path}, got {theirs}")
+        expect_unchanged(name, getattr(before.recipe, name), getattr(recipe, name), path)
     expect_same_game(path, before, game)
     if shard not in (None, before.shard):
         raise ValueError(f"expected {before.shard} games in a shard, as in {path}, got {shard}")

@@ -23,7 +23,7 @@ from agents.data.positions import RANDOM, Positions, shown_of
 from agents.mcts.puct import draw_actions
 from agents.registry import make_agent, make_environment
 from agents.search.environment import legal_actions
-from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.compiled import CompiledFunction
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.base import new_states
 
@@ -256,7 +256,7 @@ class Played:
         return [game for game in self._finished if game is not None]
 
     def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
-        return (function if is_compiled(self._game) else function.function)(*arguments)
+        return function.fitting(self._game)(*arguments)
 
     def _begin(self, board: int) -> None:
         """Begin the next game on a board, if one is left."""

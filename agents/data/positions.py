@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import write_planes
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -59,6 +59,11 @@ class Positions(NamedTuple):
     def searched(self) -> NDArray[np.bool_]:
         """``(P,)``: whether an agent chose the move: these are learnt from."""
         return self.agents != RANDOM
+
+    @property
+    def values_or_outcomes(self) -> NDArray[np.float32]:
+        """``(P,)``: the values, and where the agent had none the outcomes."""
+        return np.where(np.isnan(self.values), self.outcomes, self.values).astype(np.float32)
 
     def take(self, which: Any) -> "Positions":
         """Some of them: by an index array, a mask or a slice."""
@@ -160,7 +165,7 @@ def shown_of(game: Game, lengths: NDArray[np.int64], actions: NDArray[np.int16])
     columns: list[Any] = [np.zeros(*kinds[name]) for name in Shown._fields]
     shown = Shown(*columns)
     cells = shown.observations.reshape(len(actions), game.rows * game.columns, -1)
-    show: Any = compiled_show_games if is_compiled(game) else show_games
+    show = compiled_show_games.fitting(game)
     state, into = base.new_states(game, 1), shown._replace(observations=cells)
     wrong = int(show(game, state, lengths, actions, NOTHING_EXTRA, into))
     if wrong >= 0:

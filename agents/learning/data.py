@@ -25,13 +25,12 @@ def games_of(positions: Positions) -> Games:
     lengths = lengths_of(positions.plies)
     starts = np.cumsum(lengths) - lengths
     own, players = positions.outcomes[starts], positions.players[starts]
-    values = positions.values
     return Games(
         lengths.astype(np.int32),
         np.where(players == 0, own, -own).astype(np.int8),
         positions.actions,
         positions.policies,
-        np.where(np.isnan(values), positions.outcomes, values).astype(np.float32),
+        positions.values_or_outcomes,
     )
 
 
@@ -97,7 +96,6 @@ class PositionDataset(Dataset[dict[str, Tensor]]):
 
     def _batch(self, indices: list[int]) -> dict[str, Tensor]:
         some = self.positions.take(np.asarray(indices))
-        values = np.where(np.isnan(some.values), some.outcomes, some.values)
 
         def tensor(array: Any, kind: Any = np.float32) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, kind))
@@ -106,7 +104,7 @@ class PositionDataset(Dataset[dict[str, Tensor]]):
             "observation": tensor(np.moveaxis(some.observations, -1, 1)),
             "action_mask": tensor(some.action_masks, np.bool_),
             "policy": tensor(some.policies),
-            "value": tensor(values),
+            "value": tensor(some.values_or_outcomes),
             "outcome": tensor(some.outcomes),
             "action": tensor(some.actions, np.int64),
             "player": tensor(some.players, np.int64),

@@ -7,7 +7,6 @@ share the processors in a run. The measured times are extrapolated to the whole 
 # PyTorch's types are partly missing.
 # pyright: reportUnknownMemberType=false
 
-import functools
 import math
 import os
 import tempfile
@@ -21,7 +20,6 @@ import numpy as np
 import torch
 from msgspec.structs import replace
 
-from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool
 from agents.learning.configuration import Configuration
 from agents.learning.evaluator import NetworkEvaluator
 from agents.learning.files import game_of, save_checkpoint
@@ -29,7 +27,7 @@ from agents.learning.learner import Learner
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, ReplayBuffer
 from agents.learning.run_directory import RunDirectory
-from agents.learning.self_play import SelfPlay, Task, TaskResult, Unfinished
+from agents.learning.self_play import SelfPlay, Task, TaskResult, Unfinished, new_pool
 from agents.learning.training import duel
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -197,12 +195,6 @@ class TimedSelfPlay(SelfPlay):
         return TimedResult(result, time.perf_counter() - started, most_memory())
 
 
-def new_worker(configuration: Configuration) -> TimedSelfPlay:
-    """A worker of a process of its own, which uses one thread."""
-    torch.set_num_threads(1)
-    return TimedSelfPlay(configuration)
-
-
 class Probe:
     """The parts of a run, in small."""
 
@@ -215,19 +207,13 @@ class Probe:
         self.buffer = ReplayBuffer(self.game, POSITIONS, planes)
         while self.buffer.total < POSITIONS:
             self.buffer.add(random_game(self.game, self.rng))
-        self.pool = self._new_pool()
+        self.pool = new_pool(configuration, TimedSelfPlay)
         self.pool.share(self.learner.playing_weights())
         count, workers = configuration.self_play.games, range(configuration.workers)
         self.unfinished = [Unfinished.none(self.game, count) for _ in workers]
         seeds = np.random.SeedSequence(configuration.seed).spawn(len(workers))
         self.streams: list[Any] = [np.random.default_rng(s).bit_generator.state for s in seeds]
         self.memory_of_workers: list[int | None] = []
-
-    def _new_pool(self) -> Pool:
-        if self.configuration.engine == "local":
-            return LocalPool(functools.partial(TimedSelfPlay, self.configuration))
-        make = functools.partial(new_worker, self.configuration)
-        return ProcessPool(make, self.configuration.workers, start_attempts=ATTEMPTS)
 
     def close(self) -> None:
         """End the workers."""

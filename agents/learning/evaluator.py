@@ -15,8 +15,7 @@ from torch import nn
 
 from agents.learning.networks import BoardNetwork, folded
 from agents.policies.models import PolicyOutput
-from hexenv.compiled import is_compiled
-from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names, show_to_play
+from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names
 from hexenv.games.base import Game
 
 
@@ -34,7 +33,7 @@ class NetworkEvaluator:
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self._names = plane_names(game, planes)
         self._extra = extra_codes(game, self._names)
-        self._write_planes: Any = compiled_show_to_play if is_compiled(game) else show_to_play
+        self._write_planes = compiled_show_to_play.fitting(game)
         self._network = traced(
             self._on_device(network), len(self._names), (game.rows, game.columns)
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
-from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import extra_codes, plane_names, write_planes
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -91,7 +91,7 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         raise ValueError(f"expected arrays that fit together in {path}")
     if not (np.isfinite(games.policies).all() and (np.abs(games.values) <= 1.0).all()):
         raise ValueError(f"expected policies that are numbers and values from -1 to 1 in {path}")
-    check = compiled_first_illegal if is_compiled(game) else first_illegal
+    check = compiled_first_illegal.fitting(game)
     wrong = int(check(game, base.new_states(game, 1), games))
     if wrong >= 0:
         raise ValueError(f"expected moves by the rules in {path}, got others in game {wrong}")
@@ -225,7 +225,7 @@ class ReplayBuffer:
         self._names = plane_names(game, planes)
         self._extra = extra_codes(game, self._names)
         self._state = base.new_states(game, 1)
-        self._replay: Any = compiled_replay if is_compiled(game) else replay
+        self._replay = compiled_replay.fitting(game)
 
     def __len__(self) -> int:
         return min(self.total, self.capacity)

@@ -25,6 +25,7 @@ except ImportError:  # Windows
 
 from agents.core.files import is_partial, write_text
 from agents.core.reading import read_object
+from agents.core.structured import expect_unchanged
 from agents.learning.configuration import Configuration, as_dict, described, make, merged
 from agents.learning.replay import Games, ReplayBuffer, load_games, save_games
 
@@ -95,11 +96,8 @@ class RunDirectory:
         """
         before = self.configured()
         found = make(merged(before, settings))
-        for key, old, new in differences(make(before), found) if before else ():
-            raise ValueError(
-                f"expected {key} of {old}, as in {self.path}, got {new} (a new run needs a "
-                "directory of its own)"
-            )
+        for difference in differences(make(before), found) if before else ():
+            expect_unchanged(*difference, self.path)
         return found
 
     @contextmanager

@@ -148,7 +148,6 @@ class SelfPlay(Worker):
         device = device_of(configuration.self_play.device, "self_play.device")
         self.evaluator = NetworkEvaluator(self.network, self.game, planes, device)
         options = configuration.search
-        self.compiles = is_compiled(self.game)
         self.reuses = options.reuse and options.method != "gumbel"
         """Whether the subtree of a move is kept."""
         by_network = options.method != "rollouts"
@@ -192,7 +191,7 @@ class SelfPlay(Worker):
             evaluator,
             rng,
             cache=new_cache(game, self._cache),
-            compiles=self.compiles,
+            compiles=is_compiled(game),
         )
 
 
@@ -226,7 +225,7 @@ class Lockstep:
 
     def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
         """Run a kernel: as machine code where the game compiles."""
-        return (function if self._worker.compiles else function.function)(*arguments)
+        return function.fitting(self.game)(*arguments)
 
     def _begin(self, number: int) -> None:
         most = self.configuration.self_play.opening_plies
@@ -377,20 +376,20 @@ class NoSelfPlay(Worker):
 # ---- where it runs -------------------------------------------------------------------------------
 
 
-def new_worker(configuration: Configuration) -> SelfPlay:
+def new_worker(configuration: Configuration, kind: type[SelfPlay]) -> SelfPlay:
     """A worker of a process of its own, which uses one thread."""
     torch.set_num_threads(1)
-    return SelfPlay(configuration)
+    return kind(configuration)
 
 
-def new_pool(configuration: Configuration) -> Pool:
-    """The workers of a run, where its `engine` says."""
+def new_pool(configuration: Configuration, kind: type[SelfPlay] = SelfPlay) -> Pool:
+    """The workers of a run, where its `engine` says; `kind` is the class of those that play."""
     if configuration.data:
         game = environment_of(configuration.game, configuration.options).game
         return LocalPool(functools.partial(NoSelfPlay, game.num_actions()))
     if configuration.engine == "local":
-        return LocalPool(functools.partial(SelfPlay, configuration))
-    make = functools.partial(new_worker, configuration)
+        return LocalPool(functools.partial(kind, configuration))
+    make = functools.partial(new_worker, configuration, kind)
     if configuration.engine == "processes":
         return ProcessPool(make, configuration.workers, start_attempts=ATTEMPTS)
     pool = RayPool(make, configuration.workers, gpus=configuration.self_play.gpus)

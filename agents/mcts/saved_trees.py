@@ -22,7 +22,7 @@ from agents.search.tree import (
     node_arrays,
     nodes_below,
 )
-from hexenv.compiled import CompiledFunction, is_compiled, kernel
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
@@ -58,7 +58,7 @@ class SavedTrees(NamedTuple):
         except ValueError as error:
             raise ValueError(f"{self.path}: {error}") from error
         selection = selection.with_memory(game)
-        check = compiled_first_breach if compiles and is_compiled(selection) else first_breach
+        check = compiled_first_breach.fitting(selection, compiles)
         for tree in self.trees:
             count = int(tree.node_count[0])
             # Only what `first_breach` writes is copied: the tree may be large.

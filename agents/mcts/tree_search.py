@@ -252,35 +252,35 @@ class TreeSearchAgent(AgentBase):
         self._last: TreeRoot | None = None
 
     def _check_tree_can_be_shared(self) -> None:
-        has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
-        why = ""
-        if self.transpositions:
-            why = "transpositions"
-        elif has_own_search or self._kernel() is not self._workers[0].kernel:
-            why = "a search of its own"
-        elif not isinstance(self.variant.backup, MeanBackup):
-            why = "another backup than that of means"
-        if why:
-            raise ValueError(
-                f'expected parallel "root" for {type(self).__name__} with {why}, got "tree"'
-            )
+        has_own_kernel = self._kernel() is not self._workers[0].kernel
+        reasons = {
+            "transpositions": self.transpositions,
+            "a search of its own": self._has_own_run or has_own_kernel,
+            "another backup than that of means": not isinstance(self.variant.backup, MeanBackup),
+        }
+        self._refuse_for(reasons, 'parallel "root"', self.parallel)
 
     def _check_knowledge_fits(self) -> None:
-        has_own_search = type(self)._new_run is not TreeSearchAgent._new_run
-        why = ""
-        if has_own_search or self._kernel() is not compiled_search:
-            why = "another search than that of one tree"
-        elif not self.variant.solver.proves():
-            why = 'solver "off"'
-        elif not isinstance(self.variant.knowledge, NoKnowledge):
-            why = "a variant that has its own"
-        elif not isinstance(self.variant.backup, MeanBackup):
-            why = "another backup than that of means"
-        if why:
-            raise ValueError(
-                f"expected no knowledge for {type(self).__name__} with {why}, got "
-                f'"{self.knowledge}"'
-            )
+        variant, has_other_kernel = self.variant, self._kernel() is not compiled_search
+        reasons = {
+            "another search than that of one tree": self._has_own_run or has_other_kernel,
+            'solver "off"': not variant.solver.proves(),
+            "a variant that has its own": not isinstance(variant.knowledge, NoKnowledge),
+            "another backup than that of means": not isinstance(variant.backup, MeanBackup),
+        }
+        self._refuse_for(reasons, "no knowledge", self.knowledge)
+
+    @property
+    def _has_own_run(self) -> bool:
+        """Whether a subclass runs its search in a way of its own."""
+        return type(self)._new_run is not TreeSearchAgent._new_run
+
+    def _refuse_for(self, reasons: dict[str, bool], expected: str, got: str | None) -> None:
+        """ValueError with the first of the reasons that is so."""
+        for why, is_so in reasons.items():
+            if is_so:
+                name = type(self).__name__
+                raise ValueError(f'expected {expected} for {name} with {why}, got "{got}"')
 
     @property
     def shares_tree(self) -> bool:
@@ -365,7 +365,7 @@ class TreeSearchAgent(AgentBase):
 
         kind = type(self)
         has_own_memory = type(self.variant.reward).with_memory is not no_memory
-        if kind._new_run is not TreeSearchAgent._new_run or has_own_memory:
+        if self._has_own_run or has_own_memory:
             return None
         if kind._kernel is not TreeSearchAgent._kernel or not self._is_plain_search(env):
             return None

@@ -21,6 +21,8 @@ from agents.progress.ratings import Rating, Score
 from hexenv.messages import error_in
 
 FORMAT: Final = "hexenv-anchors"
+ANCHORS: Final = "anchors.json"
+"""The name of their file in a folder of ratings."""
 AGENTS: Final = (
     "random",
     "greedy",
@@ -114,7 +116,7 @@ class Anchors:
 
         The settings are those of `measured`.
         """
-        path = Path(folder) / "anchors.json"
+        path = Path(folder) / ANCHORS
         if path.exists():
             found = cls.load(path)
             found.expect(game, options, path)

@@ -160,7 +160,7 @@ def read_run(folder: str | os.PathLike[str], key: str = "elo") -> Run:
     """
     path = Path(folder)
     log = path / "log.jsonl"
-    if (path / RATINGS).exists():
+    if is_rated(path):
         if key != "elo":
             raise ValueError(f"expected elo of ratings, got {key!r}")
         ratings = read_ratings(path)
@@ -170,6 +170,11 @@ def read_run(folder: str | os.PathLike[str], key: str = "elo") -> Run:
     if not found or not all(isinstance(one, (int, float)) for row in found for one in row):
         raise ValueError(f"expected {RATINGS}, or a log.jsonl with {key}, in {folder}")
     return [float(step) for step, _ in found], [float(value) for _, value in found]
+
+
+def is_rated(run: Path) -> bool:
+    """Whether a run has ratings, by the learner's steps, and not only a log by iterations."""
+    return (run / RATINGS).exists()
 
 
 def seed_folders(folder: str | os.PathLike[str]) -> list[Path]:

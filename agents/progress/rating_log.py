@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from agents.arena.game_records import plain_record
 from agents.arena.results import PlayedGame
@@ -22,14 +22,12 @@ from agents.core.background import in_background
 from agents.core.files import write_text
 from agents.core.workers import LocalPool, ProcessPool, Worker
 from agents.pictures.films import film_of, write_gif
-from agents.progress.anchors import AGENTS, Anchors, rate_policy
+from agents.progress.anchors import AGENTS, ANCHORS, Anchors, rate_policy
 from agents.progress.ratings import RATINGS, Rating, read_ratings
 from agents.progress.writers import Writer, usual_writers
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.base import whole_number
 from hexenv.learners.opponents import as_player
-
-ANCHORS: Final = "anchors.json"
 
 
 class RatingLog:
@@ -122,6 +120,16 @@ class RatingLog:
             playing, self._playing = self._playing, None
             self._keep(*playing.result()[0])
             self.seconds += time.perf_counter() - started
+
+    def finish(self, policy: Any, step: int) -> None:
+        """Rate a policy as it is when training ends, if it was not at this step; wait for it.
+
+        The arguments are those of `rate`.
+        """
+        self.wait()
+        if not self.ratings or self.ratings[-1].step != step:
+            self.rate(policy, step)
+            self.wait()
 
     def close(self) -> None:
         """Wait for the rating in the background, and end its process and the writers."""

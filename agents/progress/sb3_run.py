@@ -28,7 +28,7 @@ from msgspec import Meta
 
 from agents.core.files import replacing, write_text
 from agents.core.reading import read_object
-from agents.core.structured import Count, check_fields, to_structure
+from agents.core.structured import Count, check_fields, expect_unchanged, to_structure
 from agents.progress.anchors import Anchors
 from agents.progress.rating_log import RatingLog
 from agents.progress.ratings import read_ratings
@@ -146,11 +146,8 @@ class SB3Run:
         path = self.folder / "config.json"
         before = asdict(to_structure(read_object(path), LearnOptions, str(path)))
         for key, value in asdict(self.wanted).items():
-            if before[key] != value and key not in CHANGEABLE:
-                raise ValueError(
-                    f"expected {key} of {before[key]}, as in {self.folder}, got {value} (a new "
-                    "run needs a folder of its own)"
-                )
+            if key not in CHANGEABLE:
+                expect_unchanged(key, before[key], value, self.folder)
         state = read_object(self.folder / "state.json")
         self.steps, self.seconds = int(state["steps"]), float(state["seconds"])
         agents = [name for name in self.wanted.against if name not in PAST]
@@ -203,10 +200,7 @@ class SB3Run:
                 self.elo = log.ratings[-1].elo if log.ratings else None
                 report(self)
             self._save(model)
-            log.wait()
-            if log.ratings[-1].step != self.steps:
-                log.rate(model, self.steps)
-                log.wait()
+            log.finish(model, self.steps)
             self.elo = log.ratings[-1].elo
             report(self)
         finally:

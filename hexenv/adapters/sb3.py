@@ -197,9 +197,7 @@ class LogRatings(BaseCallback):
             self.logger.record("rating/elo", self.log.ratings[-1].elo)
 
     def _on_training_end(self) -> None:
-        self.log.wait()
-        if self.log.ratings[-1].step != self.num_timesteps:
-            self.log.rate(self.model, self.num_timesteps)
+        self.log.finish(self.model, self.num_timesteps)
         self.log.close()
 
     def _on_step(self) -> bool:

@@ -1,6 +1,5 @@
 """The position of an environment: its start, its legal mask, and compiled code to play on it."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -9,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
-from hexenv.envs.observation import compiled_show, show
+from hexenv.envs.observation import compiled_show
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
-from hexenv.messages import not_one_of, shortened
+from hexenv.messages import not_one_of, shortened, warn_user
 from hexenv.render.display import board_image, render_picture
 
 # ---- positions that show themselves --------------------------------------------------------------
@@ -117,7 +116,7 @@ def start_from_options(game: Game, options: dict[str, Any]) -> Start | None:
     for key in options:
         if key not in START_OPTIONS and key not in IGNORED_OPTIONS:
             unknown = not_one_of("an option of reset", START_OPTIONS, key)
-            warnings.warn(f"{unknown}: it is ignored", UserWarning, stacklevel=2)
+            warn_user(f"{unknown}: it is ignored")
     given = [key for key in ("moves", "board", "state") if options.get(key) is not None]
     if len(given) > 1:
         raise ValueError(f"expected one starting position, got {' and '.join(given)}")
@@ -189,23 +188,23 @@ class Rules:
         self.dtype = state_dtype_of(game)  # a record in Python, too
         self._mask = np.empty(game.num_actions(), np.int8)
 
-    def _fast(self, function: Callable[..., Any], fast: CompiledFunction, *arguments: Any) -> Any:
+    def _fast(self, function: CompiledFunction, *arguments: Any) -> Any:
         if not is_compiled(self.game):
-            return function
-        return fast.specialise(self.game, np.zeros(1, self.dtype), *arguments)
+            return function.function
+        return function.specialise(self.game, np.zeros(1, self.dtype), *arguments)
 
     @cached_property
     def advance(self) -> Callable[..., Any]:
-        return self._fast(advance, compiled_advance, 0, self._mask)
+        return self._fast(compiled_advance, 0, self._mask)
 
     @cached_property
     def write_mask(self) -> Callable[..., Any]:
-        return self._fast(write_mask, compiled_write_mask, self._mask)
+        return self._fast(compiled_write_mask, self._mask)
 
     @cached_property
     def show(self) -> Callable[..., Any]:
         out = np.empty(self.planes_shape, np.int8)
-        return self._fast(show, compiled_show, 0, self.extra_planes, out)
+        return self._fast(compiled_show, 0, self.extra_planes, out)
 
     def __getstate__(self) -> dict[str, Any]:
         machine_code = ("advance", "show", "write_mask")  # which cannot be copied

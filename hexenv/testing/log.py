@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.compiled import CompiledFunction
 from hexenv.games import base, notation
 from hexenv.games.base import EMPTY, Game, State
 
@@ -54,10 +54,10 @@ def record_game(game: Game, actions: Sequence[int], *, interpreted: bool = False
     `interpreted`: as plain Python, and not as machine code where the game compiles.
     """
     log = _empty_log(game, len(actions) + 1)
-    run = _compiled_replay if is_compiled(game) and not interpreted else replay
+    run = _compiled_replay.fitting(game, not interpreted)
     run(game, used_state(game), np.array(actions, np.int32), tuple(log[:-1]))
     if notation.has_stones(game):
-        find = _compiled_completing if run is _compiled_replay else find_completing
+        find = _compiled_completing.fitting(game, not interpreted)
         find(game, log.states, log.single_owners, log.completing)
     return log
 

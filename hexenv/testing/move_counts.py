@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hexenv.compiled import CompiledFunction, is_compiled
+from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 from hexenv.games.base import Game, State
 
@@ -40,7 +40,7 @@ def _count_paths(game: Game, state: State, depth: int) -> int:
     game.copy(state, states[0])
     legal = np.empty((depth, game.num_actions()), np.int32)
     waiting = np.empty(depth, np.int64)
-    run = _compiled_count if is_compiled(game) else count_paths
+    run = _compiled_count.fitting(game)
     return int(run(game, states, legal, waiting))
 
 

@@ -19,7 +19,6 @@ from hexenv.compiled import (
     compiled,
     copy_array,
     copy_record,
-    is_compiled,
     kernel,
 )
 from hexenv.games import base
@@ -393,8 +392,7 @@ compiled_classify: Final = CompiledFunction(classify_position, "the patterns")
 def state_of(game: PatternGame, position: State, compiles: bool = True) -> State:
     """A position of the plain game as one of the game with patterns."""
     state = np.zeros(1, game.state_dtype).view(np.recarray)[0]
-    run = compiled_classify if compiles and is_compiled(game) else classify_position
-    run(game, position, state)
+    compiled_classify.fitting(game, compiles)(game, position, state)
     return state
 
 
