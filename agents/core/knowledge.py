@@ -46,8 +46,11 @@ class GameKnowledge:
 
     # ---- openings, in which players and colours differ -------------------------------------------
 
-    def is_opening(self, view: View) -> bool:
-        """Whether the game is in an opening phase with rules of its own."""
+    def is_opening(self, view: View, names: str | None = None) -> bool:
+        """Whether the game is in an opening phase with rules of its own.
+
+        `names` are those of the knowledge that a search uses, see `add_knowledge`.
+        """
         return False
 
     def play_opening(

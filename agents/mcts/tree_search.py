@@ -345,9 +345,9 @@ class TreeSearchAgent(AgentBase):
     def act(self, env: Any) -> int:
         env, plain = self._planned(env)
         check_in_play(env)
-        if self._uses_knowledge:
+        if self._uses_knowledge or self.knowledge is not None:
             known = self._knowledge_of(plain.game)
-            if known.is_opening(plain):
+            if known.is_opening(plain, self.knowledge):
                 chosen = known.play_opening(plain, self._think_elsewhere, self._workers[0].rng)
                 self.statistics = None  # they describe another position
                 return chosen

@@ -33,7 +33,7 @@ class GomokuKnowledge(GameKnowledge):
     def __init__(self, scores: NDArray[np.int64] = PUBLISHED) -> None:
         self.scores = scores
 
-    def is_opening(self, view: View) -> bool:
+    def is_opening(self, view: View, names: str | None = None) -> bool:
         return is_opening(view.game, view.root)
 
     def play_opening(

@@ -1,10 +1,15 @@
 """What agents may use of Hex besides its rules; see `agents.core.knowledge`."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from agents.core.knowledge import GameKnowledge
+from agents.knowledge.hex import openings
 from agents.knowledge.hex.known import with_knowledge
 from agents.knowledge.hex.solver import HexSolver
+from agents.search.environment import View
 from agents.search.mcts import Variant
 from hexenv.games.hex import Hex
 
@@ -14,7 +19,20 @@ MOST_ENTRIES: Final = 1 << 20
 
 
 class HexKnowledge(GameKnowledge):
-    """The exact solver; inferior cells and virtual connections for tree searches."""
+    """The exact solver; openings with the swap, and knowledge for tree searches."""
+
+    def is_opening(self, view: View, names: str | None = None) -> bool:
+        return "openings" in (names or "").split("+") and openings.opening_board(view) is not None
+
+    def play_opening(
+        self, view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator
+    ) -> int:
+        board: Any = openings.opening_board(view)
+        if view.root.ply == 0:
+            return openings.first_move(board, rng)
+        if openings.should_swap(board, view.game.first_stone(view.root)):
+            return view.game.rows * view.game.columns
+        return think(openings.without_swap(view))[0]
 
     def add_knowledge(self, variant: Variant, game: Any, names: str, visits: int) -> Variant:
         return with_knowledge(variant, names, visits)

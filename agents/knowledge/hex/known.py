@@ -1,4 +1,4 @@
-"""What a tree search knows of Hex, in three parts.
+"""What a tree search knows of Hex, in parts.
 
 * ``"inferior"``: every node is expanded without the cells that patterns show to be inferior
   (`agents.knowledge.hex.inferior`).
@@ -10,6 +10,8 @@
   Hex", 2010).
 * ``"priors"``: moves are tried in the order of what the cells around them promise
   (`agents.knowledge.hex.priors`, `agents.search.bias`).
+* ``"openings"``: with the swap, the first stone and whether it is taken over follow from a table
+  (`agents.knowledge.hex.openings`).
 
 Where the first stone may still be taken over (`swap`), nothing is proven.
 """
@@ -40,7 +42,7 @@ from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
 from hexenv.messages import suggestion
 
-PARTS: Final = ("inferior", "connections", "priors")
+PARTS: Final = ("inferior", "connections", "priors", "openings")
 BIAS: Final = 2.5
 """Weight of a prior; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5

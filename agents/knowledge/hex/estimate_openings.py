@@ -1,0 +1,81 @@
+"""Makes the table of `agents.knowledge.hex.openings`; each run adds one size, or replaces it.
+
+    python -m agents.knowledge.hex.estimate_openings 11 --agent hexpert:simulations=20000,seed=1
+
+Each first move, up to half turns, is estimated by a search of the answer: its value, as the chance
+that the first player wins; a proven one is 0 or 1. On boards that `HexSolver` takes, `--solve`
+adds who wins.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import numpy as np
+
+from agents.core.files import write_text
+from agents.knowledge.hex.openings import FORMAT, TABLE, VERSION, Board, Openings, load_openings
+from agents.knowledge.hex.solver import HexSolver
+from agents.registry import make_agent
+from agents.solvers.questions import Clock
+from hexenv import hex_v0
+from hexenv.games import base, hex
+
+
+def estimated(env: Any, agent: Any, cell: int) -> float:
+    """How often the player of a first stone wins, by a search of the answer."""
+    env.reset()
+    agent.reset()
+    env.step(cell)
+    action = agent.act(env)
+    value = agent.statistics.values[action]
+    return round(float(0.5 - 0.5 * np.clip(value, -1.0, 1.0)), 4)
+
+
+def is_won(solver: HexSolver, game: Any, cell: int) -> bool:
+    """Whether a first stone wins."""
+    state = base.new_state(game)
+    game.initial(state)
+    game.step(state, cell)
+    return solver.value(state, Clock()) < 0
+
+
+def board_of(size: int, agent: str, solve: bool) -> Board:
+    """What is found of a board."""
+    env, cells = hex_v0.env(board_size=size), size * size
+    half = range((cells + 1) // 2)
+    player = make_agent(agent)
+    estimates = [estimated(env, player, cell) for cell in half]
+    wins = ""
+    if solve:
+        game = hex.Hex(size, size)
+        solver = HexSolver(game)
+        wins = "".join("1" if is_won(solver, game, cell) else "0" for cell in half)
+        wins += wins[: cells // 2][::-1]
+    command = f"{size} --agent {agent}" + (" --solve" if solve else "")
+    return Board(size, command, estimates + estimates[: cells // 2][::-1], wins)
+
+
+def save(boards: list[Board], path: Path) -> None:
+    """Write a table, a line for each board."""
+    table = Openings(FORMAT, VERSION, [])
+    lines = ",\n".join(json.dumps(msgspec.to_builtins(board)) for board in boards)
+    head = json.dumps(msgspec.to_builtins(table)).removesuffix("[]}")
+    write_text(path, f"{head}[\n{lines}\n]}}\n")
+
+
+@click.command()
+@click.argument("size", type=click.IntRange(1, 19))
+@click.option("--agent", default="hexpert:simulations=20000,seed=1", show_default=True)
+@click.option("--solve", is_flag=True, help="Find who wins, too.")
+def main(size: int, agent: str, solve: bool) -> None:
+    """Estimate the first moves on a board of a SIZE, and add them to the table."""
+    boards = load_openings(TABLE) if TABLE.exists() else {}
+    boards[size] = board_of(size, agent, solve)
+    save([boards[known] for known in sorted(boards)], TABLE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What is known of one game and of no other."""

@@ -1,1 +1,0 @@
-"""Engines of others as agents, and agents as engines."""

@@ -1,1 +1,0 @@
-"""The games: one readable file each, over the contract in `hexenv.games.contract`."""

@@ -1,1 +1,0 @@
-"""Gymnasium: boards on which a learner plays one side and an opponent the other."""

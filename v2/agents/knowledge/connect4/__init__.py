@@ -1,1 +1,0 @@
-"""What is known of Connect4: the exact solver."""

@@ -1,1 +1,0 @@
-"""Gomoku and other m,n,k games by patterns: threats, candidates, evaluation, RHMCTS."""

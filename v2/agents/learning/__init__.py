@@ -1,1 +1,0 @@
-"""AlphaHex: learning to play from search. PyTorch is imported here only (extra ``train``)."""

@@ -1,1 +1,0 @@
-"""A person against an agent: the session, and its three faces: text, cursor keys, a window."""

@@ -1,1 +1,0 @@
-"""Learned policies, of this and of other libraries, as agents."""

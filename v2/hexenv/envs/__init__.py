@@ -1,1 +1,0 @@
-"""PettingZoo: the environment of a game, its position, its observations, its standard wrapper."""
