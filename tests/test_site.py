@@ -156,17 +156,45 @@ def test_what_newcomers_look_for_is_found(site):
             assert pages[page]["boost"] > 1, page  # before others that say the same
 
 
-def test_results_are_pictures_above_folded_tables(site):
+FIGURE = re.compile(r"[-+]?[\d.]+(?: %)? \([-+]?[\d.]+(?:-| to )[-+]?[\d.]+\)")
+"""A figure with its interval, as the benchmark files write it."""
+
+
+def tables_with_intervals(source):
+    """The rows of each table of results, and of others with intervals in two rows or more."""
+    table = r"^(?:<!-- (\w+).* -->\n\n)?\|.*\n\|[-| ]+\n((?:\|.*\n)+)"
+    for found in re.finditer(table, source.read_text(encoding="utf-8"), re.MULTILINE):
+        rows = [[cell.strip() for cell in row.split("|")] for row in found[2].splitlines()]
+        several = sum(any(map(FIGURE.fullmatch, row)) for row in rows) > 1
+        if found[1] == "table" or (several and found[1] != "ranges"):
+            yield rows
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(BENCHMARKS.glob("*.md"))])
+def test_every_table_with_intervals_is_a_picture_above_the_folded_table(name, site):
+    tables = list(tables_with_intervals(BENCHMARKS / f"{name}.md"))
+    page = (site / "benchmarks" / f"{name.lower()}.html").read_text(encoding="utf-8")
+    folded = list(re.finditer(r"<details>.*?</details>", page, re.DOTALL))
+    assert len(folded) == len(tables)
+    at = 0
+    for rows, below in zip(tables, folded, strict=True):
+        plots = page[at : below.start()]
+        drawn = sum(FIGURE.fullmatch(cell) is not None for row in rows for cell in row)
+        dots = re.findall(r'<div class="plot">.*?<text class="about".*?</svg></div>', plots)
+        assert sum(plot.count('class="interval"') for plot in dots) == drawn
+        assert all(re.search(r'role="img" aria-label="[^"]{40,}"', plot) for plot in dots)
+        at = below.end()
+
+
+def test_tables_made_from_results_have_their_commands_and_dates(site):
     index = json.loads((BENCHMARKS / "results" / "index.json").read_text(encoding="utf-8"))
     commands = {html.escape(about["command"], quote=False) for about in index.values()}
     found = ""
     for source in BENCHMARKS.glob("*.md"):
-        marks = source.read_text(encoding="utf-8").count("<!-- table ")
         page = (site / "benchmarks" / f"{source.stem.lower()}.html").read_text(encoding="utf-8")
         folded = re.findall(r"<details>.*?</details>", page, re.DOTALL)
-        assert len(folded) == marks
-        assert page.count('<div class="plot">') >= marks
-        assert all("<table>" in each and "commit" in each for each in folded)
+        marks = source.read_text(encoding="utf-8").count("<!-- table ")
+        assert sum("commit" in each for each in folded) == marks
         found += re.sub(r"<[^>]+>", "", "".join(folded))
     assert {command for command in commands if command not in found} == set()
 

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-COLORS = ("#2a86c7", "#e0701f", "#1f9e77")
+COLORS = ("#2a86c7", "#e0701f", "#1f9e77", "#b565b8")
 """Of the series, readable on light and on dark ground."""
 ROW = 20
-"""Height of a row of a dot plot, in pixels."""
+"""Height of a row of a dot plot with up to three series, in pixels."""
+APART = 6
+"""Distance of the series within a row, in pixels."""
+INTERVAL = ", interval of 95 %"
+"""What a legend says of each series."""
 LEFT, WIDTH, RIGHT = 290, 400, 30
 """Widths of the labels, the plot and the margin."""
-CELL = re.compile(r"(-?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
+CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
 
 
 class Measured(NamedTuple):
@@ -32,30 +36,79 @@ def measured(cell: str) -> Measured | None:
     return None if found is None else Measured(*map(float, found.groups()))
 
 
-def dot_plot(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as dots with intervals: a row for each of its rows, a colour for each column."""
-    columns = [i for i in range(len(header)) if any(measured(row[i]) for row in rows)]
-    first = columns[0]
-    labels = [", ".join(cell.strip("`") for cell in label_cells(row[:first])) for row in rows]
+def is_measured(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table has figures with intervals to draw, in two rows or more."""
+    return sum(any(map(measured, row)) for row in rows) > 1
+
+
+def is_share(point: Measured) -> bool:
+    """Whether a figure with its interval lies between 0 and 1."""
+    return point.low >= 0 and point.high <= 1
+
+
+def dot_plots(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as dots with intervals: shares, which lie between 0 and 1, apart from the rest."""
+    series = [
+        (column, [point for row in rows if (point := measured(row[column]))])
+        for column in range(len(header))
+    ]
+    shares = [column for column, points in series if points and all(map(is_share, points))]
+    others = [column for column, points in series if points and column not in shares]
+    most = len(COLORS)
+    groups = [each[at : at + most] for each in (shares, others) for at in range(0, len(each), most)]
+    first = min(column for column, points in series if points)
+    labels = [", ".join(label_cells(row[:first])) for row in rows]
+    return [dot_plot(header, labels, rows, columns) for columns in groups]
+
+
+def dot_plot(
+    header: Sequence[str], labels: list[str], rows: Sequence[Sequence[str]], columns: list[int]
+) -> str:
+    """Columns of a table as dots with intervals: a row for each of its rows, a colour for each."""
+    names = [header[column].replace("`", "") for column in columns]
     points = [[measured(row[column]) for column in columns] for row in rows]
     known = [point for row in points for point in row if point]
     low, high = bounds([point.low for point in known], [point.high for point in known])
-    height = ROW * (len(rows) + 2 + len(columns))
     place = scale(low, high, LEFT, LEFT + WIDTH)
+    row_height = max(ROW, APART * (len(columns) + 1))
     top = ROW * len(columns) + 8
+    bottom = top + row_height * len(rows)
     parts = [
-        legend([header[column] for column in columns]),
-        axis(low, high, top, top + ROW * len(rows)),
+        legend(names),
+        text(LEFT - 8, ROW - 4, header[0], "end", "about"),
+        axis(low, high, top, bottom),
     ]
     for number, (label, row) in enumerate(zip(labels, points, strict=True)):
-        y = top + ROW * (number + 0.5)
+        y = top + row_height * (number + 0.5)
         parts.append(text(LEFT - 8, y + 4, label, "end"))
+        if number and len(columns) > 2:  # so that it is seen what belongs together
+            between = y - row_height / 2
+            parts.append(line(LEFT, between, LEFT + WIDTH, between, "grid"))
         for which, point in enumerate(row):
             if point:
-                parts.append(
-                    dot(place, y + 5 * which - 2.5 * (len(columns) - 1), point, COLORS[which])
-                )
-    return svg(height, parts, f"{', '.join(header[column] for column in columns)}, by agent")
+                aside = APART * (which - (len(columns) - 1) / 2)
+                parts.append(dot(place, y + aside, point, COLORS[which]))
+    return svg(bottom + 2 * ROW - 8, parts, in_words(names, labels, points))
+
+
+def in_words(
+    names: Sequence[str], labels: Sequence[str], points: Sequence[Sequence[Measured | None]]
+) -> str:
+    """What a dot plot shows, for who does not see it: of each column the most and the least."""
+    parts: list[str] = []
+    for column, name in enumerate(names):
+        known = [
+            (row[column], label) for row, label in zip(points, labels, strict=True) if row[column]
+        ]
+        most, least = max(known), min(known)
+        parts.append(f"{name}: most {point_text(*most)}, least {point_text(*least)}")
+    return f"Dots with intervals of 95 %. {'; '.join(parts)}. All figures are in the table below."
+
+
+def point_text(point: Measured | None, label: str) -> str:
+    """A figure in words."""
+    assert point is not None
+    return f"{label} with {point.value:g} ({point.low:g} to {point.high:g})"
 
 
 def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequence[float]) -> str:
@@ -93,8 +146,9 @@ def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequenc
 
 
 def label_cells(cells: Sequence[str]) -> list[str]:
-    """The cells that say what a row is about: not counts of games or points."""
-    return [cell for cell in cells if cell and not re.match(r"\d+(\.\d)? of |\d+ \(\d+\)", cell)]
+    """The cells that say what a row is about: the first, and others that are no figures."""
+    plain = [re.sub(r"\[(.+?)\]\(.*?\)", r"\1", cell).replace("`", "") for cell in cells]
+    return plain[:1] + [cell for cell in plain[1:] if re.match(r"\D", cell)]
 
 
 def bounds(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
@@ -141,7 +195,9 @@ def legend(names: Sequence[str]) -> str:
     """The names of the series."""
     return "".join(
         f'<circle cx="{LEFT + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
-        + text(LEFT + 16, ROW * i + 16, f"{name.partition(' (')[0]}, interval of 95 %", "start")
+        + text(
+            LEFT + 16, ROW * i + 16, f"{name.removesuffix(' (95 %)')}, interval of 95 %", "start"
+        )
         for i, name in enumerate(names)
     )
 
@@ -162,9 +218,11 @@ def line(x: float, y: float, to_x: float, to_y: float, name: str, color: str = "
     )
 
 
-def text(x: float, y: float, words: str, anchor: str) -> str:
-    """Words at a place."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+def text(x: float, y: float, words: str, anchor: str, name: str = "") -> str:
+    """Words at a place, of a class of the style sheet if one is named."""
+    kind = f' class="{name}"' if name else ""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f"<text{kind} {place}>{escape(words)}</text>"
 
 
 def svg(height: float, parts: Sequence[str], about: str) -> str:
