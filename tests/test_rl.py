@@ -16,6 +16,8 @@ import gymnasium
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from test_docstrings import EXAMPLES as EXAMPLES_OF
+from test_docstrings import run_examples
 
 from agents import PolicyAgent
 from agents.cli import main
@@ -723,6 +725,19 @@ def test_rllib_trains_against_a_pool(processes, tmp_path):
     assert all(tally.games > 3 for tally in found.values())
     games = sum(tally.games for tally in found.values())
     assert 4 * 256 / 5 - 32 < games < 4 * 256 / 3 + 32  # of 3 to 5 moves of the learner each
+
+
+# ---- the examples in docstrings ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "library"), [("rllib", "ray.rllib"), ("sb3", "sb3_contrib"), ("torchrl", "torchrl")]
+)
+def test_the_examples_of_an_adapter(name, library, tmp_path, monkeypatch):
+    needs(library, name)
+    monkeypatch.chdir(tmp_path)  # some write files
+    module = f"hexenv.adapters.{name}"
+    assert run_examples(module) == (EXAMPLES_OF[module], "")
 
 
 # ---- SuperSuit -----------------------------------------------------------------------------------

@@ -69,7 +69,12 @@ def code_under(page, heading):
     """The first block of code under a heading of a page, as a reader copies it."""
     below = page.read_text(encoding="utf-8").partition(f'id="{heading}"')[2]
     code = re.search(r"<pre>.*?<code>(.*?)</code></pre>", below.partition("<h2")[0], re.DOTALL)
-    return None if code is None else html.unescape(re.sub(r"<[^>]+>", "", code[1]))
+    return None if code is None else plain(code[1])
+
+
+def plain(code):
+    """The text of a page's element."""
+    return html.unescape(re.sub(r"<[^>]+>", "", code))
 
 
 def test_the_reference_has_every_option_by_name(site):
@@ -93,6 +98,8 @@ def test_the_example_of_an_agent_runs(name, site, capsys):
         required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
         assert required  # it needs what a reader has to provide
         return
+    reference = "".join(path.read_text("utf-8") for path in (site / "reference").glob("*.html"))
+    assert code in plain(reference)
     if "net" in code:
         pytest.importorskip("torch", reason="the extra train is not installed")
     exec(compile(code.replace("simulations=1000", "simulations=20"), name, "exec"), {})

@@ -68,7 +68,14 @@ def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
 
 
 class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, Any, Any]):
-    """A single-agent environment with observations for RLlib's masking module."""
+    """A single-agent environment with observations for RLlib's masking module.
+
+    Examples:
+        >>> env = RLlibObservation(gymnasium.make("hexenv/Connect4-v0", opponent="greedy"))
+        >>> observation, info = env.reset(seed=1)
+        >>> observation["observations"].shape, observation["action_mask"].dtype
+        ((84,), dtype('float32'))
+    """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -90,6 +97,14 @@ class MultiAgentBoardEnv(PettingZooEnv):
     The agents are ``"player_0"`` and ``"player_1"``; ``policy_mapping_fn`` says which policy plays
     each. In every step there is an observation for the player to move alone, and with the last move
     of a game the observations, rewards and ends of both.
+
+    Examples:
+        >>> from hexenv import connect4_v0
+        >>> env = MultiAgentBoardEnv(connect4_v0.env())
+        >>> observations, infos = env.reset(seed=1)
+        >>> observations, rewards, ended, cut, infos = env.step({"player_0": 3})
+        >>> list(observations)
+        ['player_1']
 
     Args:
         env: An environment of hexenv, such as ``connect4_v0.env()``.
