@@ -28,7 +28,7 @@ class Figures(NamedTuple):
 
 def benchmark_pages() -> dict[str, str | bytes]:
     """The benchmark files, and a page with what is in which."""
-    files = sorted(BENCHMARKS.glob("*.md"))
+    files = sorted(BENCHMARKS.glob("*.md"), key=lambda file: (place_of(file), file))
     rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
     index = (
         "# Benchmarks\n\nAll figures of this site are quoted from these pages, which say how each "
@@ -40,9 +40,24 @@ def benchmark_pages() -> dict[str, str | bytes]:
     return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
 
 
+FIRST = ("RESULTS", "SPEED", "GOMOKU", "ALPHAHEX", "LEARNING")
+"""The pages that come first in the navigation, in this order."""
+
+
+def place_of(file: Path) -> int:
+    """Where a page stands in the navigation."""
+    return FIRST.index(file.stem) if file.stem in FIRST else len(FIRST)
+
+
 TABLE = re.compile(r"(?:<!-- (table|ranges)((?: [\w.-]+)*) -->\n\n)?((?:^\|.*\n)+)", re.MULTILINE)
 """A table, and the mark above it: of what `published.py` has made from results, and where these
 are; or that it has ranges of rounds, which are no intervals."""
+
+
+RANGE = re.compile(
+    r"\(-?[\d.,]+(?:-| to )-?[\d.,]+\)(?: [A-Za-z/%]+)?(?= \|)|(?<=\| )\d[^|(`<]{2,11}(?= \|)"
+)
+"""An interval or a range in a cell with its unit, or a short figure: it stays on one line."""
 
 
 def page_text(file: Path) -> str:
@@ -55,8 +70,9 @@ def pictured(found: re.Match[str]) -> str:
     """A table of results as pictures and, folded below, as it is; others as they are."""
     kind, names, lines = found[1], (found[2] or "").split(), found[3]
     header, _, *rows = cells_of(lines)
+    shown = RANGE.sub(r'<span class="range">\g<0></span>', lines)
     if kind == "ranges" or (kind is None and not is_measured(rows)):
-        return lines
+        return shown
     parts = [plot for some in tournaments(rows, header) for plot in dot_plots(header, some)]
     made: list[str] = []
     if kind == "table":
@@ -70,7 +86,7 @@ def pictured(found: re.Match[str]) -> str:
     about = "The table, its command and its date" if made else "The table"
     parts += [
         f"<details markdown>\n<summary>{about}</summary>",
-        lines.rstrip(),
+        shown.rstrip(),
         *made,
         "</details>",
     ]
