@@ -5,7 +5,7 @@ The pictures are SVG within the page, so that they have its colours, light or da
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -18,8 +18,12 @@ APART = 6
 INTERVAL = ", interval of 95 %"
 """What a legend says of each series."""
 LEFT, WIDTH, RIGHT = 290, 400, 30
-"""Widths of the labels, the plot and the margin."""
+"""Widths of the labels at most, the plot and the margin."""
 CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
+
+
+Place = Callable[[float], float]
+"""The pixels of a value on an axis."""
 
 
 class Measured(NamedTuple):
@@ -57,7 +61,7 @@ def dot_plots(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
     most = len(COLORS)
     groups = [each[at : at + most] for each in (shares, others) for at in range(0, len(each), most)]
     first = min(column for column, points in series if points)
-    labels = [", ".join(label_cells(row[:first])) for row in rows]
+    labels = [", ".join(label_cells(header, row[:first])) for row in rows]
     return [dot_plot(header, labels, rows, columns) for columns in groups]
 
 
@@ -69,26 +73,33 @@ def dot_plot(
     points = [[measured(row[column]) for column in columns] for row in rows]
     known = [point for row in points for point in row if point]
     low, high = bounds([point.low for point in known], [point.high for point in known])
-    place = scale(low, high, LEFT, LEFT + WIDTH)
-    row_height = max(ROW, APART * (len(columns) + 1))
+    left = label_width([*labels, header[0]])
+    above = ROW if left > LEFT else 0  # long labels have a line of their own above the dots
+    left = min(left, LEFT)
+    place = scale(low, high, left, left + WIDTH)
+    row_height = max(ROW, APART * (len(columns) + 1)) + above
     top = ROW * len(columns) + 8
     bottom = top + row_height * len(rows)
     parts = [
-        legend(names),
-        text(LEFT - 8, ROW - 4, header[0], "end", "about"),
-        axis(low, high, top, bottom),
+        legend(names, left),
+        text(left - 8, ROW - 4, header[0], "end", "about"),
+        axis(place, low, high, top, bottom),
     ]
     for number, (label, row) in enumerate(zip(labels, points, strict=True)):
         y = top + row_height * (number + 0.5)
-        parts.append(text(LEFT - 8, y + 4, label, "end"))
+        if above:
+            parts.append(text(0, y - 4, label, "start"))
+        else:
+            parts.append(text(left - 8, y + 4, label, "end"))
         if number and len(columns) > 2:  # so that it is seen what belongs together
             between = y - row_height / 2
-            parts.append(line(LEFT, between, LEFT + WIDTH, between, "grid"))
+            parts.append(line(left, between, left + WIDTH, between, "grid"))
         for which, point in enumerate(row):
             if point:
-                aside = APART * (which - (len(columns) - 1) / 2)
+                aside = APART * (which - (len(columns) - 1) / 2) + above / 2
                 parts.append(dot(place, y + aside, point, COLORS[which]))
-    return svg(bottom + 2 * ROW - 8, parts, in_words(names, labels, points))
+    about = in_words(names, labels, points)
+    return svg(left + WIDTH + RIGHT, bottom + 2 * ROW - 8, parts, about)
 
 
 def in_words(
@@ -139,16 +150,26 @@ def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequenc
             line(x + 5, y, left + 396, below, "grid"),
             text(left + 400, below + 4, names[i], "start"),
         ]  # fmt: skip
-    return svg(height, parts, "score by time for a move")
+    return svg(LEFT + WIDTH + RIGHT, height, parts, "score by time for a move")
 
 
 # ---- parts of a picture --------------------------------------------------------------------------
 
 
-def label_cells(cells: Sequence[str]) -> list[str]:
+def label_cells(header: Sequence[str], cells: Sequence[str]) -> list[str]:
     """The cells that say what a row is about: the first, and others that are no figures."""
     plain = [re.sub(r"\[(.+?)\]\(.*?\)", r"\1", cell).replace("`", "") for cell in cells]
-    return plain[:1] + [cell for cell in plain[1:] if re.match(r"\D", cell)]
+    others = zip(header[1:], plain[1:], strict=False)
+    return plain[:1] + [
+        f"{name} {cell}" if cell in ("on", "off") else cell
+        for name, cell in others
+        if re.match(r"\D", cell)
+    ]
+
+
+def label_width(labels: Sequence[str]) -> int:
+    """The width of the labels of a plot, about, in pixels."""
+    return 24 + 6 * max(map(len, labels))
 
 
 def bounds(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
@@ -168,7 +189,7 @@ def tick_step(span: float) -> float:
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= span / 6)
 
 
-def scale(low: float, high: float, start: float, end: float):
+def scale(low: float, high: float, start: float, end: float) -> Place:
     """The pixels of a value on an axis."""
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
@@ -179,9 +200,8 @@ def ticks_of_times(least: float, most: float) -> list[float]:
     return [tick for tick in known if least * 0.8 <= tick <= most * 1.25]
 
 
-def axis(low: float, high: float, top: float, bottom: float) -> str:
+def axis(place: Place, low: float, high: float, top: float, bottom: float) -> str:
     """Lines across the rows, with their values below."""
-    place = scale(low, high, LEFT, LEFT + WIDTH)
     step = tick_step(high - low)
     ticks = [low + step * number for number in range(round((high - low) / step) + 1)]
     return "".join(
@@ -191,18 +211,16 @@ def axis(low: float, high: float, top: float, bottom: float) -> str:
     )
 
 
-def legend(names: Sequence[str]) -> str:
+def legend(names: Sequence[str], left: float) -> str:
     """The names of the series."""
     return "".join(
-        f'<circle cx="{LEFT + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
-        + text(
-            LEFT + 16, ROW * i + 16, f"{name.removesuffix(' (95 %)')}, interval of 95 %", "start"
-        )
+        f'<circle cx="{left + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
+        + text(left + 16, ROW * i + 16, name.removesuffix(" (95 %)") + INTERVAL, "start")
         for i, name in enumerate(names)
     )
 
 
-def dot(place, y: float, point: Measured, color: str) -> str:
+def dot(place: Place, y: float, point: Measured, color: str) -> str:
     """A figure with its interval."""
     return (
         line(place(point.low), y, place(point.high), y, "interval", color)
@@ -225,10 +243,10 @@ def text(x: float, y: float, words: str, anchor: str, name: str = "") -> str:
     return f"<text{kind} {place}>{escape(words)}</text>"
 
 
-def svg(height: float, parts: Sequence[str], about: str) -> str:
-    """The picture."""
-    width = LEFT + WIDTH + RIGHT
+def svg(width: float, height: float, parts: Sequence[str], about: str) -> str:
+    """The picture, which shrinks a little where there is less room."""
+    size = f"max-width: {1.1 * width:.0f}px; min-width: {0.75 * width:.0f}px"
     return (
-        f'<div class="plot"><svg viewBox="0 0 {width} {height}" role="img" '
+        f'<div class="plot"><svg viewBox="0 0 {width} {height}" style="{size}" role="img" '
         f'aria-label="{escape(about)}">{"".join(parts)}</svg></div>'
     )
