@@ -382,6 +382,12 @@ class CompiledFunction:
 
     While one process compiles, others that need the same code wait for it; see `hexenv.compiling`.
 
+    Examples:
+        >>> def doubled(number: int) -> int:
+        ...     return 2 * number
+        >>> CompiledFunction(doubled)(21)
+        42
+
     Args:
         function: A function under `@kernel`, or any function that numba compiles.
         title: What it is called while it compiles, unless a method under `@announced` has asked for

@@ -1,78 +1,128 @@
 """The examples in docstrings, all of them: they run, and say what they print."""
 
+import ast
 import doctest
 import importlib
 import re
-from pathlib import Path
 
 import gymnasium
 import pytest
+from sources import ROOT, SOURCES, text_of, tree_of
+from test_public_names import AMONG_OTHERS, PUBLIC
 
-import hexenv  # whose environments `gymnasium.make` then knows
+from agents.registry import AGENTS
 
-PACKAGES = Path(hexenv.__file__).parents[1]
-EXAMPLES = {
-    "agents": 5,
-    "agents.arena": 4,
-    "agents.data.folder": 3,
-    "agents.learning.data": 5,
-    "agents.pictures.plots": 4,
-    "agents.progress": 6,
-    "agents.progress.curves": 4,
-    "agents.policies.policy": 2,
-    "agents.records": 4,
-    "agents.records.recorder": 8,
-    "agents.knowledge.gomoku.threats": 5,
-    "agents.arena.running": 3,
-    "hexenv": 4,
-    "hexenv.learners.pool": 6,
-    "hexenv.learners.single": 4,
-    "hexenv.learners.vector": 4,
-    "hexenv.wrappers": 5,
-    "hexenv.wrappers.rewards": 2,
-    "hexenv.wrappers.shape": 5,
-    "hexenv.wrappers.symmetry": 5,
-}
-"""How many there are in each module: none vanishes unseen."""
+PROMPT = re.compile(r"^ *>>> ", re.MULTILINE)
+COUNTS = {name: len(PROMPT.findall(text_of(name))) for name in SOURCES}
+EXAMPLES = {name: count for name, count in COUNTS.items() if count}
+"""How many there are in each module that has some."""
 NEEDS = {
+    "agents.learning.data": ("torch", "train"),
     "agents.pictures.plots": ("matplotlib", "plot"),
-    "agents.learning.data": ("torch", "torch"),
+    "agents.progress.writers": ("tensorboard", "train"),
+    "hexenv.adapters.networks": ("torch", "train"),
 }
 """The library that the examples of a module need, and its extra."""
+ADAPTERS = ("hexenv.adapters.rllib", "hexenv.adapters.sb3", "hexenv.adapters.torchrl")
+"""Whose libraries CI has in an environment of their own; `test_rl.py` runs their examples."""
+OF_MODULES = (
+    "agents", "agents.arena", "agents.knowledge.gomoku.threats", "agents.policies.policy",
+    "agents.progress", "agents.records", "hexenv", "hexenv.learners.pool", "hexenv.learners.single",
+    "hexenv.learners.vector", "hexenv.wrappers",
+)  # fmt: skip
+"""Modules that begin with an example."""
+PARTS = (
+    "agents.search.backups", "agents.search.mcts", "agents.search.playout", "agents.search.proofs",
+    "agents.search.reward", "agents.search.selection",
+)  # fmt: skip
+"""Modules whose compiled classes are parts of a search."""
+MADE_ELSEWHERE = {"RandomStream", "WandbWriter"}
+"""What compiled code or a service makes, so that an example would show nothing."""
 
 
-def sources():
-    """The text of each module by name."""
-    for package in ("hexenv", "agents"):
-        for path in sorted((PACKAGES / package).rglob("*.py")):
-            name = ".".join(path.relative_to(PACKAGES).with_suffix("").parts)
-            yield name.removesuffix(".__init__"), path.read_text(encoding="utf-8")
+def classes_of(module):
+    """The classes that a module of ours defines, by name."""
+    if module not in SOURCES:
+        return {}
+    return {node.name: node for node in tree_of(module).body if isinstance(node, ast.ClassDef)}
 
 
-def test_the_modules_with_examples_are_known():
-    counts = {name: len(re.findall(r"^ *>>> ", text, re.MULTILINE)) for name, text in sources()}
-    assert {name: count for name, count in counts.items() if count} == EXAMPLES
+def is_made_by_users(node):
+    """Whether a class is made by who uses it.
+
+    Errors are raised, protocols are followed, and the options that a TypedDict names are given.
+    """
+    bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
+    is_error = any(base.endswith("Error") or base == "Exception" for base in bases)
+    return (
+        not is_error and not bases & {"Protocol", "TypedDict"} and node.name not in MADE_ELSEWHERE
+    )
+
+
+def imported_classes():
+    """The classes that users import, as pairs of a module and a name."""
+    for module, names in PUBLIC.items():
+        public = importlib.import_module(module)
+        for name in names.split():
+            yield getattr(getattr(public, name), "__module__", ""), name
+    for module, names in AMONG_OTHERS.items():  # some of them need a library
+        yield from ((module, name) for name in names.split())
+
+
+def parts_of_a_search():
+    """The compiled classes that the reference names: rules, playouts, rewards, backups, proofs."""
+    reference = (ROOT / "docs" / "generator" / "reference_pages.py").read_text(encoding="utf-8")
+    for module in SOURCES:
+        for name, node in classes_of(module).items():
+            is_compiled = any(ast.unparse(each) == "compiled" for each in node.decorator_list)
+            if is_compiled and (module in PARTS or f'"{module}.{name}"' in reference):
+                yield module, name
+
+
+def public_classes():
+    """The classes that users import, and the parts of a search.
+
+    Agents by name are not among them: the page of each has an example that is made from the class,
+    and the reference shows it (`test_site.py`).
+    """
+    by_name = {tuple(path.split(":")) for path in AGENTS.values()}
+    found = {*imported_classes(), *parts_of_a_search()} - by_name
+    known = {(m, name): classes_of(m)[name] for m, name in found if name in classes_of(m)}
+    return {pair: node for pair, node in known.items() if is_made_by_users(node)}
+
+
+def test_every_public_class_has_an_example():
+    known = public_classes()
+    assert len(known) > 70
+    without = [
+        pair for pair, node in known.items() if not PROMPT.search(ast.get_docstring(node) or "")
+    ]
+    assert without == []
+    assert [m for m in OF_MODULES if ">>> " not in (ast.get_docstring(tree_of(m)) or "")] == []
 
 
 def test_there_are_no_examples_of_another_form():
-    assert [
-        name for name, text in sources() if re.search(r"^ *(```|\.\. code)", text, re.MULTILINE)
-    ] == []
+    another = re.compile(r"^ *(```|\.\. code)", re.MULTILINE)
+    assert [name for name in SOURCES if another.search(text_of(name))] == []
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_examples_of_a_module(name, tmp_path, monkeypatch):
-    if name in NEEDS:
-        library, extra = NEEDS[name]
-        pytest.importorskip(library, reason=f"the extra {extra} is not installed")
-    monkeypatch.chdir(tmp_path)  # some write files
+def run_examples(name):
+    """Run the examples of a module: how many there were, and what was wrong."""
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(verbose=False)
     said = []
     for test in doctest.DocTestFinder().find(module, extraglobs={"gymnasium": gymnasium}):
         runner.run(test, out=said.append)
-    assert runner.failures == 0, "".join(said)
-    assert runner.tries == EXAMPLES[name]
+    return runner.tries, "".join(said) if runner.failures else ""
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - set(ADAPTERS)))
+def test_the_examples_of_a_module(name, tmp_path, monkeypatch):
+    if name in NEEDS:
+        library, extra = NEEDS[name]
+        pytest.importorskip(library, reason=f"the extra {extra} is not installed")
+    monkeypatch.chdir(tmp_path)  # some write files
+    assert run_examples(name) == (EXAMPLES[name], "")
 
 
 def test_a_wrong_example_is_noticed():

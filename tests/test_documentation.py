@@ -74,6 +74,7 @@ NOT_RUN = {
     "sb3:path=connect4.zip": "needs a model that takes minutes; tests/test_rl.py trains small ones",
     'from_sb3("connect4.zip")': "needs a model that takes minutes; tests/test_rl.py trains one",
     "SelfPlay(pool": "takes minutes; tests/test_rl.py trains for a few steps",
+    "share_pool(algorithm": "takes minutes; tests/test_rl.py trains for a few steps",
     "BoardCNN": "needs the extra sb3; tests/test_rl.py trains with it",
     "import supersuit": "needs SuperSuit; tests/test_rl.py plays with each of these wrappers",
     "LogRatings(log": "takes minutes; tests/test_progress_sb3.py trains for a few steps",

@@ -65,7 +65,9 @@ PUBLIC = {
 
 AMONG_OTHERS = {
     "hexenv.adapters.networks": "BoardFeatures",
-    "hexenv.adapters.rllib": "MultiAgentBoardEnv RLlibObservation make_env masked_module",
+    "hexenv.adapters.rllib": """
+        MultiAgentBoardEnv RLlibObservation make_env masked_module share_pool
+    """,
     "hexenv.adapters.sb3": "BoardCNN BoardVecEnv LogRatings SelfPlay",
     "hexenv.adapters.torchrl": "BatchedBoardEnv GROUP wrap",
     "hexenv.envs.aec": "BoardEnv ViewOptions",

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from processes import EXAMPLES, run_example
+from test_docstrings import EXAMPLES as EXAMPLES_OF
+from test_docstrings import run_examples
 
 from agents import PolicyAgent
 from agents.cli import main
@@ -676,6 +678,60 @@ def test_a_module_of_rllib_and_its_checkpoint_judge_alike(tmp_path):
         assert of_two.act(board) == by_name.act(board) == agent.act(board)
     with pytest.raises(ValueError, match=r"expected a module of main, got 'mein' .*mean main"):
         PolicyAgent.from_rllib(folder, module="mein")
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_rllib_trains_against_a_pool(processes, tmp_path):
+    ray = needs("ray", "rllib")
+    needs("ray.rllib", "rllib")
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.tune.registry import register_env
+
+    from hexenv.adapters.rllib import make_env, masked_module, share_pool
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        pool = OpponentPool("random", sampling="latest", most=2)
+        register_env("pooled", lambda config: make_env("hexenv/TicTacToe-v0", **config))
+        config = (
+            PPOConfig()
+            .environment("pooled", env_config={"opponent": "greedy"})
+            .env_runners(num_env_runners=processes, num_envs_per_env_runner=4)
+            .rl_module(rl_module_spec=masked_module(hidden=[16]))
+            .training(train_batch_size=256, minibatch_size=64, num_epochs=1)
+            .debugging(seed=0)
+        )
+        algorithm = config.build_algo()
+        share_pool(algorithm, pool)
+        for step in range(3):
+            algorithm.train()
+            folder = algorithm.save_to_path(tmp_path / f"step {step}")
+            pool.add(PolicyAgent.from_rllib(folder), title=f"step {step}")
+            share_pool(algorithm, pool)
+        algorithm.train()
+        share_pool(algorithm, pool)
+        found = pool.results
+        algorithm.stop()
+    finally:
+        ray.shutdown()
+    assert pool.titles == ("random", "step 1", "step 2")
+    assert set(found) == {"random", "step 0", "step 1", "step 2"}
+    assert all(tally.games > 3 for tally in found.values())
+    games = sum(tally.games for tally in found.values())
+    assert 4 * 256 / 5 - 32 < games < 4 * 256 / 3 + 32  # of 3 to 5 moves of the learner each
+
+
+# ---- the examples in docstrings ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "library"), [("rllib", "ray.rllib"), ("sb3", "sb3_contrib"), ("torchrl", "torchrl")]
+)
+def test_the_examples_of_an_adapter(name, library, tmp_path, monkeypatch):
+    needs(library, name)
+    monkeypatch.chdir(tmp_path)  # some write files
+    module = f"hexenv.adapters.{name}"
+    assert run_examples(module) == (EXAMPLES_OF[module], "")
 
 
 # ---- SuperSuit -----------------------------------------------------------------------------------

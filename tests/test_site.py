@@ -7,12 +7,15 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
+from test_browser import CHROMIUM, browser
 
 from agents.registry import agent_classes, environment_makers, parameters
 from hexenv.envs.aec import ViewOptions
+
+__all__ = ["browser"]
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "tests" / "benchmarks"
@@ -69,7 +72,12 @@ def code_under(page, heading):
     """The first block of code under a heading of a page, as a reader copies it."""
     below = page.read_text(encoding="utf-8").partition(f'id="{heading}"')[2]
     code = re.search(r"<pre>.*?<code>(.*?)</code></pre>", below.partition("<h2")[0], re.DOTALL)
-    return None if code is None else html.unescape(re.sub(r"<[^>]+>", "", code[1]))
+    return None if code is None else plain(code[1])
+
+
+def plain(code):
+    """The text of a page's element."""
+    return html.unescape(re.sub(r"<[^>]+>", "", code))
 
 
 def test_the_reference_has_every_option_by_name(site):
@@ -93,6 +101,8 @@ def test_the_example_of_an_agent_runs(name, site, capsys):
         required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
         assert required  # it needs what a reader has to provide
         return
+    reference = "".join(path.read_text("utf-8") for path in (site / "reference").glob("*.html"))
+    assert code in plain(reference)
     if "net" in code:
         pytest.importorskip("torch", reason="the extra train is not installed")
     exec(compile(code.replace("simulations=1000", "simulations=20"), name, "exec"), {})
@@ -134,39 +144,72 @@ def test_no_link_inside_the_site_is_dead(site):
 
 
 SOUGHT = {
-    "cite": ["project/cite.html"],
     "sb3": ["tutorials/sb3.html"],
     "stable baselines": ["tutorials/sb3.html"],
     "rllib": ["tutorials/rllib.html"],
     "ppo": ["tutorials/sb3.html", "tutorials/cleanrl.html"],
-    "self-play": ["tutorials/sb3.html", "tutorials/alphahex.html"],
-    "tournament": ["tutorials/evaluate.html"],
+    "self-play": ["tutorials/alphahex.html"],
+    "cite": ["project/cite.html"],
+    "hex": ["games/hex.html"],
+    "tournament": ["tutorials/evaluate.html", "guides/tournaments.html"],
     "which agent": ["agents/which.html"],
+    "own game": ["guides/own-game.html"],
+    "gymnasium": ["guides/learners.html"],
+    "serve": ["guides/play.html"],
 }
-"""Words that a newcomer looks for, and the pages that have to be among the first to be found."""
+"""Words that a newcomer looks for, and the pages of which one has to be found first."""
 
 
-def test_what_newcomers_look_for_is_found(site):
-    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
-    pages = {each["location"]: each for each in index}
-    for words, found in SOUGHT.items():
-        for page in found:
-            text = f"{pages[page]['title']} {pages[page]['text']}".lower()
-            assert words in text.replace("stable-baselines", "stable baselines"), (words, page)
-            assert pages[page]["boost"] > 1, page  # before others that say the same
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on PATH")
+@pytest.mark.parametrize("words", SOUGHT)
+def test_what_newcomers_look_for_is_found_first(words, site, browser):
+    page = browser.new_page()
+    page.goto(f"{(site / 'index.html').as_uri()}?q={quote(words)}")
+    page.wait_for_selector(".md-search-result__item a")
+    found = page.evaluate("document.querySelector('.md-search-result__item a').href")
+    page.close()
+    assert found.partition("?")[0] in [(site / name).as_uri() for name in SOUGHT[words]]
 
 
-def test_results_are_pictures_above_folded_tables(site):
+FIGURE = re.compile(r"[-+]?[\d.]+(?: %)? \([-+]?[\d.]+(?:-| to )[-+]?[\d.]+\)")
+"""A figure with its interval, as the benchmark files write it."""
+
+
+def tables_with_intervals(source):
+    """The rows of each table of results, and of others with intervals in two rows or more."""
+    table = r"^(?:<!-- (\w+).* -->\n\n)?\|.*\n\|[-| ]+\n((?:\|.*\n)+)"
+    for found in re.finditer(table, source.read_text(encoding="utf-8"), re.MULTILINE):
+        rows = [[cell.strip() for cell in row.split("|")] for row in found[2].splitlines()]
+        several = sum(any(map(FIGURE.fullmatch, row)) for row in rows) > 1
+        if found[1] == "table" or (several and found[1] != "ranges"):
+            yield rows
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(BENCHMARKS.glob("*.md"))])
+def test_every_table_with_intervals_is_a_picture_above_the_folded_table(name, site):
+    tables = list(tables_with_intervals(BENCHMARKS / f"{name}.md"))
+    page = (site / "benchmarks" / f"{name.lower()}.html").read_text(encoding="utf-8")
+    folded = list(re.finditer(r"<details>.*?</details>", page, re.DOTALL))
+    assert len(folded) == len(tables)
+    at = 0
+    for rows, below in zip(tables, folded, strict=True):
+        plots = page[at : below.start()]
+        drawn = sum(FIGURE.fullmatch(cell) is not None for row in rows for cell in row)
+        dots = re.findall(r'<div class="plot">.*?<text class="about".*?</svg></div>', plots)
+        assert sum(plot.count('class="interval"') for plot in dots) == drawn
+        assert all(re.search(r'role="img" aria-label="[^"]{40,}"', plot) for plot in dots)
+        at = below.end()
+
+
+def test_tables_made_from_results_have_their_commands_and_dates(site):
     index = json.loads((BENCHMARKS / "results" / "index.json").read_text(encoding="utf-8"))
     commands = {html.escape(about["command"], quote=False) for about in index.values()}
     found = ""
     for source in BENCHMARKS.glob("*.md"):
-        marks = source.read_text(encoding="utf-8").count("<!-- table ")
         page = (site / "benchmarks" / f"{source.stem.lower()}.html").read_text(encoding="utf-8")
         folded = re.findall(r"<details>.*?</details>", page, re.DOTALL)
-        assert len(folded) == marks
-        assert page.count('<div class="plot">') >= marks
-        assert all("<table>" in each and "commit" in each for each in folded)
+        marks = source.read_text(encoding="utf-8").count("<!-- table ")
+        assert sum("commit" in each for each in folded) == marks
         found += re.sub(r"<[^>]+>", "", "".join(folded))
     assert {command for command in commands if command not in found} == set()
 

@@ -24,6 +24,15 @@ OnMove = Callable[[Any, int, int], None]
 class GameResult:
     """One game between agents 0 and 1.
 
+    Examples:
+        >>> from agents import GreedyAgent, RandomAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(seed=1)
+        >>> result = play_game(env, [GreedyAgent(seed=1), RandomAgent(seed=2)])
+        >>> result.first, result.outcome, result.illegal
+        (0, 1, None)
+
     Attributes:
         first: The agent that moved first.
         outcome: For agent 0: 1 won, 0 drawn, -1 lost.
@@ -193,6 +202,16 @@ def play_match(
 @dataclass(frozen=True)
 class MatchSummary:
     """The summary of a match, from agent 0's view.
+
+    Examples:
+        >>> from agents import GreedyAgent, RandomAgent
+        >>> from hexenv import tictactoe_v0
+        >>> agents = [GreedyAgent(seed=1), RandomAgent(seed=2)]
+        >>> summary = summarise(list(play_match(tictactoe_v0.env(), agents, games=4)))
+        >>> summary.games == summary.wins + summary.draws + summary.losses == 4
+        True
+        >>> summary.illegal_moves
+        (0, 0)
 
     Attributes:
         games: Games played: `wins`, `draws` and `losses` of agent 0 together.

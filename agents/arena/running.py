@@ -44,6 +44,13 @@ GAME_SECONDS: Final = 3600.0
 class CallableAgent:
     """An agent that asks a function.
 
+    Examples:
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset()
+        >>> CallableAgent(lambda observation, action_mask: int(action_mask.argmax())).act(env)
+        0
+
     Args:
         function: With one parameter that must be given, ``function(env) -> action``, it is handed
             the environment, which it must leave as it was. With two, ``function(observation,

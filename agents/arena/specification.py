@@ -25,6 +25,10 @@ class Sprt:
 
     It decides between "the first agent is `elo0` better" and "it is `elo1` better".
 
+    Examples:
+        >>> Tournament("hex", ["rave", "uct"], kind="pair", pairs=500, sprt=Sprt(0, 50)).sprt
+        Sprt(elo0=0.0, elo1=50.0, alpha=0.05, beta=0.05)
+
     Attributes:
         elo0: The lower difference, in Elo.
         elo1: The higher.
@@ -63,6 +67,12 @@ class Sprt:
 @dataclass(frozen=True)
 class Entrant:
     """An agent of a tournament.
+
+    Examples:
+        >>> Entrant("mine", "uct:simulations=100,c=0.5").label
+        'mine'
+        >>> Entrant.of("mine=uct:simulations=100") == Entrant("mine", "uct:simulations=100")
+        True
 
     Attributes:
         label: What the tables call it; unique in a tournament.
@@ -105,6 +115,13 @@ class Tournament:
 
     Every pairing of two agents plays `pairs` pairs of games. Both games of a pair start from the
     same random opening, with the sides swapped.
+
+    Examples:
+        >>> tournament = Tournament("hex", ["uct", "rave", "greedy"], pairs=10)
+        >>> tournament.games
+        60
+        >>> tournament.labels
+        ('uct', 'rave', 'greedy')
 
     Attributes:
         game: A game of `hexenv`, ``module:function``, or a function that returns an environment.

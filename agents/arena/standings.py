@@ -19,6 +19,16 @@ from agents.arena.specification import Sprt, Tournament
 class AgentStanding:
     """An agent in the table.
 
+    Examples:
+        >>> from agents.arena import Tournament, run_tournament
+        >>> tournament = Tournament("tictactoe", ["greedy", "random"], pairs=5)
+        >>> table = run_tournament(tournament, workers=0)
+        >>> best = table.agents[0]
+        >>> best.agent, best.games, best.illegal_moves
+        ('greedy', 10, 0)
+        >>> best.elo > 0
+        True
+
     Attributes:
         agent: Its label.
         elo: Its rating by `agents.arena.ratings.bradley_terry`; the mean of all is 0.
@@ -51,6 +61,14 @@ class AgentStanding:
 class PairingStanding:
     """The games of two agents, from the first one's view.
 
+    Examples:
+        >>> from agents.arena import Tournament, run_tournament
+        >>> tournament = Tournament("tictactoe", ["greedy", "random"], pairs=5)
+        >>> table = run_tournament(tournament, workers=0)
+        >>> (pairing,) = table.pairings
+        >>> pairing.agents, pairing.games
+        (('greedy', 'random'), 10)
+
     Attributes:
         agents: Their labels.
         games: Games counted: `wins`, `draws` and `losses` together.
@@ -77,6 +95,13 @@ class PairingStanding:
 @dataclass(frozen=True)
 class Standings:
     """The table of a tournament.
+
+    Examples:
+        >>> from agents.arena import Tournament, run_tournament
+        >>> tournament = Tournament("tictactoe", ["greedy", "random"], pairs=5)
+        >>> table = run_tournament(tournament, workers=0)
+        >>> table.played, table.labels
+        (10, ('greedy', 'random'))
 
     Attributes:
         tournament: Its description.

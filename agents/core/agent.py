@@ -60,6 +60,17 @@ def in_turn(method: F) -> F:
 class Statistics:
     """What the last search of an agent found at its root.
 
+    Examples:
+        >>> from agents import UCT
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> agent = UCT(simulations=50, seed=1)
+        >>> agent.act(env)  # the third of three in a row
+        2
+        >>> agent.statistics.proven, agent.statistics.principal_variation
+        (1, [2])
+
     Attributes:
         visits: ``(num_actions,) int64``: simulations that began with each action.
         values: ``(num_actions,) float64``: their mean result, -1 (lost) to 1 (won), for the player
@@ -279,6 +290,13 @@ class SeededAgent(AgentBase):
 class RandomAgent(SeededAgent):
     r"""Plays a uniformly random legal action.
 
+    Examples:
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 2 3 4 5 6 8 7"})
+        >>> RandomAgent(seed=1).act(env)  # there is one cell left
+        8
+
     Formula:
         $$\pi(a) = \frac{1}{m}$$
 
@@ -301,6 +319,13 @@ compiled_greedy_action: Final = CompiledFunction(greedy_action)
 
 class GreedyAgent(SeededAgent):
     """Wins at once if it can, otherwise avoids moves after which the opponent can win at once.
+
+    Examples:
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> GreedyAgent(seed=1).act(env)  # the third of three in a row
+        2
 
     Args:
         route: How it plans; see `agents.search.environment.planner_view`.

@@ -153,7 +153,12 @@ class LearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Configuration(Struct, frozen=True, forbid_unknown_fields=True):
-    """A training run."""
+    """A training run.
+
+    Examples:
+        >>> Configuration(game="hex", options={"board_size": 5}, iterations=60).options
+        {'board_size': 5}
+    """
 
     game: Annotated[str, about("hex, connect4, tictactoe, gomoku; module:function")] = "hex"
     options: Annotated[dict[str, Any], about("of the game's environment, such as board_size")] = {}

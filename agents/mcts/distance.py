@@ -23,6 +23,15 @@ class DistanceScore(NamedTuple):
     """The score, between -`decisive` and `decisive`, scaled to [0, 1].
 
     A proven node counts as an end of the game.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(reward=DistanceScore(power=2.0))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     decisive: float = 1000.0
@@ -45,6 +54,15 @@ class DistanceUCB(NamedTuple):
 
     The literal form is the tutorial's, for ``faithful=True``. It divides the mean by the visits a
     second time, its bonus shrinks faster than the mean gets certain, and N are the root's visits.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=DistanceUCB(), reward=DistanceScore())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     c: float = 1.4142135623730951

@@ -16,7 +16,17 @@ from hexenv.compiled import compiled
 
 @compiled
 class Evenly(NamedTuple):
-    """The rule of `FlatMonteCarlo`: the child with the fewest visits."""
+    """The rule of `FlatMonteCarlo`: the child with the fewest visits.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=Evenly(), max_depth=1)
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     weight: float = 1.0
 

@@ -19,7 +19,17 @@ from hexenv.games.base import Game
 
 @compiled
 class Grave(NamedTuple):
-    """The rule of `GRAVE`. With ``ref=0`` it is RAVE."""
+    """The rule of `GRAVE`. With ``ref=0`` it is RAVE.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=Grave(ref=20))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     ref: int = 50
     bias: float = 1e-5

@@ -24,7 +24,17 @@ class HistoryExtras(NamedTuple):
 
 @compiled
 class ProgressiveHistory(NamedTuple):
-    """The rule of `HistoryMCTS`."""
+    """The rule of `HistoryMCTS`.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=ProgressiveHistory(weight=5.0))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     c: float = 1.0
     weight: float = 3.0

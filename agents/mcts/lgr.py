@@ -27,6 +27,15 @@ class LastGoodReply(NamedTuple):
     After a simulation the winner's replies are stored: to the move before (`order` 1), and to the
     two moves before (2, which is asked first). With `forgetting`, a stored reply that lost is
     removed.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=LastGoodReply(order=2))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     order: int = 1

@@ -30,7 +30,17 @@ def record_mean(means: NDArray[np.float64], entry: int, reward: float) -> None:
 
 @compiled
 class Mast(NamedTuple):
-    """The playout policy of `MAST`."""
+    """The playout policy of `MAST`.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=Mast(epsilon=0.2))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     epsilon: float = 0.4
     temperature: float = 0.0
@@ -145,6 +155,15 @@ class NST(NamedTuple):
 
     A move scores the average of the mean rewards of the sequences of 1 to `n` moves that it ends.
     A sequence of several moves counts once it has occurred `least` times.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=NST(n=2))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     n: int = 3

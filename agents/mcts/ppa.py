@@ -23,6 +23,15 @@ class PolicyAdaptation(NamedTuple):
     For each of the winner's moves in the playout, w of the move grows by `alpha`, and w of every
     legal move shrinks by `alpha` times its probability in the playout (Rosin 2011). The winner is
     known only at the end, so the steps of both players are collected until then.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=PolicyAdaptation(alpha=0.5))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     alpha: float = 0.1  # the paper has 1; a search of a thousand playouts needs smaller steps

@@ -26,6 +26,15 @@ class RelativeBonus(NamedTuple):
     """A bonus for wins sooner than the winner's average, as in `QualityMCTS`, scaled to [0, 1].
 
     The length of a simulation that ends at a proven node is counted to that node.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(reward=RelativeBonus(a=0.5))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     a: float = 0.25
@@ -65,6 +74,15 @@ class Discounted(NamedTuple):
 
     Plies are counted from the node, so that a node compares its children fairly. The rewards of
     both players add up to 1; if only the winner's reward were discounted, they would not.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(reward=Discounted(gamma=0.9))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     gamma: float = 0.98

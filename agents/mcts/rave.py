@@ -99,7 +99,17 @@ def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: 
 
 @compiled
 class Rave(NamedTuple):
-    """The rule of `RAVE`. A child without AMAF simulations scores `fpu`."""
+    """The rule of `RAVE`. A child without AMAF simulations scores `fpu`.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=Rave(k=500.0))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     k: float = 3000.0
     c: float = 0.05

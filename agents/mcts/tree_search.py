@@ -98,6 +98,18 @@ class TreeSearchAgent(AgentBase):
     One seed gives one tree, compiled or interpreted, and through the environment too where the
     playout is the generic one.
 
+    Examples:
+        >>> from agents.search.mcts import Variant
+        >>> from agents.search.playout import Uniform
+        >>> from agents.search.reward import WinLoss
+        >>> from agents.search.selection import UCB1
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> agent = TreeSearchAgent(Variant(UCB1(), Uniform(), WinLoss()), simulations=50, seed=1)
+        >>> agent.act(env)  # the third of three in a row
+        2
+
     Args:
         variant: The composition to run.
         simulations: Simulations a move; 1,000 where neither budget is given.

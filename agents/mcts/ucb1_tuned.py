@@ -28,6 +28,15 @@ class UCB1Tuned(NamedTuple):
 
     The cap 1/4 is the greatest variance of rewards in [0, 1]. With rewards of 0 and 1 it nearly
     always applies; then the rule is UCB1 with c / 2.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=UCB1Tuned(c=0.7))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     c: float = 1.0

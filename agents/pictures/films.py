@@ -50,7 +50,14 @@ class Frames(Protocol):
 
 @dataclass(frozen=True)
 class Film:
-    """All positions of a game, and how they are drawn: ``film[ply]`` is a frame."""
+    """All positions of a game, and how they are drawn: ``film[ply]`` is a frame.
+
+    Examples:
+        >>> from agents.records import GameRecord
+        >>> film = film_of(GameRecord.of("tictactoe", (), (4, 0, 8)))
+        >>> len(film), film[3].shape
+        (4, (192, 192, 3))
+    """
 
     game: Game
     states: list[State]

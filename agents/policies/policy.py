@@ -42,6 +42,14 @@ class PolicyAgent(SeededAgent):
     It is an agent, and as well an opponent for many boards at once: ``agent(observations, masks)``
     are actions.
 
+    Examples:
+        >>> from hexenv import tictactoe_v0
+        >>> agent = PolicyAgent.from_function(lambda observation, mask: int(mask.argmax()))
+        >>> env = tictactoe_v0.env()
+        >>> env.reset()
+        >>> agent.act(env)
+        0
+
     Formula:
         $$\pi(a) \propto e^{\ell(a) / T}$$
 

@@ -39,6 +39,16 @@ Elo = Annotated[float, Meta(ge=-1e5, le=1e5)]
 class Anchors:
     """Opponents of a game, and their ratings.
 
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.progress import rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2)
+        >>> rating.games
+        4
+        >>> rating.elo > 0
+        True
+
     Attributes:
         game: As in `agents.arena.Tournament`, by its name.
         elo: The rating of each agent, by its name.

@@ -37,6 +37,15 @@ class RatingLog:
     training loop calls `rate` at intervals, and `close` in the end. In a folder with ratings they
     go on; those from the step of a new one on are replaced.
 
+    Examples:
+        >>> from agents import RandomAgent
+        >>> anchors = Anchors("tictactoe", {"random": 0.0, "greedy": 300.0})
+        >>> log = RatingLog("log", "tictactoe", anchors=anchors, pairs=2, writers=[])
+        >>> log.rate(RandomAgent(seed=1), step=1000)
+        >>> log.close()
+        >>> [rating.step for rating in log.ratings]
+        [1000]
+
     Args:
         folder: Where everything is kept.
         game: By its name.

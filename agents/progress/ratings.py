@@ -16,6 +16,15 @@ RATINGS: Final = "ratings.jsonl"
 class Score:
     """The games of a policy against one anchor, from the policy's side.
 
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> found = rating.opponents["random"]
+        >>> found.wins + found.draws + found.losses
+        4
+
     Attributes:
         score: Points for a game, 0 to 1.
         low: Lower end of the 95 % interval of `score`.
@@ -33,6 +42,14 @@ class Score:
 @dataclass(frozen=True)
 class Rating:
     """How strong a policy was at a moment of its training.
+
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> rating.step, rating.games, rating.illegal_moves
+        (1000, 4, 0)
 
     Attributes:
         step: The moment, in steps of the learner.

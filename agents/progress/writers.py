@@ -33,6 +33,11 @@ class Writer(Protocol):
 class TensorBoardWriter:
     """Writes for TensorBoard: figures as scalars, films as images that move.
 
+    Examples:
+        >>> writer = TensorBoardWriter("tensorboard")
+        >>> writer.add(1000, {"rating": 250.0})
+        >>> writer.close()
+
     Args:
         folder: Of its files; TensorBoard is started with ``--logdir`` of it, or of one above it.
     """

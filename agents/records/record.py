@@ -30,6 +30,12 @@ class Search:
 
     Numbers are rounded to six significant digits, and actions without a visit are left out.
 
+    Examples:
+        >>> search = Search(seconds=0.1, simulations=2, value=0.5, visits={4: 2}, values={4: 0.5})
+        >>> record = GameRecord.of("tictactoe", (), (4,), searches=(search,))
+        >>> record.searches[0].visits
+        {4: 2}
+
     Attributes:
         seconds: Time the search took.
         simulations: Simulations it ran.
@@ -58,6 +64,13 @@ class GameRecord:
     `of` makes one, `agents.records.load_record` reads one. The rules of a game ``module:function``
     are known to its environment alone: nothing here imports it, and only `replay` can check its
     actions.
+
+    Examples:
+        >>> record = GameRecord.of("tictactoe", (), (4, 0, 8), agents=("me", "you"))
+        >>> record.moves, record.outcome
+        ('519', None)
+        >>> [int(state.ply) for state in record.states()]
+        [0, 1, 2, 3]
 
     Attributes:
         game: A game of `hexenv`, or ``module:function`` of an environment.

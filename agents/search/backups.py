@@ -58,6 +58,15 @@ class MaxBackup(NamedTuple):
 
     Of a node without children it is the mean. The greatest of few noisy means is too high: Coulom
     2006, section 3.2, compares this with means and with what lies between.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(backup=MaxBackup())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     unused: int = 0
@@ -75,7 +84,17 @@ class MaxBackup(NamedTuple):
 
 @compiled
 class MixedBackup(NamedTuple):
-    """The value of a node is its mean, mixed with the value of its best child."""
+    """The value of a node is its mean, mixed with the value of its best child.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(backup=MixedBackup(share=0.2))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     share: float = 0.5
     """The share of the best child: 0 is `MeanBackup`, 1 is `MaxBackup`."""
@@ -112,6 +131,15 @@ class PowerMeanBackup(NamedTuple):
 
     (Dam, Klink, D'Eramo, Peters and Pajarinen 2020.) `power` 1 is the mean over the children, and
     the greater it is, the nearer to their maximum.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(backup=PowerMeanBackup(power=2.0))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     power: float = 4.0
@@ -160,6 +188,15 @@ class ScoreBoundedBackup(NamedTuple):
     those with an equal bound too; here the best of a position that is solved goes on being
     visited.) For rewards that depend on the outcome alone, as those of `WinLoss`, in games with
     scores as in others, and for nodes whose children are all the legal actions.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(backup=ScoreBoundedBackup())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     best: float = 1.0

@@ -97,6 +97,15 @@ class Uniform(NamedTuple):
     The fast form calls the game's own `random_playout`, which may fill a board at once, unless a
     part of the variant reads the moves. The generic form draws once a ply over the ascending legal
     actions, so that one stream of numbers gives the same moves in every environment of a game.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=Uniform())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     fast: bool = True
@@ -136,6 +145,15 @@ class Decisive(NamedTuple):
 
     Winning without blocking weakens the search: a side that sees no threat loses too often. For
     games with `winning_action`; before all other policies.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(playout=Decisive())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     otherwise: Any = Uniform()

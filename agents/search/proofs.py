@@ -39,7 +39,17 @@ def no_child(self: Any, tree: Tree, child: int) -> bool:
 
 @compiled
 class NoSolver(NamedTuple):
-    """Nothing is proven."""
+    """Nothing is proven.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(solver=NoSolver())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     level: int = 0
 
@@ -51,7 +61,17 @@ class NoSolver(NamedTuple):
 
 @compiled
 class SoftSolver(NamedTuple):
-    """A simulation that reaches a proven node ends there with its outcome."""
+    """A simulation that reaches a proven node ends there with its outcome.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(solver=SoftSolver())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     level: int = 1
 
@@ -61,7 +81,17 @@ class SoftSolver(NamedTuple):
 
 @compiled
 class HardSolver(NamedTuple):
-    """The soft solver, and proven losses are not selected."""
+    """The soft solver, and proven losses are not selected.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(solver=HardSolver())
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
+    """
 
     level: int = 2
 

@@ -134,6 +134,15 @@ class UCB1(NamedTuple):
     and Fischer 2002, section 2; on trees: Kocsis and Szepesvari 2006). Theory asks for c = sqrt(2),
     practice likes 0.3 (Hex) to 1 (Connect4). `fpu`, the first-play urgency, is the score of a child
     that has not been visited (Gelly and Wang 2006); infinite: all are visited first.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()
+        >>> env.reset(options={"moves": "1 4 2 5"})
+        >>> variant = UCT().variant._replace(selection=UCB1(c=0.7))
+        >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
+        2
     """
 
     c: float = 1.0

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from benchmark_pages import strength
-from tables import described, parameter_table, sections, table, text_of
+from tables import classed, described, parameter_table, sections, table, text_of
 from which_agent import groups, which_agent_page
 
 import agents
@@ -149,7 +149,7 @@ def composition(agent: type[Any]) -> str:
             ("Reward", variant.reward),
         )
     ]
-    return table(["Part", "Class", "What it does"], rows)
+    return classed("parameters", table(["Part", "Class", "What it does"], rows))
 
 
 def sources(agent: type[Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify
-from result_plots import dot_plot, measured, time_plot
+from result_plots import dot_plots, is_measured, measured, time_plot
 from tables import classed, table
 
 BENCHMARKS = Path(__file__).parents[2] / "tests" / "benchmarks"
@@ -28,7 +28,7 @@ class Figures(NamedTuple):
 
 def benchmark_pages() -> dict[str, str | bytes]:
     """The benchmark files, and a page with what is in which."""
-    files = sorted(BENCHMARKS.glob("*.md"))
+    files = sorted(BENCHMARKS.glob("*.md"), key=lambda file: (place_of(file), file))
     rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
     index = (
         "# Benchmarks\n\nAll figures of this site are quoted from these pages, which say how each "
@@ -40,35 +40,62 @@ def benchmark_pages() -> dict[str, str | bytes]:
     return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
 
 
-MARK = re.compile(r"<!-- table (\w+) ([\w. -]+?) -->\n\n((?:\|.*\n)+)")
-"""A table that `published.py` has made from results, and where the results are."""
+FIRST = ("RESULTS", "SPEED", "GOMOKU", "ALPHAHEX", "LEARNING")
+"""The pages that come first in the navigation, in this order."""
+
+
+def place_of(file: Path) -> int:
+    """Where a page stands in the navigation."""
+    return FIRST.index(file.stem) if file.stem in FIRST else len(FIRST)
+
+
+TABLE = re.compile(r"(?:<!-- (table|ranges)((?: [\w.-]+)*) -->\n\n)?((?:^\|.*\n)+)", re.MULTILINE)
+"""A table, and the mark above it: of what `published.py` has made from results, and where these
+are; or that it has ranges of rounds, which are no intervals."""
+
+
+RANGE = re.compile(
+    r"\(-?[\d.,]+(?:-| to )-?[\d.,]+\)(?: [A-Za-z/%]+)?(?= \|)|(?<=\| )\d[^|(`<]{2,11}(?= \|)"
+)
+"""An interval or a range in a cell with its unit, or a short figure: it stays on one line."""
 
 
 def page_text(file: Path) -> str:
-    """A file's text with links to the pages of the others, and a picture before each result."""
+    """A file's text with links to the pages of the others, and a picture for each result."""
     text = re.sub(r"\]\((\w+)\.md\)", lambda link: f"]({link[1].lower()}.md)", file.read_text())
-    return MARK.sub(pictured, text)
+    return TABLE.sub(pictured, text)
 
 
 def pictured(found: re.Match[str]) -> str:
-    """A table of results as pictures; below, folded, the table, the commands and their dates."""
-    names = found[2].split()
-    header, _, *rows = (
-        [cell.strip() for cell in line.strip("|").split("|")] for line in found[3].splitlines()
-    )
-    parts = [dot_plot(header, some) for some in tournaments(rows, header)]
-    if found[1] == "gauntlet":
-        parts += [
-            "Score against `uct` at 1,000 simulations, by the time for a move in these games:",
-            by_time(names[0], rows),
-        ]
+    """A table of results as pictures and, folded below, as it is; others as they are."""
+    kind, names, lines = found[1], (found[2] or "").split(), found[3]
+    header, _, *rows = cells_of(lines)
+    shown = RANGE.sub(r'<span class="range">\g<0></span>', lines)
+    if kind == "ranges" or (kind is None and not is_measured(rows)):
+        return shown
+    parts = [plot for some in tournaments(rows, header) for plot in dot_plots(header, some)]
+    made: list[str] = []
+    if kind == "table":
+        form, *results = names
+        made = [made_by(name) for name in results]
+        if form == "gauntlet":
+            parts += [
+                "Score against `uct` at 1,000 simulations, by the time for a move in these games:",
+                by_time(results[0], rows),
+            ]
+    about = "The table, its command and its date" if made else "The table"
     parts += [
-        "<details markdown>\n<summary>The table, its command and its date</summary>",
-        found[3].rstrip(),
-        *(made_by(name) for name in names),
+        f"<details markdown>\n<summary>{about}</summary>",
+        shown.rstrip(),
+        *made,
         "</details>",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def cells_of(lines: str) -> list[list[str]]:
+    """The cells of the lines of a table."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.splitlines()]
 
 
 def tournaments(rows: list[list[str]], header: list[str]) -> list[list[list[str]]]:
@@ -79,11 +106,10 @@ def tournaments(rows: list[list[str]], header: list[str]) -> list[list[list[str]
     last = -math.inf
     for row in rows:
         rating = measured(row[1])
-        assert rating is not None
-        if rating.value > last or not found:
+        if not found or (rating and rating.value > last):
             found.append([])
         found[-1].append(row)
-        last = rating.value
+        last = rating.value if rating else last
     return found
 
 

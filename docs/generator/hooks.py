@@ -55,6 +55,33 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+WEIGHTS = {
+    "project/changelog.md": 0.2,
+    "reference/": 0.5,
+    "benchmarks/": 0.5,
+    "agents/sb3.md": 0.3,
+    "agents/rllib.md": 0.3,
+    "agents/own-network.md": 0.3,
+    "agents/hexpert.md": 0.5,
+    "games/index.md": 1,
+    "games/": 3,
+    "guides/own-game.md": 3,
+    "guides/environments.md": 2,
+    "guides/play.md": 2,
+    "guides/": 1.5,
+}
+"""What pages count in the search, by how their path begins, where they do not say it themselves."""
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Say what the page counts in the search: what teaches comes before what lists."""
+    path = page.file.src_uri
+    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), None)
+    if weight is not None:
+        page.meta.setdefault("search", {"boost": weight})
+    return markdown
+
+
 def on_page_content(page_html: str, **_: Any) -> str:
     r"""Turn what Arithmatex has marked, ``\(...\)`` and ``\[...\]``, into MathML; link names."""
     marked = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'

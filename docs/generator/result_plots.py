@@ -5,17 +5,25 @@ The pictures are SVG within the page, so that they have its colours, light or da
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
-COLORS = ("#2a86c7", "#e0701f", "#1f9e77")
+COLORS = ("#2a86c7", "#e0701f", "#1f9e77", "#b565b8")
 """Of the series, readable on light and on dark ground."""
 ROW = 20
-"""Height of a row of a dot plot, in pixels."""
+"""Height of a row of a dot plot with up to three series, in pixels."""
+APART = 6
+"""Distance of the series within a row, in pixels."""
+INTERVAL = ", interval of 95 %"
+"""What a legend says of each series."""
 LEFT, WIDTH, RIGHT = 290, 400, 30
-"""Widths of the labels, the plot and the margin."""
-CELL = re.compile(r"(-?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
+"""Widths of the labels at most, the plot and the margin."""
+CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
+
+
+Place = Callable[[float], float]
+"""The pixels of a value on an axis."""
 
 
 class Measured(NamedTuple):
@@ -32,30 +40,86 @@ def measured(cell: str) -> Measured | None:
     return None if found is None else Measured(*map(float, found.groups()))
 
 
-def dot_plot(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as dots with intervals: a row for each of its rows, a colour for each column."""
-    columns = [i for i in range(len(header)) if any(measured(row[i]) for row in rows)]
-    first = columns[0]
-    labels = [", ".join(cell.strip("`") for cell in label_cells(row[:first])) for row in rows]
+def is_measured(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table has figures with intervals to draw, in two rows or more."""
+    return sum(any(map(measured, row)) for row in rows) > 1
+
+
+def is_share(point: Measured) -> bool:
+    """Whether a figure with its interval lies between 0 and 1."""
+    return point.low >= 0 and point.high <= 1
+
+
+def dot_plots(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as dots with intervals: shares, which lie between 0 and 1, apart from the rest."""
+    series = [
+        (column, [point for row in rows if (point := measured(row[column]))])
+        for column in range(len(header))
+    ]
+    shares = [column for column, points in series if points and all(map(is_share, points))]
+    others = [column for column, points in series if points and column not in shares]
+    most = len(COLORS)
+    groups = [each[at : at + most] for each in (shares, others) for at in range(0, len(each), most)]
+    first = min(column for column, points in series if points)
+    labels = [", ".join(label_cells(header, row[:first])) for row in rows]
+    return [dot_plot(header, labels, rows, columns) for columns in groups]
+
+
+def dot_plot(
+    header: Sequence[str], labels: list[str], rows: Sequence[Sequence[str]], columns: list[int]
+) -> str:
+    """Columns of a table as dots with intervals: a row for each of its rows, a colour for each."""
+    names = [header[column].replace("`", "") for column in columns]
     points = [[measured(row[column]) for column in columns] for row in rows]
     known = [point for row in points for point in row if point]
     low, high = bounds([point.low for point in known], [point.high for point in known])
-    height = ROW * (len(rows) + 2 + len(columns))
-    place = scale(low, high, LEFT, LEFT + WIDTH)
+    left = label_width([*labels, header[0]])
+    above = ROW if left > LEFT else 0  # long labels have a line of their own above the dots
+    left = min(left, LEFT)
+    place = scale(low, high, left, left + WIDTH)
+    row_height = max(ROW, APART * (len(columns) + 1)) + above
     top = ROW * len(columns) + 8
+    bottom = top + row_height * len(rows)
     parts = [
-        legend([header[column] for column in columns]),
-        axis(low, high, top, top + ROW * len(rows)),
+        legend(names, left),
+        text(left - 8, ROW - 4, header[0], "end", "about"),
+        axis(place, low, high, top, bottom),
     ]
     for number, (label, row) in enumerate(zip(labels, points, strict=True)):
-        y = top + ROW * (number + 0.5)
-        parts.append(text(LEFT - 8, y + 4, label, "end"))
+        y = top + row_height * (number + 0.5)
+        if above:
+            parts.append(text(0, y - 4, label, "start"))
+        else:
+            parts.append(text(left - 8, y + 4, label, "end"))
+        if number and len(columns) > 2:  # so that it is seen what belongs together
+            between = y - row_height / 2
+            parts.append(line(left, between, left + WIDTH, between, "grid"))
         for which, point in enumerate(row):
             if point:
-                parts.append(
-                    dot(place, y + 5 * which - 2.5 * (len(columns) - 1), point, COLORS[which])
-                )
-    return svg(height, parts, f"{', '.join(header[column] for column in columns)}, by agent")
+                aside = APART * (which - (len(columns) - 1) / 2) + above / 2
+                parts.append(dot(place, y + aside, point, COLORS[which]))
+    about = in_words(names, labels, points)
+    return svg(left + WIDTH + RIGHT, bottom + 2 * ROW - 8, parts, about)
+
+
+def in_words(
+    names: Sequence[str], labels: Sequence[str], points: Sequence[Sequence[Measured | None]]
+) -> str:
+    """What a dot plot shows, for who does not see it: of each column the most and the least."""
+    parts: list[str] = []
+    for column, name in enumerate(names):
+        known = [
+            (row[column], label) for row, label in zip(points, labels, strict=True) if row[column]
+        ]
+        most, least = max(known), min(known)
+        parts.append(f"{name}: most {point_text(*most)}, least {point_text(*least)}")
+    return f"Dots with intervals of 95 %. {'; '.join(parts)}. All figures are in the table below."
+
+
+def point_text(point: Measured | None, label: str) -> str:
+    """A figure in words."""
+    assert point is not None
+    return f"{label} with {point.value:g} ({point.low:g} to {point.high:g})"
 
 
 def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequence[float]) -> str:
@@ -86,15 +150,26 @@ def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequenc
             line(x + 5, y, left + 396, below, "grid"),
             text(left + 400, below + 4, names[i], "start"),
         ]  # fmt: skip
-    return svg(height, parts, "score by time for a move")
+    return svg(LEFT + WIDTH + RIGHT, height, parts, "score by time for a move")
 
 
 # ---- parts of a picture --------------------------------------------------------------------------
 
 
-def label_cells(cells: Sequence[str]) -> list[str]:
-    """The cells that say what a row is about: not counts of games or points."""
-    return [cell for cell in cells if cell and not re.match(r"\d+(\.\d)? of |\d+ \(\d+\)", cell)]
+def label_cells(header: Sequence[str], cells: Sequence[str]) -> list[str]:
+    """The cells that say what a row is about: the first, and others that are no figures."""
+    plain = [re.sub(r"\[(.+?)\]\(.*?\)", r"\1", cell).replace("`", "") for cell in cells]
+    others = zip(header[1:], plain[1:], strict=False)
+    return plain[:1] + [
+        f"{name} {cell}" if cell in ("on", "off") else cell
+        for name, cell in others
+        if re.match(r"\D", cell)
+    ]
+
+
+def label_width(labels: Sequence[str]) -> int:
+    """The width of the labels of a plot, about, in pixels."""
+    return 24 + 6 * max(map(len, labels))
 
 
 def bounds(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
@@ -114,7 +189,7 @@ def tick_step(span: float) -> float:
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= span / 6)
 
 
-def scale(low: float, high: float, start: float, end: float):
+def scale(low: float, high: float, start: float, end: float) -> Place:
     """The pixels of a value on an axis."""
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
@@ -125,9 +200,8 @@ def ticks_of_times(least: float, most: float) -> list[float]:
     return [tick for tick in known if least * 0.8 <= tick <= most * 1.25]
 
 
-def axis(low: float, high: float, top: float, bottom: float) -> str:
+def axis(place: Place, low: float, high: float, top: float, bottom: float) -> str:
     """Lines across the rows, with their values below."""
-    place = scale(low, high, LEFT, LEFT + WIDTH)
     step = tick_step(high - low)
     ticks = [low + step * number for number in range(round((high - low) / step) + 1)]
     return "".join(
@@ -137,16 +211,16 @@ def axis(low: float, high: float, top: float, bottom: float) -> str:
     )
 
 
-def legend(names: Sequence[str]) -> str:
+def legend(names: Sequence[str], left: float) -> str:
     """The names of the series."""
     return "".join(
-        f'<circle cx="{LEFT + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
-        + text(LEFT + 16, ROW * i + 16, f"{name.partition(' (')[0]}, interval of 95 %", "start")
+        f'<circle cx="{left + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
+        + text(left + 16, ROW * i + 16, name.removesuffix(" (95 %)") + INTERVAL, "start")
         for i, name in enumerate(names)
     )
 
 
-def dot(place, y: float, point: Measured, color: str) -> str:
+def dot(place: Place, y: float, point: Measured, color: str) -> str:
     """A figure with its interval."""
     return (
         line(place(point.low), y, place(point.high), y, "interval", color)
@@ -162,15 +236,17 @@ def line(x: float, y: float, to_x: float, to_y: float, name: str, color: str = "
     )
 
 
-def text(x: float, y: float, words: str, anchor: str) -> str:
-    """Words at a place."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+def text(x: float, y: float, words: str, anchor: str, name: str = "") -> str:
+    """Words at a place, of a class of the style sheet if one is named."""
+    kind = f' class="{name}"' if name else ""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f"<text{kind} {place}>{escape(words)}</text>"
 
 
-def svg(height: float, parts: Sequence[str], about: str) -> str:
-    """The picture."""
-    width = LEFT + WIDTH + RIGHT
+def svg(width: float, height: float, parts: Sequence[str], about: str) -> str:
+    """The picture, which shrinks a little where there is less room."""
+    size = f"max-width: {1.1 * width:.0f}px; min-width: {0.75 * width:.0f}px"
     return (
-        f'<div class="plot"><svg viewBox="0 0 {width} {height}" role="img" '
+        f'<div class="plot"><svg viewBox="0 0 {width} {height}" style="{size}" role="img" '
         f'aria-label="{escape(about)}">{"".join(parts)}</svg></div>'
     )

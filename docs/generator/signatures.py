@@ -1,4 +1,7 @@
-"""Signatures as callers need them: each option by name, in place of ``**options: Unpack[...]``."""
+"""Signatures as callers need them: each option by name, in place of ``**options: Unpack[...]``.
+
+And examples of agents, which are made for their pages, in the reference as well.
+"""
 
 import inspect
 from collections.abc import Iterator
@@ -6,8 +9,9 @@ from pydoc import locate
 from typing import Any
 
 import griffe
+from agent_pages import example
 
-from agents.registry import parameters
+from agents.registry import agent_classes, parameters
 
 VARIADIC = griffe.ParameterKind.var_keyword
 
@@ -22,6 +26,16 @@ class TrueSignatures(griffe.Extension):
                 write_out(function)
             if "raw_env" in module.functions and "env" in module.attributes:
                 module.set_member("env", wrapped(module.functions["raw_env"]))
+        for agent in agent_classes().values():
+            if agent.__module__.partition(".")[0] == pkg.path:
+                show_example(pkg[f"{agent.__module__}.{agent.__qualname__}".partition(".")[2]])
+
+
+def show_example(agent: griffe.Class) -> None:
+    """Put the example of an agent's page below what the class says of itself, if there is one."""
+    code = example(locate(agent.path))
+    if code and agent.docstring:
+        agent.docstring.value += f"\n\nExample:\n\n{code}"
 
 
 def modules_of(module: griffe.Module) -> Iterator[griffe.Module]:

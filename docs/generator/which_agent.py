@@ -34,7 +34,8 @@ agent that is named, a draw counting a half, with intervals of 95 %; each links 
 Times were taken on a busy machine. To know what is best on yours, with your budget:
 
 ```sh
-hexenv tournament connect4 uct:playout=decisive,seconds=1 uct:seconds=1 --kind pair --pairs 20
+hexenv tournament connect4 uct:playout=decisive,seconds=1 uct:seconds=1 \\
+    --kind pair --pairs 20
 ```
 """
 

@@ -25,6 +25,11 @@ class BoardFeatures(nn.Module):
     It takes planes of any dtype with any number of dimensions before those of the board,
     ``(..., rows, columns, K)``, and gives ``(..., features)`` float32, not negative.
 
+    Examples:
+        >>> net = BoardFeatures((6, 7, 2), features=64)
+        >>> net(torch.zeros(8, 6, 7, 2)).shape
+        torch.Size([8, 64])
+
     Args:
         shape: Of one observation's planes, as its space has it: ``(rows, columns, K)``.
         features: How many numbers come out.

@@ -8,6 +8,12 @@
     config = PPOConfig().environment("connect4", env_config={"opponent": "random"})
     config = config.rl_module(rl_module_spec=masked_module(hidden=[256, 256]))
 
+Against an `OpponentPool` to which the training adds snapshots::
+
+    pool = OpponentPool(["random", "greedy"], sampling="pfsp")
+    algorithm = config.build_algo()
+    share_pool(algorithm, pool)  # and again whenever the pool has got a member
+
 Both players, each with a policy of RLlib's, over the PettingZoo environment::
 
     from hexenv import connect4_v0
@@ -35,6 +41,7 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
+from hexenv.learners.pool import OpponentPool
 
 
 def rllib_space(space: spaces.Space[Any]) -> spaces.Dict:
@@ -61,7 +68,14 @@ def rllib_observation(observation: Any) -> dict[str, NDArray[np.float32]]:
 
 
 class RLlibObservation(RecordConstructorArgs, gymnasium.ObservationWrapper[Any, Any, Any]):
-    """A single-agent environment with observations for RLlib's masking module."""
+    """A single-agent environment with observations for RLlib's masking module.
+
+    Examples:
+        >>> env = RLlibObservation(gymnasium.make("hexenv/Connect4-v0", opponent="greedy"))
+        >>> observation, info = env.reset(seed=1)
+        >>> observation["observations"].shape, observation["action_mask"].dtype
+        ((84,), dtype('float32'))
+    """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -83,6 +97,14 @@ class MultiAgentBoardEnv(PettingZooEnv):
     The agents are ``"player_0"`` and ``"player_1"``; ``policy_mapping_fn`` says which policy plays
     each. In every step there is an observation for the player to move alone, and with the last move
     of a game the observations, rewards and ends of both.
+
+    Examples:
+        >>> from hexenv import connect4_v0
+        >>> env = MultiAgentBoardEnv(connect4_v0.env())
+        >>> observations, infos = env.reset(seed=1)
+        >>> observations, rewards, ended, cut, infos = env.step({"player_0": 3})
+        >>> list(observations)
+        ['player_1']
 
     Args:
         env: An environment of hexenv, such as ``connect4_v0.env()``.
@@ -126,3 +148,32 @@ def masked_module(hidden: Sequence[int] = (256, 256)) -> Any:
             fcnet_hiddens=list(hidden), fcnet_activation="relu", vf_share_layers=False
         ),
     )
+
+
+def share_pool(algorithm: Any, pool: OpponentPool) -> None:
+    """Let the learner of an algorithm meet the members of a pool, and collect its results.
+
+    RLlib copies what `register_env` is given, and its environments may be in other processes. So
+    call this once the algorithm is built, and again whenever the pool has got a member: it brings
+    the results of the copies into the pool, then gives all environments the pool as it is now,
+    from their next episodes on.
+
+    Args:
+        algorithm: Of RLlib, over environments of `make_env`.
+        pool: Whom the learner meets.
+    """
+
+    def environments(runner: Any) -> list[Any]:
+        vector = runner.env  # None where other processes play
+        return [] if vector is None else [each.unwrapped for each in vector.unwrapped.envs]
+
+    def take(runner: Any) -> list[Any]:
+        return [each.take_results() for each in environments(runner)]
+
+    def give(runner: Any) -> None:
+        for each in environments(runner):
+            each.set_opponent(pool)
+
+    for found in algorithm.env_runner_group.foreach_env_runner(take):
+        pool.merge(found)
+    algorithm.env_runner_group.foreach_env_runner(give)

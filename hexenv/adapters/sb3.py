@@ -45,6 +45,11 @@ class BoardVecEnv(VecEnv):
     several or a pool: with an episode's last step that of the ended episode. Methods and attributes
     are those of all boards at once.
 
+    Examples:
+        >>> envs = BoardVecEnv("hexenv/Connect4-v0", num_envs=8, opponent="greedy", mask_in="info")
+        >>> envs.reset().shape, envs.action_masks().shape
+        ((8, 6, 7, 2), (8, 7))
+
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
         num_envs: The number of boards, if `env` is an id.
@@ -169,6 +174,17 @@ class LogRatings(BaseCallback):
     It is rated before the first step, unless the log has ratings already, and after the last one,
     too. Ratings are also among the figures of the model's own logger.
 
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from agents.progress import Anchors, RatingLog
+        >>> envs = BoardVecEnv("hexenv/TicTacToe-v0", num_envs=8, mask_in="info")
+        >>> model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=128, n_epochs=1)
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> log = RatingLog("log", "tictactoe", anchors=anchors, pairs=1, writers=[])
+        >>> model = model.learn(128, callback=LogRatings(log, every=128))
+        >>> [rating.step for rating in log.ratings]
+        [0, 128]
+
     Args:
         log: The log, which is closed when training ends.
         every: Steps of the learner between two ratings.
@@ -210,6 +226,16 @@ class SelfPlay(BaseCallback):
     The environment's ``opponent`` is the pool. It may also be a `SubprocVecEnv` over single ones,
     each with a copy of the pool: then results are collected from the copies before each rollout,
     and new members are sent to them.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from hexenv.pool import OpponentPool
+        >>> pool = OpponentPool("random", most=4)
+        >>> envs = BoardVecEnv("hexenv/TicTacToe-v0", num_envs=8, opponent=pool, mask_in="info")
+        >>> model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=128, n_epochs=1)
+        >>> model = model.learn(256, callback=SelfPlay(pool, every=128))
+        >>> pool.titles
+        ('random', 'step 128')
 
     Args:
         pool: The `hexenv.learners.pool.OpponentPool`.
@@ -259,6 +285,14 @@ class BoardCNN(BaseFeaturesExtractor):
     ``policy_kwargs={"features_extractor_class": BoardCNN}``, with ``"MlpPolicy"`` for planes alone
     (``mask_in="info"``) or ``"MultiInputPolicy"`` where the mask is in the observation; it reads
     the planes only. See `hexenv.adapters.networks.BoardFeatures`.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> envs = BoardVecEnv("hexenv/Connect4-v0", num_envs=8, mask_in="info")
+        >>> options = {"features_extractor_class": BoardCNN}
+        >>> model = MaskablePPO("MlpPolicy", envs, policy_kwargs=options)
+        >>> type(model.policy.features_extractor).__name__
+        'BoardCNN'
 
     Args:
         observation_space: Of the environment.

@@ -61,6 +61,12 @@ class BatchedBoardEnv(EnvBase):
     - ``"reward"``: ``(num_envs, 1) float32``; ``"done"``, ``"terminated"``, ``"truncated"``:
       ``(num_envs, 1) bool``.
 
+    Examples:
+        >>> envs = BatchedBoardEnv("hexenv/Connect4-v0", num_envs=8)
+        >>> played = envs.rollout(5, break_when_any_done=False)
+        >>> played["observation"].shape, played["next", "reward"].shape
+        (torch.Size([8, 5, 6, 7, 2]), torch.Size([8, 5, 1]))
+
     Args:
         env: The id of an environment.
         num_envs: The number of boards.

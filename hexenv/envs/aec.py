@@ -84,6 +84,17 @@ class BoardEnv(AECEnv[str, Observation, Any]):
 
     An illegal action raises `hexenv.IllegalActionError` and changes nothing.
 
+    Examples:
+        >>> from hexenv import hex_v0
+        >>> env = hex_v0.raw_env(board_size=5)  # a BoardEnv
+        >>> env.reset(seed=1)
+        >>> observation, reward, terminated, truncated, info = env.last()
+        >>> observation["observation"].shape, int(observation["action_mask"].sum())
+        ((5, 5, 3), 25)
+        >>> env.step(12)
+        >>> env.agent_selection, env.moves
+        ('player_1', 'c3')
+
     Args:
         game: The rules.
         name: Name and version, as in ``hex_v0``.

@@ -26,6 +26,14 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
     and truncated. An action outside the space, and calls in the wrong order, fail an assertion. The
     three wrappers forward every attribute one by one, which takes most of the time of a step; this
     one uses the environment directly. It also has `clone`.
+
+    Examples:
+        >>> from hexenv import tictactoe_v0
+        >>> env = tictactoe_v0.env()  # a StandardWrapper
+        >>> env.reset()
+        >>> env.step(4)
+        >>> env.agent_selection, type(env.unwrapped).__name__
+        ('player_1', 'BoardEnv')
     """
 
     env: BoardEnv

@@ -23,7 +23,16 @@ from hexenv.games.lines import runs
 
 @compiled
 class Connect4(NamedTuple):
-    """The rules of Connect4 on any board of at most 63 bits. `new` checks the parameters."""
+    """The rules of Connect4 on any board of at most 63 bits. `new` checks the parameters.
+
+    Examples:
+        >>> from hexenv.games import base, connect4
+        >>> game = connect4.new(rows=5, columns=6)
+        >>> state = base.new_state(game)
+        >>> game.step(state, 2)
+        >>> list(base.legal_actions(game, state))
+        [0, 1, 2, 3, 4, 5]
+    """
 
     rows: int = 6
     columns: int = 7

@@ -58,7 +58,17 @@ def look_up(links: NDArray[np.int16], place: int) -> int:
 
 @compiled
 class Hex(NamedTuple):
-    """The rules of Hex. `new` checks the parameters."""
+    """The rules of Hex. `new` checks the parameters.
+
+    Examples:
+        >>> from hexenv.games import base, hex
+        >>> game = hex.new(board_size=3)
+        >>> state = base.new_state(game)
+        >>> for move in "b1 a1 b2 a2 b3".split():
+        ...     game.step(state, game.parse_action(move))
+        >>> int(state.winner)  # player 0 has a chain from the top to the bottom
+        0
+    """
 
     rows: int = 11
     columns: int = 11

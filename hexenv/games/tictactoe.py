@@ -30,7 +30,16 @@ HAS_LINE: Final = np.array(
 
 @compiled
 class TicTacToe(NamedTuple):
-    """The rules of TicTacToe. The board has one size."""
+    """The rules of TicTacToe. The board has one size.
+
+    Examples:
+        >>> from hexenv.games import base, tictactoe
+        >>> game = tictactoe.new()
+        >>> state = base.new_state(game)
+        >>> game.step(state, 4)
+        >>> list(base.legal_actions(game, state))
+        [0, 1, 2, 3, 5, 6, 7, 8]
+    """
 
     rows: int = 3
     columns: int = 3

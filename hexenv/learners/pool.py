@@ -46,6 +46,12 @@ EPISODES_OF_A_DRAW: Final = 4
 class Tally:
     """The learner's results against a member. Truncated episodes are not counted.
 
+    Examples:
+        >>> pool = OpponentPool("random")
+        >>> pool.record("random", wins=3, draws=1)
+        >>> pool.results["random"].score
+        0.875
+
     Attributes:
         recent: The sum of the scores (win 1, draw 1/2, loss 0), where a game counts 0.99 of the
             next one, as in AlphaStar's pseudocode (Vinyals et al. 2019).
@@ -89,6 +95,10 @@ class Tally:
 class Member(NamedTuple):
     """A member of a pool.
 
+    Examples:
+        >>> OpponentPool(["random", ("greedy", 3)]).members[1].weight
+        3.0
+
     Attributes:
         player: A name, a file's path, an agent or a function.
         number: How many members the pool had got before it.
@@ -108,6 +118,14 @@ class OpponentPool:
     Environments share the pool that they are given: what is added plays from the next episodes
     on, and their results are in `results`. An environment in another process (`SubprocVecEnv`,
     `AsyncVectorEnv`) gets a copy of it: see `take_results`.
+
+    Examples:
+        >>> pool = OpponentPool(["random", ("greedy", 3)], sampling="pfsp", most=8)
+        >>> env = gymnasium.make("hexenv/TicTacToe-v0", opponent=pool)
+        >>> pool.add(lambda observations, masks: masks.argmax(axis=1), title="first cell")
+        'first cell'
+        >>> [round(chance, 2) for chance in pool.probabilities()]
+        [0.2, 0.6, 0.2]
 
     Formula:
         $$P(i) \propto w_i\,f(p_i), \quad f(p) = (1 - p)^k \text{ or } p\,(1 - p)$$

@@ -36,6 +36,13 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     opponent, in the info of every step: buffers such as tianshou's take a key that comes and goes
     for a missing value.
 
+    Examples:
+        >>> env = gymnasium.make("hexenv/TicTacToe-v0", opponent="greedy", side="first")
+        >>> observation, info = env.reset(seed=1)
+        >>> observation, reward, terminated, truncated, info = env.step(4)
+        >>> int(observation["action_mask"].sum())  # the opponent has played, too
+        7
+
     Args:
         game: A function that makes the PettingZoo environment, or its name.
         opponent: ``"random"``, ``"greedy"``, an agent's name (``"uct:simulations=200"``), an agent

@@ -191,6 +191,15 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     Arrays are fresh in each step. Board ``i`` of ``reset(seed=s)`` plays the same episodes as a
     `SingleEnv` after ``reset(seed=s + i)``.
 
+    Examples:
+        >>> envs = gymnasium.make_vec("hexenv/Connect4-v0", num_envs=8, opponent="random")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations["observation"].shape, observations["action_mask"].shape
+        ((8, 6, 7, 2), (8, 7))
+        >>> observations, rewards, ended, cut, infos = envs.step(np.full(8, 3))
+        >>> rewards.shape
+        (8,)
+
     Args:
         game: A function that makes the PettingZoo environment, or its name.
         num_envs: The number of boards.

@@ -15,7 +15,15 @@ UNTOUCHED: Final = -9
 
 
 class GameLog(NamedTuple):
-    """What the verbs of a game say at every position of one game; the first axis is the ply."""
+    """What the verbs of a game say at every position of one game; the first axis is the ply.
+
+    Examples:
+        >>> from hexenv.games import tictactoe
+        >>> from hexenv.testing import record_game
+        >>> log = record_game(tictactoe.new(), [4, 0, 8], interpreted=True)
+        >>> log.counts.tolist(), log.players.tolist()
+        ([9, 8, 7, 6], [0, 1, 0, 1])
+    """
 
     states: Any
     """The positions: ``(plies + 1,)`` records."""

@@ -94,6 +94,18 @@ def _solve(env: Any, depth: int, nodes: int, seconds: float | None, route: str) 
 class ThreatSolver:
     """Solves positions of one game, and remembers positions without a win for later searches.
 
+    Examples:
+        >>> from agents.knowledge.gomoku import board
+        >>> from hexenv.games import gomoku
+        >>> rules = gomoku.new(board_size=9)
+        >>> game = board.new(rules)
+        >>> state = base.new_state(game)
+        >>> for move in "e5 a1 f5 b1 g5 c9".split():
+        ...     game.step(state, rules.parse_action(move))
+        >>> line = ThreatSolver(game, compiles=False).solve(state)
+        >>> [rules.action_text(action) for action in line]
+        ['h5', 'd5', 'i5']
+
     Args:
         game: The game with patterns; see `agents.knowledge.gomoku.view.pattern_view`.
         compiles: Whether to search by machine code.

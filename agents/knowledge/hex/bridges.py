@@ -20,6 +20,15 @@ class SaveBridge(NamedTuple):
     opponent takes one of the cells, the player takes the other. Around the opponent's last stone
     the pattern is own, empty, own; the board's edge counts as own. Of several bridges, the first
     from a random direction is completed.
+
+    Examples:
+        >>> from agents import UCT, TreeSearchAgent
+        >>> from hexenv import hex_v0
+        >>> env = hex_v0.env(board_size=3)
+        >>> env.reset()
+        >>> variant = UCT().variant._replace(playout=SaveBridge())
+        >>> TreeSearchAgent(variant, simulations=100, seed=1).act(env)  # the centre
+        4
     """
 
     otherwise: Any = Uniform()

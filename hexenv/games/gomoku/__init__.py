@@ -48,7 +48,14 @@ KEYS: Final = base.zobrist_keys(2, MAX_SIZE * MAX_SIZE)
 
 @compiled
 class Gomoku(NamedTuple):
-    """The rules of Gomoku, and of any m,n,k game up to 20 x 20. `new` checks the parameters."""
+    """The rules of Gomoku, and of any m,n,k game up to 20 x 20. `new` checks the parameters.
+
+    Examples:
+        >>> from hexenv.games import base, gomoku
+        >>> game = gomoku.new(board_size=9, rule="renju")
+        >>> game.num_actions(), game.action_text(40)
+        (81, 'e5')
+    """
 
     rows: int = 15
     columns: int = 15
