@@ -7,7 +7,7 @@ from agents.knowledge.hex.known import HexParts, parts_of
 from agents.knowledge.hex.solver import HexSolver
 from hexenv.games.hex import Hex
 
-MOST_SOLVED_CELLS: Final = 36
+MOST_SOLVED_CELLS: Final = 49
 MOST_ENTRIES: Final = 1 << 20
 """Of the table: as many as games on such boards fill."""
 
