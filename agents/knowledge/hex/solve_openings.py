@@ -28,6 +28,7 @@ from agents.core.reading import read_object
 from agents.knowledge.hex.proofs import write_proof
 from agents.knowledge.hex.solver import HexSolver, eccentricity
 from agents.solvers.questions import Clock
+from hexenv.compiled import uses_machine_code
 from hexenv.games import hex
 
 FORMAT: Final = "hexenv solved opening of Hex"
@@ -43,7 +44,7 @@ def openings(game: hex.Hex) -> list[int]:
 @cache
 def solver_of(size: int, entries: int) -> HexSolver:
     """The solver of a process, which goes on with what it remembers."""
-    return HexSolver(hex.new(size), entries)
+    return HexSolver(hex.new(size), entries, uses_machine_code())
 
 
 def solve_opening(
