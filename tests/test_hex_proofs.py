@@ -47,7 +47,11 @@ def test_the_proofs_of_first_moves_are_accepted(tmp_path, size, cells):
 @pytest.mark.compiled
 @pytest.mark.parametrize(("rows", "columns"), [(3, 4), (5, 3)])
 def test_the_proofs_of_random_positions_are_accepted(tmp_path, rows, columns):
-    winner, tool, rng = brute_force(rows, columns), solver_of(rows, columns), np.random.default_rng(1)
+    winner, tool, rng = (
+        brute_force(rows, columns),
+        solver_of(rows, columns),
+        np.random.default_rng(1),
+    )
     for _ in range(30 if JIT else 5):
         first, second, mover = random_bits(rng, rows * columns, 2, 11)
         write_proof(tool, (first, second), mover, tmp_path / "proof.jsonl", Clock())
@@ -107,7 +111,7 @@ def test_a_proof_without_one_of_its_lines_is_refused(tmp_path, proof):
 
 
 def test_a_node_that_does_not_hold_is_refused(tmp_path, proof):
-    """Each reply is needed, so is each cell and each stone of a leaf, and what is said is heeded."""
+    """Without one of two replies, with a reply below, on a taken cell; and what is no node."""
     damaged = 0
     for number in range(1, len(proof)):
         stones, carrier, *replies = json.loads(proof[number])
@@ -116,7 +120,7 @@ def test_a_node_that_does_not_hold_is_refused(tmp_path, proof):
             later = [stones, carrier, *replies[: i + 1], number, *replies[i + 2 :]]
             taken = [stones, carrier, *replies[:i], 8, *replies[i + 1 :]]
             for line in (later, taken) if len(replies) > 4 else (fewer, later, taken):
-                lines = proof[:number] + [json.dumps(line)] + proof[number + 1 :]
+                lines = [*proof[:number], json.dumps(line), *proof[number + 1 :]]
                 refused(tmp_path, lines)
                 damaged += 1
         for line in ([stones], [stones, carrier, 1], [stones, carrier, 0, 0.5], [1, 2], {}):

@@ -56,9 +56,7 @@ class _Checker:
         if self.has_joined(own):
             return True
         return free != 0 and all(
-            any(
-                self.wins_all(own | move, free & ~stone & ~move) for move in bits_of(free & ~stone)
-            )
+            any(self.wins_all(own | move, free & ~stone & ~move) for move in bits_of(free & ~stone))
             for stone in bits_of(free)
         )
 
@@ -109,8 +107,9 @@ def check_proof(path: str | Path) -> dict[str, Any]:
         head = _read_head(lines)
         own, free, checker = _root(head)
         claims: list[tuple[int, int]] = []
-        for number, line in enumerate(lines[1:], 2):
-            node = _read_node(line)
+        while number < len(lines):
+            number += 1
+            node = _read_node(lines[number - 1])
             checker.check(node, claims)
             claims.append(node[:2])
         stones, carrier = claims[-1]

@@ -93,7 +93,8 @@ class _Proof:
 
     def add(self, own: int, free: int) -> int:
         """The number of the node of some stones and empty cells, which is added if it is new."""
-        free = 0 if self._solve(own, 0, 0)[0] == self.player else self._carrier(own, free, 1 - self.player)
+        has_joined = self._solve(own, 0, 0)[0] == self.player
+        free = 0 if has_joined else self._carrier(own, free, 1 - self.player)
         if (own, free) not in self._numbers:
             replies = self._replies(own, free) if free.bit_count() > LEAF_CELLS else []
             self._numbers[own, free] = len(self.nodes)

@@ -31,9 +31,9 @@ found:
   semi-connection of the opponent. When none is left, each move is outside one of these carriers,
   and the opponent wins on their union: whatever the mover plays, one carrier is left as it is.
 * *Vulnerable moves*: let only those be left. The opponent answers such a move u with its killer k,
-  which makes u dead, and it is the mover's turn in the same position but for u and k, where k is the
-  opponent's and nobody cares for u. That is no better for the mover than before; so it ends with
-  another move, which loses on its carrier. The union of the carriers, with u and k, is a carrier.
+  which makes u dead, and it is the mover's turn in the same position but for u and k, where k is
+  the opponent's and nobody cares for u. That is no better for the mover than before; so it ends
+  with another move, which loses on its carrier. The union of the carriers, with u and k, is one.
 * *Filled cells*: let a player win in the filled position on C. Undo the filling step by step. A
   dead cell makes no difference to any game, so C stays a carrier if it is given to the opponent.
   Cells captured by the opponent are the opponent's already. Of two cells captured by the player,
