@@ -146,9 +146,9 @@ def _root(head: dict[str, Any]) -> tuple[int, int, _Checker]:
     own, free = (first, second)[head["winner"]], checker.everything & ~(first | second)
     if first & second or (first | second) & ~checker.everything:
         raise ValueError("expected stones of the board, each of one player")
-    if (head["move"] is None) == (head["winner"] == head["to_move"]):
-        raise ValueError("expected a move of the winner if the winner is to move")
     if head["move"] is not None:
+        if head["winner"] != head["to_move"]:
+            raise ValueError("expected no move of the winner, who is not to move")
         move = 1 << head["move"]
         if not free & move:
             raise ValueError("expected the move on an empty cell")

@@ -14,9 +14,9 @@ The file has a line of JSON for the position:
      "stones": ["4", "0"], "to_move": 1, "winner": 1, "move": 12, "nodes": 40}
 
 `stones` are those of player 0, who joins top and bottom, and of player 1, as numbers of base 16
-whose bits are the cells, row by row. `move` is the winner's first move, null if the loser is to
-move. Then each line is a node: its stones, its carrier, and for each reply the move and the number
-of its node, which counts from 0. The last node is that of the position (after the move).
+whose bits are the cells, row by row. `move` is the winner's first move, null if none is needed.
+Then each line is a node: its stones, its carrier, and for each reply the move and the number of its
+node, which counts from 0. The last node is that of the position (after the move).
 """
 
 import json
@@ -56,13 +56,11 @@ def write_proof(
         TimeoutError: If the time is over.
     """
     winner, carrier = solver.solve(*stones, mover, clock)
+    found = int(solver.nodes.move[0])
+    move = found if winner == mover and found != NOWHERE else None
+    first = 0 if move is None else 1 << move
     proof = _Proof(solver, winner, clock)
-    move = None
-    if winner == mover:
-        move = proof.reply(stones[winner], carrier)
-        proof.add(stones[winner] | 1 << move, carrier & ~(1 << move))
-    else:
-        proof.add(stones[winner], carrier)
+    proof.add(stones[winner] | first, carrier & ~first)
     head = {
         "format": FORMAT,
         "version": VERSION,
