@@ -9,7 +9,7 @@ its owner no harm, and a full board has one winner.
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from agents.core.reading import as_object, parse_json, read_text
 
@@ -142,23 +142,24 @@ def _read_head(lines: list[str]) -> dict[str, Any]:
 def _root(head: dict[str, Any]) -> tuple[int, int, _Checker]:
     """The winner's stones and the empty cells when the loser is to move, and who checks."""
     checker = _Checker(head["rows"], head["columns"], head["winner"])
-    first, second = (int(stones, 16) for stones in head["stones"])
-    own, free = (first, second)[head["winner"]], checker.everything & ~(first | second)
+    first, second = (int(stones, 16) for stones in cast("list[str]", head["stones"]))
+    own, free = first if head["winner"] == 0 else second, checker.everything & ~(first | second)
     if first & second or (first | second) & ~checker.everything:
         raise ValueError("expected stones of the board, each of one player")
-    if head["move"] is not None:
+    move = head["move"]
+    if move is not None:
         if head["winner"] != head["to_move"]:
             raise ValueError("expected no move of the winner, who is not to move")
-        move = 1 << head["move"]
-        if not free & move:
+        if type(move) is not int or not free >> move & 1:
             raise ValueError("expected the move on an empty cell")
-        own, free = own | move, free & ~move
+        own, free = own | 1 << move, free & ~(1 << move)
     return own, free, checker
 
 
 def _read_node(line: str) -> tuple[int, int, list[int]]:
-    values = parse_json(line)
-    if not isinstance(values, list) or len(values) < 2 or len(values) % 2:
+    parsed = parse_json(line)
+    values = cast("list[Any]", parsed) if isinstance(parsed, list) else []
+    if len(values) < 2 or len(values) % 2:
         raise ValueError("expected stones, a carrier, and moves with the numbers of nodes")
     replies = values[2:]
     if any(type(value) is not int or value < 0 for value in replies):

@@ -67,7 +67,7 @@ def write_proof(
         "rows": solver.game.rows,
         "columns": solver.game.columns,
         "stones": [f"{own:x}" for own in stones],
-        "to_move": mover,
+        "to_move": int(mover),
         "winner": winner,
         "move": move,
         "nodes": len(proof.nodes),
