@@ -1,6 +1,7 @@
 """Proofs of who wins in Hex: those of the solver are accepted, damaged ones refused."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from agents.solvers.questions import Clock
 from hexenv.games import hex
 
 needs_compiler = pytest.mark.compiled(only=True)
+POSITIONS = Path(__file__).parents[1] / "agents" / "arena" / "positions"
 
 
 def solver_of(rows, columns):
@@ -56,6 +58,27 @@ def test_the_proofs_of_random_positions_are_accepted(tmp_path, rows, columns):
         first, second, mover = random_bits(rng, rows * columns, 2, 11)
         write_proof(tool, (first, second), mover, tmp_path / "proof.jsonl", Clock())
         assert check_proof(tmp_path / "proof.jsonl")["winner"] == winner(first, second, mover)
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [6, 7, 8, 9])
+def test_the_solved_positions_of_the_package_are_proven(tmp_path, size):
+    """One winning and one losing move of some of them."""
+    game, tool = hex.new(size), HexSolver(hex.new(size))
+    text = (POSITIONS / f"hex_{size}x{size}.jsonl").read_text()
+    for line in text.splitlines()[::10]:
+        known = json.loads(line)
+        if known["empties"] > 42:
+            continue
+        moves = [game.parse_action(move) for move in known["moves"]]
+        winning = {game.parse_action(move) for move in known["winning"]}
+        free = set(range(size * size)) - set(moves)
+        for move, wins in ((min(winning), True), (min(free - winning), False)):
+            played, mover = [*moves, move], len(moves) & 1
+            stones = [sum(1 << cell for cell in played[player::2]) for player in (0, 1)]
+            write_proof(tool, (stones[0], stones[1]), 1 - mover, tmp_path / "proof.jsonl", Clock())
+            assert (check_proof(tmp_path / "proof.jsonl")["winner"] == mover) == wins
 
 
 @pytest.fixture(scope="module")
