@@ -1,7 +1,9 @@
-"""Who wins in Hex, by trying all games or by the solver; positions to ask about, as bits."""
+"""Who wins in Hex, by trying all games or by proofs that are checked; positions, as bits."""
 
 import functools
 
+from agents.knowledge.hex.check_proof import check_proof
+from agents.knowledge.hex.proofs import write_proof
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
 from hexenv.games import base, hex
@@ -41,6 +43,18 @@ def exact_winner(size):
 
     def winner(first, second, mover):
         return solver.solve(first, second, mover, Clock())[0]
+
+    return winner
+
+
+def proven_winner(rows, columns, path):
+    """The same by the solver, whose proof, in a file, is checked without it each time."""
+    tool = HexSolver(hex.new((rows, columns)))
+
+    @functools.cache
+    def winner(first, second, mover):
+        write_proof(tool, (first, second), mover, path, Clock())
+        return check_proof(path)["winner"]
 
     return winner
 

@@ -69,6 +69,7 @@ def test_the_sets_have_the_counts_they_are_known_by():
     assert sum(position.mistake_possible for position in tictactoe) == 3_191
     sets = own_sets("hex") | own_sets("connect4")
     counts = {"hex_4x4": 150, "hex_5x5": 200, "hex_6x6": 200, "hex_7x7": 77, "connect4": 560}
+    counts |= {"hex_8x8": 100, "hex_9x9": 100}
     assert {name: len(positions) for name, positions in sets.items()} == counts
     assert all(p.mistake_possible for positions in own_sets("hex").values() for p in positions)
     assert list(own_sets("hex", ["board_size=6"])) == ["hex_6x6"]
@@ -211,7 +212,7 @@ def test_the_command_prints_json(tmp_path):
     ("words", "message"),
     [
         ("accuracy gomoku random", "expected a game with a set of solved positions, got gomoku"),
-        ("accuracy hex random --option board_size=9", "expected a game with a set"),
+        ("accuracy hex random --option board_size=11", "expected a game with a set"),
         ("accuracy hex foo --workers 0", "expected an agent of"),
         ("accuracy hex random --positions missing.txt", "missing.txt"),
         ("accuracy hex random --csv no/where.csv", "expected csv in a folder that exists"),

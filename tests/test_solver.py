@@ -306,8 +306,8 @@ def test_the_exhaustive_search_compiled_and_interpreted(game):
 def test_a_game_that_is_too_large_is_refused():
     with pytest.raises(ValueError, match="at most 25 plies, got Gomoku"):
         value(played(gomoku_v0.env()))
-    with pytest.raises(ValueError, match="Hex of at most 36 cells, got 7 x 7"):
-        value(played(hex_v0.env(board_size=7)))
+    with pytest.raises(ValueError, match="Hex of at most 49 cells, got 8 x 8"):
+        value(played(hex_v0.env(board_size=8)))
 
 
 # ---- the agent -----------------------------------------------------------------------------------

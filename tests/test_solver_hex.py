@@ -61,7 +61,7 @@ def test_finds_exactly_the_winning_moves_of_solved_positions(size, step):
 @needs_compiler
 @pytest.mark.parametrize(
     ("size", "empties"),
-    [(7, 30), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(6, 36), (7, 42)])],
+    [(7, 30), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(6, 36), (7, 46)])],
 )
 def test_finds_exactly_the_winning_moves_of_large_solved_positions(size, empties):
     """Emptier ones take minutes each."""
@@ -71,12 +71,12 @@ def test_finds_exactly_the_winning_moves_of_large_solved_positions(size, empties
 
 
 def test_finds_the_winning_moves_of_some_solved_positions_in_plain_python_too():
-    check_solved_positions(4, solved_positions(4, 10))
+    check_solved_positions(4, solved_positions(4, 25))
 
 
 @needs_compiler
 def test_a_small_table_changes_nothing_but_the_time():
-    check_solved_positions(5, solved_positions(5, 25), entries=4)
+    check_solved_positions(5, solved_positions(5, 25), entries=8)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_agrees_with_brute_force_on_every_position(rows, columns):
         assert carrier & (first | second) == 0
         if rows * columns < 10:
             stones = [first, second]
-            stones[1 - won] |= tool.board.everything & ~(first | second | carrier)
+            stones[1 - won] |= ((1 << rows * columns) - 1) & ~(first | second | carrier)
             assert winner(*stones, mover) == won, (first, second, mover, carrier)
         count += 1
     assert count > rows * columns
@@ -124,7 +124,7 @@ LARGE = [(7, 8), (8, 7), (6, 10), (10, 6), (2, 19), (19, 2)]
     ("rows", "columns", "empty", "count"),
     [
         *(pytest.param(*size, 12, 2_000, marks=needs_compiler) for size in [(3, 4), (4, 3)]),
-        *((*size, 8, 8) for size in LARGE),  # nearly full
+        *((*size, 8, 4) for size in LARGE),  # nearly full
     ],
 )
 def test_agrees_with_brute_force_on_random_positions(rows, columns, empty, count):
@@ -207,5 +207,5 @@ def test_gives_up_when_the_time_is_over_and_can_go_on():
 
 
 def test_refuses_a_board_that_is_too_large():
-    with pytest.raises(ValueError, match="61 cells, got 8 x 8"):
-        solver_of(8)
+    with pytest.raises(ValueError, match="169 cells, got 196"):
+        solver_of(14)

@@ -224,7 +224,7 @@ class Solver(SeededAgent):
             `agents.UCT` finds best of those not found to lose. `value`, `best_actions` and `scores`
             raise `TimeoutError` instead.
         book: Path of an opening book for Connect4, made by `build_book`.
-        table_entries: Of the table in which positions are kept, 8 to 29 bytes each. The table is
+        table_entries: Of the table in which positions are kept, 8 to 47 bytes each. The table is
             shared by all solvers of the game in this process; Hex has 2^20 at most.
         route: How it plans; see `agents.search.environment.planner_view`.
         seed: Of the random stream; None: a different one each time.

@@ -13,7 +13,7 @@ from agents.search.environment import View
 from agents.search.mcts import Variant
 from hexenv.games.hex import Hex
 
-MOST_SOLVED_CELLS: Final = 36
+MOST_SOLVED_CELLS: Final = 49
 MOST_ENTRIES: Final = 1 << 20
 """Of the table: as many as games on such boards fill."""
 

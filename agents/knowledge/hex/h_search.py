@@ -216,11 +216,11 @@ def name_chains(grid: Grid, owners: NDArray[np.int8], player: int, links: Connec
 @kernel
 def is_implied(links: Connections, pair: int, carrier: tuple[int, int, int], is_full: bool) -> bool:
     """Whether a carrier contains that of a connection as good, of the same pair."""
-    for row in range(pair * FULLS, pair * FULLS + links.full_counts[pair]):
+    for row in range(pair * FULLS, pair * FULLS + int(links.full_counts[pair])):
         if contains(carrier, set_in(links.fulls, row)):
             return True
     if not is_full:
-        for row in range(pair * SEMIS, pair * SEMIS + links.semi_counts[pair]):
+        for row in range(pair * SEMIS, pair * SEMIS + int(links.semi_counts[pair])):
             if contains(carrier, set_in(links.semis, row)):
                 return True
     return False
@@ -290,7 +290,7 @@ def apply_and(links: Connections, end: int, middle: int, carrier: tuple[int, int
             continue
         pair = pair_of(middle, far)
         avoided = union(carrier, own)
-        for row in range(pair * FULLS, pair * FULLS + links.full_counts[pair]):
+        for row in range(pair * FULLS, pair * FULLS + int(links.full_counts[pair])):
             rest = set_in(links.fulls, row)
             if not meet(rest, avoided):
                 add(links, end, far, union(through, rest), key)

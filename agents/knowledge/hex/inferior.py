@@ -15,10 +15,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
 from agents.knowledge.hex.pattern_tables import CELLS, PAIRS
 from agents.knowledge.hex.patterns import PAIR_RING, RING
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import EMPTY
 
 KILLERS: Final = np.frombuffer(bytes.fromhex(CELLS), np.int8).reshape(-1, 2)
@@ -82,6 +83,94 @@ def number_of_ring(rings: Rings, owners: NDArray[np.int8], cell: int) -> int:
 
 
 @kernel
+def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
+    """Who captures an empty cell and its empty neighbour in a direction; EMPTY for nobody."""
+    number, weight = 0, 1
+    for i in range(PAIR_RING):
+        number += (int(owners[rings.of_pairs[cell, turn, i]]) + 1) * weight
+        weight *= 3
+    captors = int(CAPTURES[number])
+    return EMPTY if captors == 0 else 0 if captors & 1 else 1
+
+
+@kernel
+def fill_cell(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    cell: int,
+    changed: NDArray[np.int16],
+    count: int,
+) -> int:
+    """Put a stone on a cell if it is dead, or on it and a neighbour if both are captured.
+
+    The cells are added to those that have changed, of which there are `count`; returns how many
+    there are then.
+    """
+    if owners[cell] != EMPTY:
+        return count
+    changed[count] = cell
+    if KILLERS[number_of_ring(rings, owners, cell), 0] < 0:
+        owners[cell] = 0
+        return count + 1
+    for turn in range(RING):
+        other = int(rings.of_cells[cell, turn])
+        if other >= len(rings.of_cells) or owners[other] != EMPTY:
+            continue
+        if turn < DIRECTIONS:
+            captor = captor_of(rings, owners, cell, turn)
+        else:
+            captor = captor_of(rings, owners, other, turn - DIRECTIONS)
+        if captor != EMPTY:
+            owners[cell] = owners[other] = captor
+            both = union(one_bit(cell), one_bit(other))
+            put_set(captured, captor, union(set_in(captured, captor), both))
+            changed[count + 1] = other
+            return count + 2
+    return count
+
+
+@kernel
+def fill_around(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    changed: NDArray[np.int16],
+    count: int,
+) -> None:
+    """Put stones on the dead and captured cells around cells that have changed, and so on.
+
+    Args:
+        rings: Of the board.
+        owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
+        captured: ``(2, 3)``: for each player, the set of the captured cells; those filled are
+            added.
+        changed: ``(size,)``: the cells that have changed. It is changed.
+        count: How many there are.
+    """
+    while count > 0:
+        count -= 1
+        cell = int(changed[count])
+        for i in range(RING):
+            near = int(rings.of_cells[cell, i])
+            if near < len(rings.of_cells):
+                count = fill_cell(rings, owners, captured, near, changed, count)
+
+
+@kernel
+def fill_all(
+    rings: Rings,
+    owners: NDArray[np.int8],
+    captured: NDArray[np.int64],
+    changed: NDArray[np.int16],
+) -> None:
+    """`fill_around` all cells of a board; `changed` is scratch space."""
+    for cell in range(len(rings.of_cells)):
+        count = fill_cell(rings, owners, captured, cell, changed, 0)
+        fill_around(rings, owners, captured, changed, count)
+
+
+@kernel
 def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
     """Put stones on all dead and captured cells, and again, until there are none.
 
@@ -89,32 +178,21 @@ def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
     """
-    has_changed = True
-    while has_changed:
-        has_changed = False
-        for cell in range(len(rings.of_cells)):
-            if owners[cell] != EMPTY:
-                continue
-            if KILLERS[number_of_ring(rings, owners, cell), 0] < 0:
-                owners[cell] = 0
-                has_changed = True
-                continue
-            for turn in range(DIRECTIONS):
-                other = int(rings.others[cell, turn])
-                if other == NOWHERE or owners[other] != EMPTY:
-                    continue
-                number, weight = 0, 1
-                for i in range(PAIR_RING):
-                    number += (int(owners[rings.of_pairs[cell, turn, i]]) + 1) * weight
-                    weight *= 3
-                if CAPTURES[number] > 0:
-                    owner = 0 if CAPTURES[number] & 1 else 1
-                    owners[cell] = owners[other] = owner
-                    has_changed = True
-                    break
+    captured = scratch_array((2, 3), np.int64)
+    captured[:] = 0
+    fill_all(rings, owners, captured, scratch_array(len(rings.of_cells), np.int16))
+
+
+@kernel
+def killer_of(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> int:
+    """Where the opponent kills a stone of a player on an empty cell by one reply, or `NOWHERE`."""
+    killers = int(KILLERS[number_of_ring(rings, owners, cell), 1 - player])
+    if killers <= 0:
+        return NOWHERE
+    return int(rings.of_cells[cell, lowest(killers)])
 
 
 @kernel
 def is_vulnerable(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> bool:
     """Whether the opponent can kill a stone of a player on an empty cell by one reply."""
-    return bool(KILLERS[number_of_ring(rings, owners, cell), 1 - player] > 0)
+    return killer_of(rings, owners, cell, player) != NOWHERE

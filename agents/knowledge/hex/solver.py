@@ -1,153 +1,106 @@
-"""Hex solved exactly: a depth-first search over virtual connections.
+"""Hex solved exactly: depth-first proof-number search with inferior cells and virtual connections.
 
-A *carrier* is a set of empty cells on which a player wins, whatever happens elsewhere.
-Each proof of a win, by a pattern or by a search, gives its carrier, and carriers prune:
+The *proof number* of a position estimates how many positions below it must still be shown to be
+won for the player to move until it is won, the *disproof number* how many for the opponent. The
+search always goes on where the fewest are missing, and stays in a part of the tree as long as its
+numbers are below limits that the rest sets (Nagai, "Df-pn algorithm for searching AND/OR trees and
+its applications", 2002). All numbers are in a table (`agents.knowledge.hex.solver_table`).
 
-* A *connection* of two places holds even if the opponent moves first; a *semi-connection* only if
-  its owner does. Larger ones follow from smaller ones by two rules (Anshelevich, "The game of Hex:
-  an automatic theorem proving approach to game programming", AAAI 2000, where they are called
-  virtual): in series, with disjoint carriers; and a set of semi-connections of which no cell is in
-  all carriers is a connection. They grow here from a player's two sides inwards, by adjacent
-  cells and bridges.
-* *Must-play*: a move outside the carrier of an opponent's semi-connection from side to side loses
-  to it. And if a move was searched and loses, so does each move outside the carrier of that loss
-  (Hayward, Björnsson, Johanson, Kan, Po and van Rijswijck, "Solving 7x7 Hex with domination,
-  virtual connections, and game-state reduction", TCS 2005). Where no move is left the position is
-  lost, on the union of all these carriers.
-* *Inferior cells* (Björnsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and
-  the Shannon game", 2006): a cell is dead if no shortest path leads through it, whoever owns the
-  rest. Dead cells are filled, and so are pairs in which a player can answer each stone of the
-  opponent with one that makes it dead: the player has captured them. A move that a reply makes
-  dead is not tried.
-* Moves are ordered before one is searched: by how many moves they leave to the opponent, and by
-  the current that would flow through the cell if the board were an electrical circuit (Anshelevich
-  2000, after Shannon).
+Each new position is looked at once (Arneson, Hayward and Henderson, "Solving Hex: beyond humans",
+2010):
 
-Sets of cells are the bits of one integer, so a board has at most 61 cells (and two sides).
+* Dead and captured cells are filled (`agents.knowledge.hex.inferior`). The search goes on from the
+  filled position.
+* The H-search (`agents.knowledge.hex.h_search`) shows who has won, or which moves must be played.
+* Vulnerable moves are left out.
+* Where the current is strong (`agents.knowledge.hex.circuit`), a move is tried early. The later a
+  move comes in this order, the larger is its first number, so most of the bad ones are never
+  looked at while a better one is open: the search is *focused*.
+
+## Why what is pruned is pruned rightly
+
+A *carrier* is a set of empty cells on which a player wins even if the opponent is given all other
+empty cells. It may always be enlarged. Every solved position has one, and this is how they are
+found:
+
+* *A win by the H-search* comes with its carrier.
+* *A win by a move*: the carrier of the position after the move, and the move.
+* *A loss*: let the mover lose after the move m on the carrier C of the opponent. Then every move
+  outside C loses too: the opponent, given the move, wins on C, as if the mover had played m and
+  been given the other cell. So the moves that may win shrink to C, as they do to the carrier of a
+  semi-connection of the opponent. When none is left, each move is outside one of these carriers,
+  and the opponent wins on their union: whatever the mover plays, one carrier is left as it is.
+* *Vulnerable moves*: let only those be left. The opponent answers such a move u with its killer k,
+  which makes u dead, and it is the mover's turn in the same position but for u and k, where k is
+  the opponent's and nobody cares for u. That is no better for the mover than before; so it ends
+  with another move, which loses on its carrier. The union of the carriers, with u and k, is one.
+* *Filled cells*: let a player win in the filled position on C. Undo the filling step by step. A
+  dead cell makes no difference to any game, so C stays a carrier if it is given to the opponent.
+  Cells captured by the opponent are the opponent's already. Of two cells captured by the player,
+  the player answers each stone in one with the other, and has what both would give: C and the two
+  cells are a carrier. So the carrier in a position as it is before it is filled, by which its
+  siblings are pruned, is C *and all cells that the winner has captured*.
+* The table keeps carriers of filled positions, without the cells that were captured to get there:
+  these belong to the way there, and each way adds its own.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.bits import count_bits, lowest, lowest_bit
-from agents.knowledge.hex.connections import (
-    MOST_CELLS,
-    Board,
-    Links,
-    add_currents,
-    find_captured,
-    find_inferior,
-    find_wins,
-    link_neighbours,
-    new_board,
-    new_links,
+from agents.knowledge.bits import (
+    NONE,
+    WORD,
+    common,
+    contains,
+    meet,
+    one_bit,
+    put_set,
+    set_in,
+    union,
 )
-from agents.solvers.depth_first import UNKNOWN
+from agents.knowledge.hex.circuit import add_currents
+from agents.knowledge.hex.h_search import (
+    NOWHERE,
+    SEMIS,
+    Connections,
+    Grid,
+    connect,
+    must_play,
+    new_connections,
+    new_grid,
+    winning_carrier,
+    winning_key,
+)
+from agents.knowledge.hex.inferior import Rings, fill_all, fill_around, killer_of, new_rings
+from agents.knowledge.hex.solver_table import (
+    Table,
+    entry_of,
+    new_table,
+    put,
+    read_set,
+    turned,
+    write_key,
+)
+from agents.solvers.depth_first import NODES, UNKNOWN
 from agents.solvers.questions import Clock, ExactSolver
-from hexenv.compiled import compiled, copy_array, kernel
+from hexenv.compiled import CompiledFunction, compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, State
 from hexenv.games.hex import Hex
 
-# ---- the transposition table ---------------------------------------------------------------------
-
-
-class CarrierTable(NamedTuple):
-    """A transposition table: who wins solved positions, and on which carrier.
-
-    A position and its half turn are one. Two entries may share a place.
-    """
-
-    stones: NDArray[np.int64]
-    """``(entries, 2)``: the stones of both players, the whole position."""
-    carriers: NDArray[np.int64]
-    efforts: NDArray[np.int32]
-    """How many positions it took, 0 for an empty entry: what took most is kept longest."""
-    results: NDArray[np.int8]
-    """The winner, and 2 more where player 1 is to move."""
-
-
-def new_table(entries: int) -> CarrierTable:
-    """An empty table."""
-    return CarrierTable(
-        np.zeros((entries, 2), np.int64),
-        np.zeros(entries, np.int64),
-        np.zeros(entries, np.int32),
-        np.zeros(entries, np.int8),
-    )
-
-
-@kernel
-def turned(board: Board, cells: int) -> int:
-    """The cells after a half turn of the board."""
-    image = 0
-    while cells:
-        image |= 1 << (board.size - 1 - lowest(cells))
-        cells &= cells - 1
-    return image
-
-
-@kernel
-def is_turned(board: Board, first: int, second: int) -> bool:
-    """Whether a position is stored as its half turn, so that both are one."""
-    image = turned(board, first)
-    return image < first or (image == first and turned(board, second) < second)
-
-
-@kernel
-def is_entry(table: CarrierTable, entry: int, first: int, second: int, mover: int) -> bool:
-    """Whether an entry is that of a position."""
-    return bool(
-        table.stones[entry, 0] == first
-        and table.stones[entry, 1] == second
-        and table.efforts[entry] > 0
-        and table.results[entry] >> 1 == mover
-    )
-
-
-@kernel
-def entry_of(table: CarrierTable, first: int, second: int, mover: int) -> int:
-    """The entry of a position, or the one to overwrite for it."""
-    mixed = (first % 1000000007) * 31 + (second % 998244353) * 1009 + mover
-    entry = mixed % (len(table.carriers) - 1)
-    for i in range(entry, entry + 2):
-        if is_entry(table, i, first, second, mover):
-            return i
-    return entry if table.efforts[entry] <= table.efforts[entry + 1] else entry + 1
-
-
-@kernel
-def look_up(
-    board: Board, table: CarrierTable, first: int, second: int, mover: int
-) -> tuple[int, int]:
-    """The winner of a position, if known, and the carrier."""
-    turns = is_turned(board, first, second)
-    if turns:
-        first, second = turned(board, first), turned(board, second)
-    entry = entry_of(table, first, second, mover)
-    if not is_entry(table, entry, first, second, mover):
-        return UNKNOWN, 0
-    carrier = int(table.carriers[entry])
-    return int(table.results[entry]) & 1, turned(board, carrier) if turns else carrier
-
-
-@kernel
-def store(nodes: Any, depth: int, winner: int, effort: int) -> None:
-    """Store who wins the position at a depth, by the carrier in its `proof`."""
-    board, table = nodes.board, nodes.table
-    first, second = int(nodes.stones[depth, 0]), int(nodes.stones[depth, 1])
-    mover, carrier = int(nodes.mover[depth]), int(nodes.proof[depth])
-    if is_turned(board, first, second):
-        first, second = turned(board, first), turned(board, second)
-        carrier = turned(board, carrier)
-    entry = entry_of(table, first, second, mover)
-    table.stones[entry, 0] = first
-    table.stones[entry, 1] = second
-    table.carriers[entry] = carrier
-    table.efforts[entry] = effort
-    table.results[entry] = winner + 2 * mover
+MOST_EXTENDED: Final = 20_000
+"""Connections that are extended in one position for one player."""
+INFINITE: Final = 1 << 28
+"""The number of what cannot be shown."""
+OPEN: Final = 2
+"""In place of a winner: the numbers have reached their limits."""
+RANKS: Final = 2
+"""Moves in the order of their currents that have the same first number; the next have one more."""
+PATIENCE: Final = 4
+"""A position is left when its number is larger than that of the second best by one part of so many:
+otherwise the search would go to and fro between the two."""
 
 
 # ---- the search ---------------------------------------------------------------------------------
@@ -157,219 +110,303 @@ def store(nodes: Any, depth: int, winner: int, effort: int) -> None:
 class HexNodes(NamedTuple):
     """The positions from the root to where the search is; see `depth_first.OpenNodes`.
 
-    Scores are the winners, 0 and 1. Arrays have a row for each depth.
+    Scores are the winners, 0 and 1, or `OPEN`. Most arrays have a row for each depth.
     """
 
-    board: Board
-    table: CarrierTable
-    links: Links
-    stones: NDArray[np.int64]
-    """``(depths, 2)``: of each player."""
+    grid: Grid
+    rings: Rings
+    links: Connections
+    table: Table
+    owners: NDArray[np.int8]
+    """``(depths, size + 2)``: the owners of the cells as they are filled in, and 0 and 1."""
     captured: NDArray[np.int64]
-    """``(depths, 2)``: those of the stones that a player has only because they are captured."""
-    killers: NDArray[np.int64]
-    """``(depths, size)``: replies that make a move of the mover dead."""
-    currents: NDArray[np.float64]
-    """``(depths, size)``: how good each move looks."""
+    """``(depths, 2, 3)``: the cells that each player has captured since the last move."""
     mover: NDArray[np.int64]
     must: NDArray[np.int64]
-    """Moves that may still win."""
+    """``(depths, 3)``: moves that may still win."""
     proof: NDArray[np.int64]
-    """All cells of the carriers that exclude the other moves; the winner's carrier at the end."""
+    """``(depths, 3)``: all cells of the carriers that exclude the other moves; the winner's carrier
+    at the end."""
+    move: NDArray[np.int64]
+    """The winning move, or `NOWHERE` if none is needed."""
+    moves: NDArray[np.int16]
+    """``(depths, size)``: the moves to try, the most promising first; of them there are"""
+    counts: NDArray[np.int64]
+    children: NDArray[np.int64]
+    """``(depths, size, 2)``: the proof and disproof numbers of the positions after these moves."""
+    numbers: NDArray[np.int64]
+    """``(depths, 2)``: the position's own, and"""
+    limits: NDArray[np.int64]
+    """``(depths, 2)``: where they end the search below it."""
     played: NDArray[np.int64]
-    """The move being searched."""
+    """Which of the moves is being searched."""
     begun: NDArray[np.int64]
-    """How many positions had been searched before this one."""
+    """How many positions had been searched before this one, less those of earlier visits."""
+    changed: NDArray[np.int16]
+    """``(size,)``: scratch space of `fill_around`."""
+    volts: NDArray[np.float64]
+    """``(size,)``: scratch space of `add_currents`."""
+    currents: NDArray[np.float64]
+    """``(size,)``: how good each move looks."""
     control: NDArray[np.int64]
 
     def open_node(self, depth: int) -> int:
-        winner = settle_at_once(self, depth)
-        return winner if winner != UNKNOWN else look_ahead(self, depth)
+        winner = settle(self, depth)
+        if winner == UNKNOWN:
+            winner = list_moves(self, depth)
+        return winner if winner != UNKNOWN else choose(self, depth)
 
     def open_child(self, depth: int) -> None:
-        put_child(self, depth, best_of(self.currents[depth], moves_to_try(self, depth)))
+        put_child(self, depth, int(self.moves[depth, self.played[depth]]))
 
     def close_child(self, depth: int, score: int) -> int:
-        mover = int(self.mover[depth])
-        carrier = int(self.proof[depth + 1] | self.captured[depth + 1, score])
-        if score == mover:
-            self.proof[depth] = carrier | (1 << int(self.played[depth]))
-        else:
-            self.must[depth] &= carrier
-            self.proof[depth] |= carrier
-            if moves_to_try(self, depth):
-                return UNKNOWN
-            lose(self, depth)
-        store(self, depth, score, int(self.control[1] - self.begun[depth]))
-        return score
+        choice = int(self.played[depth])
+        if score == OPEN:
+            for i in range(2):
+                self.children[depth, choice, i] = self.numbers[depth + 1, i]
+        elif take_result(self, depth, int(self.moves[depth, choice]), score):
+            return score
+        return choose(self, depth)
 
 
-def new_nodes(board: Board, entries: int) -> HexNodes:
+def new_nodes(rows: int, columns: int, entries: int) -> HexNodes:
     """The arrays of a search on a board, with an empty table."""
-    depths = board.size + 2
+    size = rows * columns
+    depths = size + 2
+    links = new_connections(size)
+    owners = np.full((depths, size + 2), EMPTY, np.int8)
+    owners[:, size:] = 0, 1
+
+    def numbers(*shape: int) -> NDArray[np.int64]:
+        return np.zeros((depths, *shape), np.int64)
+
     return HexNodes(
-        board,
-        new_table(entries),
-        new_links(board),
-        np.zeros((depths, 2), np.int64),
-        np.zeros((depths, 2), np.int64),
-        np.zeros((depths, board.size), np.int64),
-        np.zeros((depths, board.size), np.float64),
-        *(np.zeros(depths, np.int64) for _ in range(5)),
+        new_grid(rows, columns),
+        new_rings(rows, columns),
+        links,
+        new_table(size, entries),
+        owners,
+        captured=numbers(2, 3),
+        mover=numbers(),
+        must=numbers(3),
+        proof=numbers(3),
+        move=numbers(),
+        moves=np.zeros((depths, size), np.int16),
+        counts=numbers(),
+        children=numbers(size, 2),
+        numbers=numbers(2),
+        limits=numbers(2),
+        played=numbers(),
+        begun=numbers(),
+        changed=np.zeros(size, np.int16),
+        volts=np.zeros(size, np.float64),
+        currents=np.zeros(size, np.float64),
         control=np.zeros(2, np.int64),
     )
 
 
-@kernel
-def fill_in(nodes: Any, depth: int) -> int:
-    """Fill dead and captured cells with stones; returns who has joined both sides then, if any.
-
-    Who wins stays the same. Where the owner of captured cells wins, they belong to the carrier.
-    """
-    board, links = nodes.board, nodes.links
-    stones, captured = nodes.stones[depth], nodes.captured[depth]
-    captured[:] = 0
-    while True:
-        empty = board.everything & ~int(stones[0] | stones[1])
-        for player in range(2):
-            if link_neighbours(board, links, player, int(stones[player]), empty):
-                return player
-        fill = find_inferior(board, links, empty)
-        stones[1] |= fill
-        for player in range(2):
-            if fill == 0:
-                fill = find_captured(links, player, empty)
-                stones[player] |= fill
-                captured[player] |= fill
-        if fill == 0:
-            return UNKNOWN
+# ---- one position --------------------------------------------------------------------------------
 
 
 @kernel
-def settle_by_connections(nodes: Any, depth: int) -> int:
-    """The winner, if connections show it, with the carrier in `proof`; else the moves to try.
+def settle(nodes: Any, depth: int) -> int:
+    """The winner of a position just reached, or UNKNOWN, with the moves that may win in `must`."""
+    winner = recall(nodes, depth)
+    if winner != OPEN:
+        return winner
+    nodes.begun[depth] = nodes.control[NODES]
+    nodes.control[NODES] += 1
+    mover, links = int(nodes.mover[depth]), nodes.links
+    owners = nodes.owners[depth][: len(nodes.volts)]
+    if connect(nodes.grid, owners, mover, True, MOST_EXTENDED, links):
+        put_set(nodes.proof, depth, winning_carrier(links))
+        nodes.move[depth] = winning_key(links)
+        return close(nodes, depth, mover)
+    if connect(nodes.grid, owners, 1 - mover, False, MOST_EXTENDED, links):
+        put_set(nodes.proof, depth, winning_carrier(links))
+        return close(nodes, depth, 1 - mover)
+    empty = NONE
+    for cell in range(len(owners)):
+        if owners[cell] == EMPTY:
+            empty = union(empty, one_bit(cell))
+    put_set(nodes.must, depth, must_play(links, empty))
+    put_set(nodes.proof, depth, carriers_outside(links, empty))
+    return UNKNOWN
 
-    Only moves in the carriers of all of the opponent's `wins` may win.
-    """
-    board, links = nodes.board, nodes.links
-    mover = int(nodes.mover[depth])
-    mine, theirs = int(nodes.stones[depth, mover]), int(nodes.stones[depth, 1 - mover])
-    empty = board.everything & ~(mine | theirs)
-    if find_wins(board, links, mover, mine, empty) != 0:
-        nodes.proof[depth] = links.wins[0]
+
+@kernel
+def carriers_outside(links: Connections, cells: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The union of carriers of the two sides that together exclude what `must_play` excludes."""
+    excluded = NONE
+    goal = len(links.full_counts) - 1
+    for row in range(goal * SEMIS, goal * SEMIS + int(links.semi_counts[goal])):
+        carrier = set_in(links.semis, row)
+        if not contains(carrier, cells):
+            cells = common(cells, carrier)
+            excluded = union(excluded, carrier)
+    return excluded
+
+
+@kernel
+def recall(nodes: Any, depth: int) -> int:
+    """What the table has of a position: the winner, UNKNOWN, or `OPEN` if it has nothing."""
+    table, mover, size = nodes.table, int(nodes.mover[depth]), len(nodes.volts)
+    turns = write_key(table, nodes.owners[depth], size)
+    entry, is_there = entry_of(table, mover)
+    if not is_there:
+        return OPEN
+    cells, excluded = read_set(table.cells, entry), read_set(table.excluded, entry)
+    put_set(nodes.must, depth, turned(cells, size) if turns else cells)
+    put_set(nodes.proof, depth, turned(excluded, size) if turns else excluded)
+    move = int(table.moves[entry])
+    nodes.move[depth] = size - 1 - move if turns and move >= 0 else move
+    nodes.begun[depth] = nodes.control[NODES] - table.efforts[entry]
+    for i in range(2):
+        nodes.numbers[depth, i] = table.numbers[entry, i]
+    if nodes.numbers[depth, 0] == 0:
         return mover
-    count = find_wins(board, links, 1 - mover, theirs, empty)
-    if count < 0:
-        nodes.proof[depth] = links.wins[0]
-        return 1 - mover
-    must = empty
-    nodes.proof[depth] = 0
-    for i in range(count):
-        carrier = int(links.wins[i])
-        if must & carrier != must:
-            must &= carrier
-            nodes.proof[depth] |= carrier
-    nodes.must[depth] = must
-    copy_array(links.killers[mover : mover + 1], nodes.killers[depth : depth + 1])
-    return UNKNOWN if moves_to_try(nodes, depth) else lose(nodes, depth)
+    return 1 - mover if nodes.numbers[depth, 1] == 0 else UNKNOWN
 
 
 @kernel
-def moves_to_try(nodes: Any, depth: int) -> int:
-    """Moves that may still win, without those that a reply makes dead.
+def keep(nodes: Any, depth: int) -> None:
+    """Put what is known of a position into the table."""
+    put(
+        nodes.table,
+        nodes.owners[depth],
+        int(nodes.mover[depth]),
+        set_in(nodes.must, depth),
+        set_in(nodes.proof, depth),
+        (int(nodes.numbers[depth, 0]), int(nodes.numbers[depth, 1])),
+        int(nodes.control[NODES] - nodes.begun[depth]),
+        int(nodes.move[depth]),
+    )
 
-    After such a move and that reply it is the mover's turn again, with nothing gained and one more
-    stone against it. If there is a win then, the same move wins now already, and so on until it is
-    a move of another kind.
+
+@kernel
+def close(nodes: Any, depth: int, winner: int) -> int:
+    """Keep who wins a position, by the carrier in `proof`; returns the winner."""
+    has_won = winner == nodes.mover[depth]
+    nodes.numbers[depth, 0] = 0 if has_won else INFINITE
+    nodes.numbers[depth, 1] = INFINITE if has_won else 0
+    if not has_won:
+        nodes.move[depth] = NOWHERE
+    keep(nodes, depth)
+    return winner
+
+
+# ---- the moves -----------------------------------------------------------------------------------
+
+
+@kernel
+def put_child(nodes: Any, depth: int, move: int) -> None:
+    """Write the position after a move into the next row, filled in."""
+    mover, owners = int(nodes.mover[depth]), nodes.owners[depth + 1]
+    for cell in range(len(owners)):
+        owners[cell] = nodes.owners[depth, cell]
+    owners[move] = mover
+    nodes.mover[depth + 1] = 1 - mover
+    captured = nodes.captured[depth + 1]
+    captured[:] = 0
+    nodes.changed[0] = move
+    fill_around(nodes.rings, owners, captured, nodes.changed, 1)
+
+
+@kernel
+def list_moves(nodes: Any, depth: int) -> int:
+    """Fill `moves` and `children`; returns the winner, where the table has one who shows it."""
+    owners, mover = nodes.owners[depth], int(nodes.mover[depth])
+    nodes.currents[:] = 0.0
+    for player in range(2):
+        add_currents(nodes.grid, owners, player, nodes.volts, nodes.currents)
+    count = 0
+    for cell in range(len(nodes.volts)):
+        if not meet(set_in(nodes.must, depth), one_bit(cell)):
+            continue
+        if killer_of(nodes.rings, owners, cell, mover) != NOWHERE:
+            continue
+        place = count
+        while place > 0 and nodes.currents[cell] > nodes.currents[nodes.moves[depth, place - 1]]:
+            nodes.moves[depth, place] = nodes.moves[depth, place - 1]
+            place -= 1
+        nodes.moves[depth, place] = cell
+        count += 1
+    nodes.counts[depth] = count
+    for i in range(count):
+        put_child(nodes, depth, int(nodes.moves[depth, i]))
+        nodes.children[depth, i, 0] = 1
+        nodes.children[depth, i, 1] = 1 + i // RANKS
+        found = recall(nodes, depth + 1)
+        if found == UNKNOWN:
+            for j in range(2):
+                nodes.children[depth, i, j] = nodes.numbers[depth + 1, j]
+        elif found != OPEN and take_result(nodes, depth, int(nodes.moves[depth, i]), found):
+            return found
+    return UNKNOWN
+
+
+@kernel
+def take_result(nodes: Any, depth: int, move: int, winner: int) -> bool:
+    """Take who wins the position in the row below; whether the mover has won by that."""
+    carrier = union(set_in(nodes.proof, depth + 1), set_in(nodes.captured[depth + 1], winner))
+    if winner == nodes.mover[depth]:
+        put_set(nodes.proof, depth, union(carrier, one_bit(move)))
+        nodes.move[depth] = move
+        close(nodes, depth, winner)
+        return True
+    put_set(nodes.must, depth, common(set_in(nodes.must, depth), carrier))
+    put_set(nodes.proof, depth, union(set_in(nodes.proof, depth), carrier))
+    return False
+
+
+@kernel
+def choose(nodes: Any, depth: int) -> int:
+    """Choose the move to search next, with its limits; or the winner or `OPEN`, to go back.
+
+    Moves that are found to lose are dropped.
     """
-    moves = 0
-    bits = int(nodes.must[depth])
-    while bits:
-        if nodes.killers[depth, lowest(bits)] == 0:
-            moves |= lowest_bit(bits)
-        bits &= bits - 1
-    return moves
+    must, moves, children = set_in(nodes.must, depth), nodes.moves[depth], nodes.children[depth]
+    best, first, second, total, count = 0, INFINITE, INFINITE, 0, 0
+    for i in range(int(nodes.counts[depth])):
+        if not meet(must, one_bit(int(moves[i]))):
+            continue
+        moves[count] = moves[i]
+        for j in range(2):
+            children[count, j] = children[i, j]
+        effort = int(children[count, 1])
+        if effort < first:
+            best, first, second = count, effort, first
+        else:
+            second = min(second, effort)
+        total += int(children[count, 0])
+        count += 1
+    nodes.counts[depth] = count
+    if count == 0:
+        return lose(nodes, depth)
+    total = min(total, INFINITE - 1)
+    limits = nodes.limits
+    if first >= limits[depth, 0] or total >= limits[depth, 1]:
+        nodes.numbers[depth, 0], nodes.numbers[depth, 1] = first, total
+        nodes.move[depth] = NOWHERE
+        keep(nodes, depth)
+        return OPEN
+    nodes.played[depth] = best
+    limits[depth + 1, 0] = limits[depth, 1] - total + children[best, 0]
+    limits[depth + 1, 1] = min(int(limits[depth, 0]), second + 1 + second // PATIENCE)
+    return UNKNOWN
 
 
 @kernel
 def lose(nodes: Any, depth: int) -> int:
-    """Add to the proof the replies to moves not tried; returns the winner, who is not the mover."""
-    bits = int(nodes.must[depth])
-    while bits:
-        nodes.proof[depth] |= lowest_bit(bits) | lowest_bit(int(nodes.killers[depth, lowest(bits)]))
-        bits &= bits - 1
-    return 1 - int(nodes.mover[depth])
-
-
-@kernel
-def settle_at_once(nodes: Any, depth: int) -> int:
-    """The winner of a position just reached, or UNKNOWN where moves have to be tried."""
-    winner = fill_in(nodes, depth)
-    if winner != UNKNOWN:
-        nodes.proof[depth] = 0
-        return winner
-    first, second = int(nodes.stones[depth, 0]), int(nodes.stones[depth, 1])
-    winner, carrier = look_up(nodes.board, nodes.table, first, second, int(nodes.mover[depth]))
-    if winner != UNKNOWN:
-        nodes.proof[depth] = carrier
-        return winner
-    nodes.begun[depth] = nodes.control[1]
-    nodes.control[1] += 1
-    winner = settle_by_connections(nodes, depth)
-    if winner != UNKNOWN:
-        store(nodes, depth, winner, 1)
-    return winner
-
-
-@kernel
-def best_of(currents: NDArray[np.float64], moves: int) -> int:
-    """The most promising of some moves."""
-    best = lowest(moves)
-    while moves:
-        if currents[lowest(moves)] > currents[best]:
-            best = lowest(moves)
-        moves &= moves - 1
-    return best
-
-
-@kernel
-def put_child(nodes: Any, depth: int, cell: int) -> None:
-    """Write the position after a move into the next row."""
-    mover = int(nodes.mover[depth])
-    nodes.played[depth] = cell
-    nodes.stones[depth + 1, mover] = int(nodes.stones[depth, mover]) | (1 << cell)
-    nodes.stones[depth + 1, 1 - mover] = nodes.stones[depth, 1 - mover]
-    nodes.mover[depth + 1] = 1 - mover
-
-
-@kernel
-def look_ahead(nodes: Any, depth: int) -> int:
-    """Look at the positions after all moves, which orders them and may show the winner here.
-
-    A move is good that takes much current, and leaves the opponent few moves that may win.
-    """
-    board, links = nodes.board, nodes.links
-    currents = nodes.currents[depth]
-    currents[:] = 0.0
-    empty = board.everything & ~int(nodes.stones[depth, 0] | nodes.stones[depth, 1])
-    for player in range(2):
-        link_neighbours(board, links, player, int(nodes.stones[depth, player]), empty)
-        add_currents(board, links, player, empty, currents)
-    seen = 0
-    moves = moves_to_try(nodes, depth)
-    while moves:
-        cell = best_of(currents, moves)
-        seen |= 1 << cell
-        put_child(nodes, depth, cell)
-        winner = settle_at_once(nodes, depth + 1)
-        if winner != UNKNOWN:
-            winner = nodes.close_child(depth, winner)
-            if winner != UNKNOWN:
-                return winner
-        else:
-            currents[cell] -= count_bits(moves_to_try(nodes, depth + 1))
-        moves = moves_to_try(nodes, depth) & ~seen
-    return UNKNOWN
+    """Close a position that is lost, with the replies to the vulnerable moves; who wins it."""
+    owners, mover = nodes.owners[depth], int(nodes.mover[depth])
+    must, proof = set_in(nodes.must, depth), set_in(nodes.proof, depth)
+    for cell in range(len(nodes.volts)):
+        if meet(must, one_bit(cell)):
+            killer = killer_of(nodes.rings, owners, cell, mover)
+            proof = union(proof, union(one_bit(cell), one_bit(killer)))
+    put_set(nodes.proof, depth, proof)
+    return close(nodes, depth, 1 - mover)
 
 
 # ---- the solver ----------------------------------------------------------------------------------
@@ -378,12 +415,12 @@ def look_ahead(nodes: Any, depth: int) -> int:
 class HexSolver(ExactSolver):
     """Solves positions of Hex on one board and remembers them; it counts no plies.
 
-    Up to 6x6 every position takes seconds at most; larger boards may take very long while they are
+    Up to 7x7 every position takes a minute at most; larger boards may take very long while they are
     nearly empty.
 
     Args:
-        game: Hex on a board of at most 61 cells.
-        entries: Of the table of solved positions, 29 bytes each.
+        game: Hex on a board of at most `h_search.MOST_CELLS` cells.
+        entries: Of the table, 47 bytes each up to 63 cells, and 32 more for each 63 cells more.
         compiles: Whether to run as machine code.
 
     Raises:
@@ -391,14 +428,10 @@ class HexSolver(ExactSolver):
     """
 
     def __init__(self, game: Hex, entries: int = 1 << 20, compiles: bool = True) -> None:
-        if game.rows * game.columns > MOST_CELLS:
-            raise ValueError(
-                f"expected a board of Hex of at most {MOST_CELLS} cells, got {game.rows} x "
-                f"{game.columns}"
-            )
-        super().__init__(game, compiles, 1000)
-        self.board = new_board(game.rows, game.columns)
-        self.nodes = new_nodes(self.board, entries)
+        super().__init__(game, compiles, 128)
+        self.cells = game.rows * game.columns
+        self.nodes = new_nodes(game.rows, game.columns, entries)
+        self._fill = CompiledFunction(fill_all) if compiles else fill_all
 
     def nodes_at(self, state: State) -> HexNodes:
         return self.nodes
@@ -406,19 +439,25 @@ class HexSolver(ExactSolver):
     def solve(self, first: int, second: int, mover: int, clock: Clock) -> tuple[int, int]:
         """Who wins a position, and on which carrier; the stones of the players are bits."""
         nodes = self.nodes
-        nodes.stones[0] = first, second
+        for cell in range(self.cells):
+            owner = 0 if first >> cell & 1 else 1 if second >> cell & 1 else EMPTY
+            nodes.owners[0, cell] = owner
         nodes.mover[0] = mover
+        nodes.limits[0] = INFINITE
+        nodes.captured[0] = 0
+        self._fill(nodes.rings, nodes.owners[0], nodes.captured[0], nodes.changed)
         winner = self.search(nodes, clock)
-        return winner, int(nodes.proof[0] | nodes.captured[0, winner])
+        carrier = nodes.proof[0] | nodes.captured[0, winner]
+        return winner, sum(int(word) << WORD * i for i, word in enumerate(carrier))
 
     def winner_of(self, state: State, clock: Clock) -> tuple[int, int]:
         """Who wins a position, and on which carrier; all cells, where the swap is needed for it."""
         game = self.game
         if game.is_terminal(state):
             return int(state.winner), 0
-        mover, everything = game.to_play(state), self.board.everything
+        mover, everything = game.to_play(state), (1 << self.cells) - 1
         if game.can_swap(state):
-            if self._winner_after(state, self.board.size, clock)[0] == mover:
+            if self._winner_after(state, self.cells, clock)[0] == mover:
                 return mover, everything
         elif game.swap and state.ply == 0:
             return (mover if 1 in self.values(state, clock).values() else 1 - mover), everything
@@ -443,8 +482,8 @@ class HexSolver(ExactSolver):
 
         A move outside the carrier on which the opponent refutes another move loses as well.
         """
-        game, cells = self.game, self.board.size
-        mover, must = game.to_play(state), self.board.everything
+        game, cells = self.game, self.cells
+        mover, must = game.to_play(state), (1 << self.cells) - 1
         values = {} if found is None else found
         actions = base.legal_actions(game, state)
         for action in sorted(actions, key=lambda action: eccentricity(game, action)):
