@@ -27,7 +27,7 @@ from agents.knowledge.hex.h_search import (
     new_grid,
     winning_key,
 )
-from agents.knowledge.hex.inferior import fill_in, is_vulnerable, new_rings
+from agents.knowledge.hex.inferior import drop_dominated, fill_in, is_vulnerable, new_rings
 from agents.search.knowledge import all_covered
 from agents.search.tree import ROOT, Tree
 from hexenv.compiled import compiled, kernel
@@ -53,6 +53,8 @@ class HexParts(NamedTuple):
     links: Any = None
     owners: Any = None
     """``(num_cells() + 2,)``: scratch space; the owners of the cells, filled in, and 0 and 1."""
+    moves: Any = None
+    """``(num_cells(),)``: scratch space; which cells are moves that count."""
     last_root: Any = None
     """``(1,)``: the hash of the root that was looked at last."""
 
@@ -75,6 +77,7 @@ class HexParts(NamedTuple):
             rings=new_rings(game.rows, game.columns),
             links=new_connections(size),
             owners=owners,
+            moves=np.zeros(size, np.bool_),
             last_root=np.full(1, -1, np.int64),
         )
 
@@ -94,9 +97,14 @@ class HexParts(NamedTuple):
                 kept += 1
         if kept == 0:
             return game.legal_actions(state, out)
+        self.moves[:] = False
+        for i in range(kept):
+            action = int(out[i])
+            self.moves[action] = not is_vulnerable(self.rings, self.owners, action, player)
+        drop_dominated(self.rings, self.owners, player, self.moves)
         best = 0
         for i in range(kept):
-            if not is_vulnerable(self.rings, self.owners, int(out[i]), player):
+            if self.moves[out[i]]:
                 out[best], out[i] = out[i], out[best]
                 best += 1
         return best if best > 0 else kept
