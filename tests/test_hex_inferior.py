@@ -14,7 +14,7 @@ from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
 fill = CompiledFunction(inferior.fill_in)
-drop = CompiledFunction(inferior.drop_dominated)
+choose = CompiledFunction(inferior.choose_moves)
 
 
 def test_the_tables_are_those_that_the_generator_proves():
@@ -63,7 +63,7 @@ class Board:
     def __init__(self, rows, columns):
         self.cells = rows * columns
         self.rings = inferior.new_rings(rows, columns)
-        self.dropped = 0
+        self.left_out = 0
 
     def filled(self, bits):
         """The stones after filling, as bits, and the owners of the cells."""
@@ -79,16 +79,12 @@ class Board:
         return stones, owners
 
     def moves(self, owners, player):
-        """The moves that are neither vulnerable nor dominated; without them, all."""
+        """The moves that are chosen; without any, all."""
         cells = np.flatnonzero(owners[: self.cells] == EMPTY).tolist()
-        moves = np.zeros(self.cells, np.bool_)
-        moves[cells] = [
-            not inferior.is_vulnerable(self.rings, owners, cell, player) for cell in cells
-        ]
-        before = moves.sum()
-        (drop if JIT else inferior.drop_dominated)(self.rings, owners, player, moves)
-        self.dropped += before - moves.sum()
-        return np.flatnonzero(moves).tolist() or cells
+        chosen = np.zeros(self.cells, np.int16)
+        (choose if JIT else inferior.choose_moves)(self.rings, owners, player, chosen)
+        self.left_out += np.sum((chosen >= 0) & (chosen != np.arange(self.cells)))
+        return [cell for cell in cells if chosen[cell] == cell] or cells
 
 
 def check_position(board, winner, bits, mover):
@@ -190,7 +186,7 @@ def test_the_winner_stays_the_same_by_the_solver(size, empty, count):
         *bits, mover = random_bits(rng, board.cells, 1, empty)
         filled += check_position(board, winner, tuple(bits), mover)
     assert filled > 2 * count
-    assert board.dropped > count / 2
+    assert board.left_out > count / 2
 
 
 @needs_compiler
@@ -206,9 +202,9 @@ def test_machine_code_and_plain_python_fill_the_same():
         inferior.fill_in(board.rings, plain)
         assert (plain == owners).all()
         for player in (0, 1):
-            found = [owners == EMPTY for _ in range(2)]
-            for route, moves in zip((drop, inferior.drop_dominated), found, strict=True):
-                route(board.rings, owners, player, moves)
+            found = [np.zeros(board.cells, np.int16) for _ in range(2)]
+            for route, chosen in zip((choose, inferior.choose_moves), found, strict=True):
+                route(board.rings, owners, player, chosen)
             assert (found[0] == found[1]).all()
 
 

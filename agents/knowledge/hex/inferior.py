@@ -137,31 +137,54 @@ def is_vulnerable(rings: Rings, owners: NDArray[np.int8], cell: int, player: int
 
 
 @kernel
-def drop_dominated(
-    rings: Rings, owners: NDArray[np.int8], player: int, moves: NDArray[np.bool_]
+def choose_moves(
+    rings: Rings, owners: NDArray[np.int8], player: int, chosen: NDArray[np.int16]
 ) -> None:
-    """Leave out moves that others, which stay, dominate.
+    """Choose the moves that are neither vulnerable nor dominated.
 
     Args:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, filled in, and 0 and 1.
         player: Who is to move.
-        moves: ``(size,)``: the moves, none of them vulnerable. It is changed.
+        chosen: ``(size,)``: receives for each cell itself, if it is chosen; if it is dominated, a
+            cell that dominates it, which may be dominated in turn; else -1.
     """
+    for cell in range(len(rings.of_cells)):
+        is_move = owners[cell] == EMPTY and not is_vulnerable(rings, owners, cell, player)
+        chosen[cell] = cell if is_move else NOWHERE
     for cell in range(len(rings.of_cells)):
         if owners[cell] != EMPTY:
             continue
         for turn in range(DIRECTIONS):
             other = int(rings.others[cell, turn])
-            if other == NOWHERE or owners[other] != EMPTY or not (moves[cell] or moves[other]):
+            if other == NOWHERE or owners[other] != EMPTY:
+                continue
+            if chosen[cell] != cell and chosen[other] != other:
                 continue
             number = number_of_pair(rings, owners, cell, turn)
             for i in range(PAIR_RING):
-                if CAPTURING[number, player] >> i & 1 and moves[rings.of_pairs[cell, turn, i]]:
-                    moves[cell] = moves[other] = False
-            if moves[cell] and moves[other]:
-                bits = DOMINATING[number] >> 2 * player
-                if bits & 1:
-                    moves[other] = False
-                elif bits & 2:
-                    moves[cell] = False
+                if CAPTURING[number, player] >> i & 1:
+                    stone = int(rings.of_pairs[cell, turn, i])
+                    prefer(chosen, stone, cell)
+                    prefer(chosen, stone, other)
+            bits = DOMINATING[number] >> 2 * player
+            if bits & 1:
+                prefer(chosen, cell, other)
+            if bits & 2:
+                prefer(chosen, other, cell)
+
+
+@kernel
+def prefer(chosen: NDArray[np.int16], better: int, worse: int) -> None:
+    """Leave out a move that another dominates, if both are chosen."""
+    if chosen[better] == better and chosen[worse] == worse:
+        chosen[worse] = better
+
+
+@kernel
+def chosen_for(chosen: NDArray[np.int16], cell: int) -> int:
+    """The move that is chosen in place of a cell, or the cell where there is none."""
+    better = cell
+    while chosen[better] != better and chosen[better] != NOWHERE:
+        better = int(chosen[better])
+    return better
