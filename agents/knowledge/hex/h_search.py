@@ -457,7 +457,7 @@ def apply_or(links: Connections, one: int, other: int, pair: int, last: int) -> 
     """Find the connections that follow from a semi-connection of a pair and those before it.
 
     From each pair that it makes with another, semi-connections are added that leave less in common,
-    those first that leave nothing, until nothing is in common.
+    those first that leave nothing, until nothing is in common or what follows is known.
     """
     first = first_row(links, pair, SEMI)
     newest = set_in(links.sets, last)
@@ -469,7 +469,7 @@ def apply_or(links: Connections, one: int, other: int, pair: int, last: int) -> 
     for second in range(first, last):
         carrier = set_in(links.sets, second)
         shared, whole = common(newest, carrier), union(newest, carrier)
-        while shared != NONE:
+        while shared != NONE and not is_implied(links, pair, whole, FULL):
             chosen = NOWHERE
             for third in range(first, last):
                 left = common(shared, set_in(links.sets, third))
