@@ -25,7 +25,7 @@ from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
 
 FIRST_PLY, LAST_PLY = 10, 60
-LIMITS = [(2, 4), (4, 8), (6, 12), (10, 20), (10, 40), (16, 40), (30, 80)]
+LIMITS = [(2, 4), (4, 8), (6, 20), (10, 20), (10, 40), (20, 40), (20, 80)]
 ALL = 20_000
 CHANGES = 1 << 19
 REPEATS = 5

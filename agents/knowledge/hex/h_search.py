@@ -17,9 +17,10 @@ computer Hex", Artificial Intelligence 134, 2002; Henderson, "Playing and solvin
 
 Nothing goes through a side, which would join all cells along it, and the lists of each pair of
 places are short (`FULLS`, `SEMIS`): not all that there is is found, but what is found is proven.
-Carriers are extended in the order of their size, so the lists keep the smallest, and what contains
-another of the same pair is left out (as Pawlewicz, Hayward, Henderson and Arneson, "Stronger
-virtual connections in Hex", 2015).
+Connections of two empty cells are extended only if they are small, as most of what comes of the
+others comes from chains and sides as well. Carriers are extended in the order of their size, so the
+lists keep the smallest, and what contains another of the same pair is left out (as Pawlewicz,
+Hayward, Henderson and Arneson, "Stronger virtual connections in Hex", 2015).
 
 Between a player's two sides, a connection wins whoever moves, and a semi-connection wins for the
 player to move. All moves of the opponent that leave such a carrier as it is lose: what the carriers
@@ -49,13 +50,16 @@ from hexenv.games.base import EMPTY
 MOST_CELLS: Final = 169
 """Of a board."""
 FULLS: Final = 10
-"""The most connections that are kept of a pair of places, if nothing else is said."""
-SEMIS: Final = 20
+"""The most connections that are kept of a pair of places, if nothing else is said. Longer lists
+find little more (``tests/benchmarks/hex_connections.py``)."""
+SEMIS: Final = 40
 """The most semi-connections that are kept of a pair of places, if nothing else is said."""
 WINS: Final = 64
 """The most semi-connections that are kept of the two sides."""
 LARGEST: Final = 60
 """Cells of a carrier, at most."""
+LARGEST_OF_EMPTY: Final = 4
+"""Cells of the carrier of a connection between two empty cells, at most, if it is extended."""
 WAITING: Final = 1 << 15
 """Connections that wait to be extended; the table of those places and carriers."""
 IS_FULL: Final = -1
@@ -497,12 +501,18 @@ def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int]
     if kind == SEMI:
         apply_or(links, one, other, pair, row)
         return
+    make_partners(links, pair, one, other)
+    if (
+        size_of(carrier) > LARGEST_OF_EMPTY
+        and not links.is_chain[one]
+        and not links.is_chain[other]
+    ):
+        return
     sides = len(links.place_of) - 2
     if other < sides:
         apply_and(links, one, other, carrier)
     if one < sides:
         apply_and(links, other, one, carrier)
-    make_partners(links, pair, one, other)
 
 
 @kernel
