@@ -4,6 +4,7 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
+# pyright: reportUnknownLambdaType=false, reportCallIssue=false
 
 from typing import Any, Final
 
