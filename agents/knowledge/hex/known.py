@@ -9,7 +9,9 @@
   solver of the search does the rest (Arneson, Hayward and Henderson, "Monte Carlo tree search in
   Hex", 2010).
 
-Where the first stone may still be taken over (`swap`), nothing is known.
+Where the first stone may still be taken over (`swap`), nothing is known. Each position is looked at
+anew: a node is several moves from the root, and to follow each of them takes longer
+(`agents.knowledge.hex.h_moves`).
 """
 
 from typing import Any, Final, NamedTuple
