@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import pytest
 from environments import JIT
-from hex_oracles import all_positions, brute_force, proven_winner, random_bits
+from hex_oracles import all_positions, brute_force, exact_winner, proven_winner, random_bits
 
 from agents.knowledge.bits import WORD
-from agents.knowledge.hex import h_search
+from agents.knowledge.hex import h_moves, h_search
 from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
 
@@ -56,12 +56,10 @@ class Board:
         for one in range(self.cells + 2):
             for other in range(one):
                 pair = h_search.pair_of(one, other)
-                first = pair * h_search.FULLS
-                for row in range(first, first + int(links.full_counts[pair])):
-                    yield one, other, narrow(links.fulls[row]), h_search.IS_FULL
-                first = pair * h_search.SEMIS
-                for row in range(first, first + int(links.semi_counts[pair])):
-                    yield one, other, narrow(links.semis[row]), int(links.keys[row])
+                for kind in (h_search.FULL, h_search.SEMI):
+                    first = h_search.first_row(links, pair, kind)
+                    for row in range(first, first + int(links.counts[pair, kind])):
+                        yield one, other, narrow(links.sets[row]), int(links.keys[row])
 
     def are_joined(self, player, stones, one, other):
         """Whether some of a player's stones join two places."""
@@ -99,33 +97,42 @@ class Board:
         return wins(0, carrier, moves)
 
 
+def check_carriers(board, bits, player):
+    """Each connection joins its ends, in all games on a small carrier; returns how many there are.
+
+    Empty cells at its ends are given to the player; the key of a semi-connection works.
+    """
+    checked = 0
+    for one, other, carrier, key in board.listed():
+        if carrier.bit_count() > 8:
+            continue
+        assert carrier & (bits[0] | bits[1]) == 0
+        stones = bits[player]
+        for end in (one, other):
+            if end < board.cells:
+                assert not carrier >> end & 1
+                stones |= 1 << end
+        if key != h_search.IS_FULL:
+            assert carrier >> key & 1
+            stones |= 1 << key
+            carrier &= ~(1 << key)
+        assert board.joins(player, stones, one, other, carrier, False), (bits, one, other)
+        checked += 1
+    return checked
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("size", "count"), [(3, 12), (4, 4), pytest.param(5, 40, marks=needs_compiler)]
 )
 def test_each_connection_holds_in_all_games_on_its_carrier(size, count):
-    """Empty cells at its ends are given to the player; the key of a semi-connection works."""
     board, rng, checked = Board(size, size), np.random.default_rng(3), 0
     for turn in range(count):
         bits = random_bits(rng, board.cells, board.cells // 2)
         player = turn & 1
         if board.find(bits, player, False):
             continue
-        for one, other, carrier, key in board.listed():
-            if carrier.bit_count() > 8:
-                continue
-            assert carrier & (bits[0] | bits[1]) == 0
-            stones = bits[player]
-            for end in (one, other):
-                if end < board.cells:
-                    assert not carrier >> end & 1
-                    stones |= 1 << end
-            if key != h_search.IS_FULL:
-                assert carrier >> key & 1
-                stones |= 1 << key
-                carrier &= ~(1 << key)
-            assert board.joins(player, stones, one, other, carrier, False), (bits, one, other)
-            checked += 1
+        checked += check_carriers(board, bits, player)
     assert checked > 20 * count
 
 
@@ -203,12 +210,12 @@ def test_claims_nothing_false_by_proofs(tmp_path, size, empty, count):
     assert known > 0.85 * count
 
 
-def connected(board, place, side):
-    """The smallest carrier of a connection of a place with a side; None without one."""
-    pair = h_search.pair_of(place, side)
-    if not board.links.full_counts[pair]:
+def connected(board, place, other):
+    """The smallest carrier of a connection of two places; None without one."""
+    pair = h_search.pair_of(place, other)
+    if not board.links.counts[pair, h_search.FULL]:
         return None
-    return narrow(board.links.fulls[pair * h_search.FULLS])
+    return narrow(board.links.sets[h_search.first_row(board.links, pair, h_search.FULL)])
 
 
 @pytest.mark.compiled
@@ -217,8 +224,7 @@ def test_finds_bridges_and_edge_templates():
     board.find((0, 0), 1, False)  # player 1 joins left and right
     assert connected(board, 7, 35) == 0
     assert connected(board, 8, 35) == 1 << 7 | 1 << 14
-    pair = h_search.pair_of(16, 11)
-    assert narrow(board.links.fulls[pair * h_search.FULLS]) == 1 << 10 | 1 << 17
+    assert connected(board, 16, 11) == 1 << 10 | 1 << 17
     third = connected(board, 16, 35)  # a stone in the third row from its side
     assert third is not None
     assert third.bit_count() == 8
@@ -237,7 +243,7 @@ def test_no_more_connections_are_extended_than_asked_for():
     board = Board(4, 4)
     assert board.find((0, 0), 0, True)
     assert not board.find((0, 0), 0, True, most=10)
-    assert board.links.full_counts.sum() <= 10
+    assert board.links.counts.sum() <= 10
 
 
 @needs_compiler
@@ -254,3 +260,128 @@ def test_machine_code_and_plain_python_find_the_same():
 def test_refuses_a_board_that_is_too_large():
     with pytest.raises(ValueError, match="169 cells, got 196"):
         h_search.new_connections(196)
+
+
+# ---- stones placed one by one --------------------------------------------------------------------
+
+
+class Moves(Board):
+    """The connections of one player, which follow the stones."""
+
+    def __init__(self, size, player):
+        super().__init__(size, size)
+        self.player = player
+        self.bits = [0, 0]
+        self.marks = []
+        self.links = h_search.new_connections(self.cells, changes=1 << 18)
+        self.find((0, 0), player, False)
+        (remember if JIT else h_moves.remember)(self.links)
+
+    def place(self, cell, owner):
+        self.marks.append((cell, owner, int(self.links.control[0])))
+        follow = place if JIT else h_moves.place
+        assert follow(self.grid, self.player, cell, owner == self.player, ALL, self.links)
+        self.bits[owner] |= 1 << cell
+
+    def take_back(self):
+        cell, owner, mark = self.marks.pop()
+        (undo if JIT else h_search.undo)(self.links, mark)
+        self.bits[owner] ^= 1 << cell
+
+    def held(self):
+        """All that says which connections there are, as bytes."""
+        return [getattr(self.links, name).tobytes() for name in HELD]
+
+
+LISTS = ["sets", "keys", "counts"]
+HELD = ["place_of", "is_chain", "partners", "partner_counts", "are_partners", *LISTS]
+place = CompiledFunction(h_moves.place)
+undo = CompiledFunction(h_search.undo)
+remember = CompiledFunction(h_moves.remember)
+
+
+@needs_compiler
+@pytest.mark.parametrize("player", [0, 1])
+def test_undo_restores_the_same_bytes(player):
+    board, rng = Moves(6, player), np.random.default_rng(11)
+    before, turn = [board.held()], 0
+    for _ in range(600):
+        empty = board.everything & ~(board.bits[0] | board.bits[1])
+        if board.marks and (not empty or rng.random() < 0.45):
+            board.take_back()
+            before.pop()
+            assert board.held() == before[-1]
+            continue
+        cells = [cell for cell in range(board.cells) if empty >> cell & 1]
+        turn += 1
+        board.place(int(rng.choice(cells)), int(rng.integers(2)))
+        before.append(board.held())
+    assert turn > 300
+
+
+def won(board):
+    """Whether stones join the sides; then the other lists no longer follow."""
+    return connected(board, board.cells, board.cells + 1) == 0
+
+
+def check_lists(board, winner):
+    """Each connection that is listed wins where it joins the sides; returns whether one does."""
+    goal = len(board.links.counts) - 1
+    player, bits = board.player, board.bits
+    for kind in (h_search.FULL, h_search.SEMI):
+        first = h_search.first_row(board.links, goal, kind)
+        for row in range(first, first + int(board.links.counts[goal, kind])):
+            rest = list(bits)
+            carrier = narrow(board.links.sets[row])
+            assert carrier & (bits[0] | bits[1]) == 0
+            rest[1 - player] |= board.everything & ~(bits[0] | bits[1] | carrier)
+            if kind == h_search.SEMI:
+                rest[player] |= 1 << int(board.links.keys[row])
+            assert winner(*rest, 1 - player) == player
+    return board.links.counts[goal].sum() > 0
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        (4, 60),
+        (5, 30),
+        pytest.param(4, 3_000, marks=pytest.mark.slow),
+        pytest.param(5, 500, marks=pytest.mark.slow),
+        pytest.param(6, 150, marks=pytest.mark.slow),
+    ],
+)
+def test_connections_that_follow_the_stones_are_true(size, count):
+    """And they win as often as those that are found from scratch."""
+    rng = np.random.default_rng(12)
+    winner = brute_force(size, size) if size < 5 else exact_winner(size)
+    boards, scratch = [Moves(size, player) for player in (0, 1)], Board(size, size)
+    found, expected = 0, 0
+    for _ in range(count):
+        for turn, cell in enumerate(rng.permutation(size * size).tolist()):
+            for board in boards:
+                board.place(cell, turn & 1)
+                found += check_lists(board, winner)
+                scratch.find(board.bits, board.player, False)
+                expected += scratch.links.counts[-1].sum() > 0
+        for board in boards:
+            while len(board.marks) > rng.integers(3):
+                board.take_back()
+            while board.marks:
+                board.take_back()
+    assert found > 0.99 * expected
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("size", "count"), [(3, 6), pytest.param(4, 8, marks=needs_compiler)])
+def test_each_connection_that_follows_the_stones_holds(size, count):
+    """In all games on its carrier, as those that are found from scratch."""
+    rng, checked = np.random.default_rng(13), 0
+    for turn in range(count):
+        board = Moves(size, turn & 1)
+        for number, cell in enumerate(rng.permutation(size * size)[: size * size // 2].tolist()):
+            board.place(cell, number & 1)
+            if not won(board):
+                checked += check_carriers(board, board.bits, turn & 1)
+    assert checked > 20 * count

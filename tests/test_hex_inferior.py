@@ -11,6 +11,7 @@ from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
 fill = CompiledFunction(inferior.fill_in)
+choose = CompiledFunction(inferior.choose_moves)
 
 
 def test_the_tables_are_those_that_the_generator_proves():
@@ -27,6 +28,15 @@ def test_patterns_do_not_depend_on_direction_or_colour():
     captured = {ring for ring in patterns.rings(8) if patterns.is_captured(ring, 1)}
     assert len(captured) > 400
     assert captured == {ring[4:] + ring[:4] for ring in captured}  # seen from the other cell
+
+
+def test_dominance_is_the_same_for_both_players_and_from_both_cells():
+    for ring in patterns.rings(8)[::7]:
+        other = tuple((0, 2, 1)[owner] for owner in ring)
+        for cell in (0, 1):
+            better = patterns.dominates(ring, 1, cell)
+            assert better == patterns.dominates(other, 2, cell)
+            assert better == patterns.dominates(ring[4:] + ring[:4], 1, 1 - cell)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +60,7 @@ class Board:
     def __init__(self, rows, columns):
         self.cells = rows * columns
         self.rings = inferior.new_rings(rows, columns)
+        self.left_out = 0
 
     def filled(self, bits):
         """The stones after filling, as bits, and the owners of the cells."""
@@ -64,6 +75,14 @@ class Board:
         ]
         return stones, owners
 
+    def moves(self, owners, player):
+        """The moves that are chosen; without any, all."""
+        cells = np.flatnonzero(owners[: self.cells] == EMPTY).tolist()
+        chosen = np.zeros(self.cells, np.int16)
+        (choose if JIT else inferior.choose_moves)(self.rings, owners, player, chosen)
+        self.left_out += np.sum((chosen >= 0) & (chosen != np.arange(self.cells)))
+        return [cell for cell in cells if chosen[cell] == cell] or cells
+
 
 def check_position(board, winner, bits, mover):
     """The winner stays the same, and a winning move is left; returns how many cells were filled."""
@@ -71,16 +90,15 @@ def check_position(board, winner, bits, mover):
     assert all(stones[player] & bits[player] == bits[player] for player in (0, 1))
     best = winner(*bits, mover)
     assert winner(*stones, mover) == best
-    cells = np.flatnonzero(owners[: board.cells] == EMPTY).tolist()
-    moves = [cell for cell in cells if not inferior.is_vulnerable(board.rings, owners, cell, mover)]
-    if cells and best == mover:
+    moves = board.moves(owners, mover)
+    if moves and best == mover:
 
         def wins(cell):
             child = list(bits)
             child[mover] |= 1 << cell
             return winner(*child, 1 - mover) == mover
 
-        assert any(map(wins, moves or cells))
+        assert any(map(wins, moves))
     return (stones[0] | stones[1]).bit_count() - (bits[0] | bits[1]).bit_count()
 
 
@@ -104,6 +122,46 @@ def test_the_winner_stays_the_same_in_random_positions():
         check_position(board, winner, tuple(bits), mover)
 
 
+def dominated_moves(board, owners, player):
+    """Pairs of moves of which the first dominates the second, by the tables."""
+    for cell, turn in np.ndindex(board.cells, inferior.DIRECTIONS):
+        other = int(board.rings.others[cell, turn])
+        if owners[cell] != EMPTY or other < 0 or owners[other] != EMPTY:
+            continue
+        number = inferior.number_of_pair(board.rings, owners, cell, turn)
+        bits = int(inferior.DOMINATING[number]) >> 2 * player
+        if bits & 1:
+            yield cell, other
+        if bits & 2:
+            yield other, cell
+        for i in range(patterns.PAIR_RING):
+            if inferior.CAPTURING[number, player] >> i & 1:
+                stone = int(board.rings.of_pairs[cell, turn, i])
+                yield stone, cell
+                yield stone, other
+
+
+@pytest.mark.parametrize(("rows", "columns", "every"), [(2, 3, 1), (3, 3, 23)])
+def test_a_dominating_move_wins_where_the_other_does(rows, columns, every):
+    board, winner = Board(rows, columns), brute_force(rows, columns)
+    checked = 0
+    for first, second, mover in list(all_positions(board.cells))[::every]:
+        owners = np.full(board.cells + 2, EMPTY, np.int8)
+        owners[-2:] = 0, 1
+        for player, stones in enumerate((first, second)):
+            owners[[cell for cell in range(board.cells) if stones >> cell & 1]] = player
+
+        def wins(cell, bits=(first, second), mover=mover):
+            child = list(bits)
+            child[mover] |= 1 << cell
+            return winner(*child, 1 - mover) == mover
+
+        for better, worse in dominated_moves(board, owners, mover):
+            assert wins(better) or not wins(worse)
+            checked += 1
+    assert checked > 100
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     ("size", "empty", "count"),
@@ -121,6 +179,7 @@ def test_the_winner_stays_the_same_by_proofs(tmp_path, size, empty, count):
         *bits, mover = random_bits(rng, board.cells, 1, empty)
         filled += check_position(board, winner, tuple(bits), mover)
     assert filled > 2 * count
+    assert board.left_out > count / 2
 
 
 @needs_compiler
@@ -135,6 +194,11 @@ def test_machine_code_and_plain_python_fill_the_same():
             plain[board.cells + player] = player
         inferior.fill_in(board.rings, plain)
         assert (plain == owners).all()
+        for player in (0, 1):
+            found = [np.zeros(board.cells, np.int16) for _ in range(2)]
+            for route, chosen in zip((choose, inferior.choose_moves), found, strict=True):
+                route(board.rings, owners, player, chosen)
+            assert (found[0] == found[1]).all()
 
 
 def test_fills_a_bridge_to_the_edge():

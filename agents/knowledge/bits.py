@@ -6,34 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import inlined_kernel, kernel
+from hexenv.compiled_bits import count_bits, lowest
 
-BIT_NUMBERS: Final = np.zeros(67, np.int64)
-"""The number of a bit, found by what is left of it modulo 67."""
-for _number in range(63):
-    BIT_NUMBERS[(1 << _number) % 67] = _number
-
-
-@kernel
-def lowest(bits: int) -> int:
-    """The number of the lowest bit; for a set that is not empty."""
-    return int(BIT_NUMBERS[(bits & -bits) % 67])
+__all__ = [
+    "NONE",
+    "WORD",
+    "common",
+    "contains",
+    "count_bits",
+    "lowest",
+    "lowest_bit",
+    "meet",
+    "one_bit",
+    "put_set",
+    "set_in",
+    "size_of",
+    "union",
+    "without",
+]
 
 
 @kernel
 def lowest_bit(bits: int) -> int:
     """The lowest bit alone."""
     return bits & -bits
-
-
-@kernel
-def count_bits(bits: int) -> int:
-    """How many bits of a number from 0 to 2^63 - 1 are set."""
-    bits = bits - ((bits >> 1) & 0x5555555555555555)
-    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
-    bits = bits + (bits >> 8)
-    bits = bits + (bits >> 16)
-    return (bits + (bits >> 32)) & 127
 
 
 # ---- sets on large boards ------------------------------------------------------------------------
@@ -62,6 +58,12 @@ def union(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, 
 def common(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
     """What is in both of two large sets."""
     return (one[0] & other[0], one[1] & other[1], one[2] & other[2])
+
+
+@inlined_kernel
+def without(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    """What is in one of two large sets and not in the other."""
+    return (one[0] & ~other[0], one[1] & ~other[1], one[2] & ~other[2])
 
 
 @inlined_kernel

@@ -17,9 +17,10 @@ computer Hex", Artificial Intelligence 134, 2002; Henderson, "Playing and solvin
 
 Nothing goes through a side, which would join all cells along it, and the lists of each pair of
 places are short (`FULLS`, `SEMIS`): not all that there is is found, but what is found is proven.
-Carriers are extended in the order of their size, so the lists keep the smallest, and what contains
-another of the same pair is left out (as Pawlewicz, Hayward, Henderson and Arneson, "Stronger
-virtual connections in Hex", 2015).
+Connections of two empty cells are extended only if they are small, as most of what comes of the
+others comes from chains and sides as well. Carriers are extended in the order of their size, so the
+lists keep the smallest, and what contains another of the same pair is left out (as Pawlewicz,
+Hayward, Henderson and Arneson, "Stronger virtual connections in Hex", 2015).
 
 Between a player's two sides, a connection wins whoever moves, and a semi-connection wins for the
 player to move. All moves of the opponent that leave such a carrier as it is lose: what the carriers
@@ -43,25 +44,31 @@ from agents.knowledge.bits import (
     size_of,
     union,
 )
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, inlined_kernel, kernel
 from hexenv.games.base import EMPTY
 
 MOST_CELLS: Final = 169
 """Of a board."""
 FULLS: Final = 10
-"""The most connections that are kept of a pair of places."""
-SEMIS: Final = 20
-"""The most semi-connections that are kept of a pair of places."""
+"""The most connections that are kept of a pair of places, if nothing else is said. Longer lists
+find little more (``tests/benchmarks/hex_connections.py``)."""
+SEMIS: Final = 40
+"""The most semi-connections that are kept of a pair of places, if nothing else is said."""
 WINS: Final = 64
 """The most semi-connections that are kept of the two sides."""
-LARGEST: Final = 40
+LARGEST: Final = 60
 """Cells of a carrier, at most."""
+LARGEST_OF_EMPTY: Final = 4
+"""Cells of the carrier of a connection between two empty cells, at most, if it is extended."""
 WAITING: Final = 1 << 15
 """Connections that wait to be extended; the table of those places and carriers."""
 IS_FULL: Final = -1
 """In place of a key."""
 NOWHERE: Final = -1
 """The place of a cell with a stone of the opponent; the end of a list."""
+FULL: Final = 0
+SEMI: Final = 1
+"""The two lists of a pair of places."""
 
 
 # ---- the board -----------------------------------------------------------------------------------
@@ -111,21 +118,19 @@ class Connections(NamedTuple):
     is_chain: NDArray[np.bool_]
     """``(size + 2,)``: whether a place is a chain of stones."""
     partners: NDArray[np.int16]
-    """``(size + 2, size + 2)``: the places that are connected with each place, in the order in
-    which that was found; of them there are"""
+    """``(size + 2, size + 2)``: the places that are, or were, connected with each place, in the
+    order in which that was found; of them there are"""
     partner_counts: NDArray[np.int16]
     """``(size + 2,)``."""
-    fulls: NDArray[np.int64]
-    """``(pairs * FULLS, 3)``: the carriers of the connections of each pair."""
-    full_counts: NDArray[np.int16]
-    """``(pairs,)``."""
-    semis: NDArray[np.int64]
-    """``(pairs * SEMIS + WINS, 3)``: the carriers of semi-connections; those of the two sides, the
-    last pair, have the room behind."""
+    are_partners: NDArray[np.bool_]
+    """``(pairs,)``: whether the places of a pair are partners."""
+    sets: NDArray[np.int64]
+    """``(pairs * (most_fulls + most_semis) + WINS, 3)``: the carriers of each pair, first those of
+    its connections; the semi-connections of the two sides, the last pair, have the room behind."""
     keys: NDArray[np.int16]
-    """``(pairs * SEMIS + WINS,)``: their keys."""
-    semi_counts: NDArray[np.int16]
-    """``(pairs,)``."""
+    """Of so many: the keys of semi-connections."""
+    counts: NDArray[np.int16]
+    """``(pairs, 2)``: how many connections and semi-connections a pair has."""
     carriers: NDArray[np.int64]
     """``(WAITING, 3)``: of the connections that wait,"""
     ends: NDArray[np.int16]
@@ -133,37 +138,58 @@ class Connections(NamedTuple):
     following: NDArray[np.int32]
     """``(WAITING,)``: and which comes next in the list of the same size."""
     heads: NDArray[np.int32]
-    """``(LARGEST + 2,)``: the first in the list of each size; the last list is of unused rows."""
+    """``(LARGEST + 3,)``: the first in the list of each size; then that of the rows that are free
+    again, and how many rows were ever used."""
+    log: NDArray[np.int64]
+    """``(changes, 6)``: what has changed: which array, which row, and what was there before."""
+    control: NDArray[np.int32]
+    """``(2,)``: how many changes are remembered, or -1 if none are; whether some were forgotten."""
+    most_fulls: int
+    """The most connections of a pair."""
+    most_semis: int
+    """The most semi-connections of a pair."""
 
 
-def new_connections(size: int) -> Connections:
+def new_connections(
+    size: int, most_fulls: int = FULLS, most_semis: int = SEMIS, changes: int = 0
+) -> Connections:
     """Room for the connections on a board of so many cells.
 
+    Args:
+        size: Of the board.
+        most_fulls: The most connections that are kept of a pair of places.
+        most_semis: The most semi-connections that are kept of a pair of places.
+        changes: How many are remembered, to be undone; see `agents.knowledge.hex.h_moves`.
+
     Raises:
-        ValueError: If there are more than `MOST_CELLS`.
+        ValueError: If there are more cells than `MOST_CELLS`.
     """
     if size > MOST_CELLS:
         raise ValueError(f"expected a board of Hex of at most {MOST_CELLS} cells, got {size}")
     places = size + 2
     pairs = places * (places - 1) // 2
+    rows = pairs * (most_fulls + most_semis) + WINS
     return Connections(
         np.zeros(places, np.int16),
         np.zeros(places, np.bool_),
         np.zeros((places, places), np.int16),
         np.zeros(places, np.int16),
-        np.zeros((pairs * FULLS, 3), np.int64),
-        np.zeros(pairs, np.int16),
-        np.zeros((pairs * SEMIS + WINS, 3), np.int64),
-        np.zeros(pairs * SEMIS + WINS, np.int16),
-        np.zeros(pairs, np.int16),
+        np.zeros(pairs, np.bool_),
+        np.zeros((rows, 3), np.int64),
+        np.zeros(rows, np.int16),
+        np.zeros((pairs, 2), np.int16),
         np.zeros((WAITING, 3), np.int64),
         np.zeros((WAITING, 3), np.int16),
         np.zeros(WAITING, np.int32),
-        np.zeros(LARGEST + 2, np.int32),
+        np.zeros(LARGEST + 3, np.int32),
+        np.zeros((changes, 6), np.int64),
+        np.full(2, -1, np.int32),
+        most_fulls,
+        most_semis,
     )
 
 
-@kernel
+@inlined_kernel
 def pair_of(one: int, other: int) -> int:
     """The number of a pair of places."""
     low, high = min(one, other), max(one, other)
@@ -210,59 +236,193 @@ def name_chains(grid: Grid, owners: NDArray[np.int8], player: int, links: Connec
     return False
 
 
-# ---- the lists -----------------------------------------------------------------------------------
+# ---- changes, to be undone -----------------------------------------------------------------------
+
+SET: Final = 0
+COUNT: Final = 1
+PLACE: Final = 2
+CHAIN: Final = 3
+PARTNER: Final = 4
+"""What a change is made to."""
+
+
+@inlined_kernel
+def note(links: Connections, what: int, row: int, old: tuple[int, int, int], more: int) -> None:
+    """Remember what a row held, if changes are remembered."""
+    count = int(links.control[0])
+    if count < 0:
+        return
+    if count == len(links.log):
+        links.control[1] = 1
+        return
+    entry = links.log[count]
+    entry[0], entry[1], entry[2], entry[3], entry[4], entry[5] = what, row, *old, more
+    links.control[0] = count + 1
+
+
+@inlined_kernel
+def write(links: Connections, row: int, carrier: tuple[int, int, int], key: int) -> None:
+    """Put a connection into a row."""
+    note(links, SET, row, set_in(links.sets, row), int(links.keys[row]))
+    put_set(links.sets, row, carrier)
+    links.keys[row] = key
+
+
+@inlined_kernel
+def set_count(links: Connections, pair: int, kind: int, count: int) -> None:
+    """Say how many connections of a kind a pair has."""
+    note(links, COUNT, 2 * pair + kind, (int(links.counts[pair, kind]), 0, 0), 0)
+    links.counts[pair, kind] = count
 
 
 @kernel
-def is_implied(links: Connections, pair: int, carrier: tuple[int, int, int], is_full: bool) -> bool:
+def make_partners(links: Connections, pair: int, one: int, other: int) -> None:
+    """Let the places of a pair find each other."""
+    if links.are_partners[pair]:
+        return
+    for place, partner in ((one, other), (other, one)):
+        count = int(links.partner_counts[place])
+        note(links, PARTNER, place, (pair, int(links.partners[place, count]), 0), 0)
+        links.partners[place, count] = partner
+        links.partner_counts[place] = count + 1
+    links.are_partners[pair] = True
+
+
+@kernel
+def undo(links: Connections, count: int) -> None:
+    """Take back all changes but the first so many that are remembered."""
+    for number in range(int(links.control[0]) - 1, count - 1, -1):
+        entry = links.log[number]
+        row = int(entry[1])
+        if entry[0] == SET:
+            put_set(links.sets, row, (int(entry[2]), int(entry[3]), int(entry[4])))
+            links.keys[row] = entry[5]
+        elif entry[0] == COUNT:
+            links.counts[row // 2, row % 2] = entry[2]
+        elif entry[0] == PLACE:
+            links.place_of[row] = entry[2]
+        elif entry[0] == CHAIN:
+            links.is_chain[row] = entry[2] != 0
+        else:
+            links.partner_counts[row] -= 1
+            links.partners[row, links.partner_counts[row]] = entry[3]
+            links.are_partners[int(entry[2])] = False
+    links.control[0] = count
+
+
+# ---- the lists -----------------------------------------------------------------------------------
+
+
+@inlined_kernel
+def first_row(links: Connections, pair: int, kind: int) -> int:
+    """Where a list of a pair begins."""
+    return pair * (links.most_fulls + links.most_semis) + kind * links.most_fulls
+
+
+@inlined_kernel
+def room_of(links: Connections, pair: int, kind: int) -> int:
+    """How many connections a list takes."""
+    if kind == FULL:
+        return links.most_fulls
+    return WINS if pair == len(links.counts) - 1 else links.most_semis
+
+
+@inlined_kernel
+def may_take(links: Connections, pair: int, kind: int) -> bool:
+    """Whether a list may take another connection; where changes are remembered, always."""
+    return bool(links.control[0] >= 0 or links.counts[pair, kind] < room_of(links, pair, kind))
+
+
+@inlined_kernel
+def is_implied(links: Connections, pair: int, carrier: tuple[int, int, int], kind: int) -> bool:
     """Whether a carrier contains that of a connection as good, of the same pair."""
-    for row in range(pair * FULLS, pair * FULLS + int(links.full_counts[pair])):
-        if contains(carrier, set_in(links.fulls, row)):
+    first = first_row(links, pair, FULL)
+    for row in range(first, first + int(links.counts[pair, FULL])):
+        if contains(carrier, set_in(links.sets, row)):
             return True
-    if not is_full:
-        for row in range(pair * SEMIS, pair * SEMIS + int(links.semi_counts[pair])):
-            if contains(carrier, set_in(links.semis, row)):
+    if kind == SEMI:
+        first += links.most_fulls
+        for row in range(first, first + int(links.counts[pair, SEMI])):
+            if contains(carrier, set_in(links.sets, row)):
                 return True
     return False
 
 
 @kernel
-def has_room(links: Connections, pair: int, is_full: bool) -> bool:
-    """Whether the list of a pair is not full."""
-    if is_full:
-        return bool(links.full_counts[pair] < FULLS)
-    return bool(links.semi_counts[pair] < (WINS if pair == len(links.full_counts) - 1 else SEMIS))
+def remove(links: Connections, pair: int, kind: int, row: int) -> None:
+    """Take a row from a list; the last one takes its place."""
+    count = int(links.counts[pair, kind]) - 1
+    last = first_row(links, pair, kind) + count
+    if row != last:
+        write(links, row, set_in(links.sets, last), int(links.keys[last]))
+    set_count(links, pair, kind, count)
 
 
-@kernel
+@inlined_kernel
+def row_for(links: Connections, pair: int, kind: int, carrier: tuple[int, int, int]) -> int:
+    """A row for a new connection in the list of its pair; `NOWHERE` if there is no room.
+
+    Where changes are remembered, smaller connections may come after larger ones: those that contain
+    the new one are removed, and it may take the place of the largest.
+    """
+    first = first_row(links, pair, kind)
+    count = int(links.counts[pair, kind])
+    largest, most = NOWHERE, size_of(carrier)
+    if links.control[0] >= 0:
+        row = first
+        while row < first + count:
+            old = set_in(links.sets, row)
+            if contains(old, carrier):
+                remove(links, pair, kind, row)
+                count -= 1
+                continue
+            if size_of(old) > most:
+                largest, most = row, size_of(old)
+            row += 1
+    if count == room_of(links, pair, kind):
+        return largest
+    set_count(links, pair, kind, count + 1)
+    return first + count
+
+
+@inlined_kernel
 def add(links: Connections, one: int, other: int, carrier: tuple[int, int, int], key: int) -> None:
     """Let a connection wait to be extended, if it is new."""
     size = size_of(carrier)
-    free = int(links.heads[LARGEST + 1])
-    pair, is_full = pair_of(one, other), key == IS_FULL
-    if size > LARGEST or free == NOWHERE or not has_room(links, pair, is_full):
+    pair, kind = pair_of(one, other), FULL if key == IS_FULL else SEMI
+    if size > LARGEST or not may_take(links, pair, kind):
         return
-    if is_implied(links, pair, carrier, is_full):
+    if is_implied(links, pair, carrier, kind):
         return
-    links.heads[LARGEST + 1] = links.following[free]
-    links.following[free] = links.heads[size]
-    links.heads[size] = free
-    put_set(links.carriers, free, carrier)
-    links.ends[free, 0], links.ends[free, 1], links.ends[free, 2] = one, other, key
+    row = int(links.heads[LARGEST + 1])
+    if row != NOWHERE:
+        links.heads[LARGEST + 1] = links.following[row]
+    elif links.heads[LARGEST + 2] < WAITING:
+        row = int(links.heads[LARGEST + 2])
+        links.heads[LARGEST + 2] += 1
+    else:
+        return
+    links.following[row] = links.heads[size]
+    links.heads[size] = row
+    put_set(links.carriers, row, carrier)
+    links.ends[row, 0], links.ends[row, 1], links.ends[row, 2] = one, other, key
+
+
+@kernel
+def forget_waiting(links: Connections) -> None:
+    """Empty the lists of connections that wait."""
+    links.heads[:] = NOWHERE
+    links.heads[LARGEST + 2] = 0
 
 
 @kernel
 def begin(grid: Grid, owners: NDArray[np.int8], player: int, links: Connections) -> None:
     """Empty all lists, and let the connections of neighbours wait."""
     size = len(owners)
-    links.full_counts[:] = 0
-    links.semi_counts[:] = 0
+    links.counts[:] = 0
+    links.are_partners[:] = False
     links.partner_counts[:] = 0
-    links.heads[:] = NOWHERE
-    for row in range(WAITING - 1):
-        links.following[row] = row + 1
-    links.following[WAITING - 1] = NOWHERE
-    links.heads[LARGEST + 1] = 0
+    forget_waiting(links)
     for cell in range(size):
         if owners[cell] != EMPTY:
             continue
@@ -277,41 +437,46 @@ def begin(grid: Grid, owners: NDArray[np.int8], player: int, links: Connections)
 # ---- the rules -----------------------------------------------------------------------------------
 
 
-@kernel
+@inlined_kernel
 def apply_and(links: Connections, end: int, middle: int, carrier: tuple[int, int, int]) -> None:
     """Go on from a connection of an end with a middle, to all that is connected with the middle."""
     is_chain = links.is_chain[middle]
     through = carrier if is_chain else union(carrier, one_bit(middle))
-    own = one_bit(end)
+    avoided = union(carrier, one_bit(end))
     key = IS_FULL if is_chain else middle
     for i in range(int(links.partner_counts[middle])):
         far = int(links.partners[middle, i])
         if far == end or meet(carrier, one_bit(far)):
             continue
         pair = pair_of(middle, far)
-        avoided = union(carrier, own)
-        for row in range(pair * FULLS, pair * FULLS + int(links.full_counts[pair])):
-            rest = set_in(links.fulls, row)
+        first = first_row(links, pair, FULL)
+        for row in range(first, first + int(links.counts[pair, FULL])):
+            rest = set_in(links.sets, row)
             if not meet(rest, avoided):
                 add(links, end, far, union(through, rest), key)
 
 
-@kernel
+@inlined_kernel
 def apply_or(links: Connections, one: int, other: int, pair: int, last: int) -> None:
-    """Find the connections that follow from the last semi-connection of a pair and others.
+    """Find the connections that follow from a semi-connection of a pair and those before it.
 
     From each pair that it makes with another, semi-connections are added that leave less in common,
-    those first that leave nothing, until nothing is in common.
+    those first that leave nothing, until nothing is in common or what follows is known.
     """
-    first = pair * SEMIS
-    newest = set_in(links.semis, last)
+    first = first_row(links, pair, SEMI)
+    newest = set_in(links.sets, last)
+    in_all = newest
     for second in range(first, last):
-        carrier = set_in(links.semis, second)
+        in_all = common(in_all, set_in(links.sets, second))
+    if in_all != NONE:
+        return
+    for second in range(first, last):
+        carrier = set_in(links.sets, second)
         shared, whole = common(newest, carrier), union(newest, carrier)
-        while shared != NONE:
+        while shared != NONE and not is_implied(links, pair, whole, FULL):
             chosen = NOWHERE
             for third in range(first, last):
-                left = common(shared, set_in(links.semis, third))
+                left = common(shared, set_in(links.sets, third))
                 if left == NONE:
                     chosen = third
                     break
@@ -319,42 +484,61 @@ def apply_or(links: Connections, one: int, other: int, pair: int, last: int) -> 
                     chosen = third
             if chosen == NOWHERE:
                 break
-            shared = common(shared, set_in(links.semis, chosen))
-            whole = union(whole, set_in(links.semis, chosen))
+            shared = common(shared, set_in(links.sets, chosen))
+            whole = union(whole, set_in(links.sets, chosen))
         if shared == NONE:
             add(links, one, other, whole, IS_FULL)
 
 
-@kernel
-def keep_full(links: Connections, one: int, other: int, carrier: tuple[int, int, int]) -> None:
-    """Put a connection on the list of its pair, and extend it."""
-    pair = pair_of(one, other)
-    count = int(links.full_counts[pair])
-    put_set(links.fulls, pair * FULLS + count, carrier)
-    links.full_counts[pair] = count + 1
+@inlined_kernel
+def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int], key: int) -> None:
+    """Put a connection on the list of its pair, if there is room, and extend it."""
+    pair, kind = pair_of(one, other), FULL if key == IS_FULL else SEMI
+    row = row_for(links, pair, kind, carrier)
+    if row == NOWHERE:
+        return
+    write(links, row, carrier, key)
+    if kind == SEMI:
+        apply_or(links, one, other, pair, row)
+        return
+    make_partners(links, pair, one, other)
+    if (
+        size_of(carrier) > LARGEST_OF_EMPTY
+        and not links.is_chain[one]
+        and not links.is_chain[other]
+    ):
+        return
     sides = len(links.place_of) - 2
     if other < sides:
         apply_and(links, one, other, carrier)
     if one < sides:
         apply_and(links, other, one, carrier)
-    if count == 0:
-        links.partners[one, links.partner_counts[one]] = other
-        links.partner_counts[one] += 1
-        links.partners[other, links.partner_counts[other]] = one
-        links.partner_counts[other] += 1
 
 
 @kernel
-def keep_semi(
-    links: Connections, one: int, other: int, carrier: tuple[int, int, int], key: int
-) -> None:
-    """Put a semi-connection on the list of its pair, and extend it."""
-    pair = pair_of(one, other)
-    row = pair * SEMIS + int(links.semi_counts[pair])
-    put_set(links.semis, row, carrier)
-    links.keys[row] = key
-    links.semi_counts[pair] += 1
-    apply_or(links, one, other, pair, row)
+def extend(links: Connections, is_to_move: bool, most: int) -> bool:
+    """Extend the connections that wait, by size, until the player wins or none is left.
+
+    Returns:
+        Whether the player wins, by a connection of the sides or, with the move, a semi-connection.
+    """
+    goal = len(links.counts) - 1
+    for size in range(LARGEST + 1):
+        while links.heads[size] != NOWHERE and most > 0:
+            row = int(links.heads[size])
+            links.heads[size] = links.following[row]
+            links.following[row] = links.heads[LARGEST + 1]
+            links.heads[LARGEST + 1] = row
+            one, other = int(links.ends[row, 0]), int(links.ends[row, 1])
+            key, carrier = int(links.ends[row, 2]), set_in(links.carriers, row)
+            pair, kind = pair_of(one, other), FULL if key == IS_FULL else SEMI
+            if not may_take(links, pair, kind) or is_implied(links, pair, carrier, kind):
+                continue
+            most -= 1
+            keep(links, one, other, carrier, key)
+            if pair == goal and (kind == FULL or is_to_move):
+                return True
+    return False
 
 
 @kernel
@@ -380,53 +564,44 @@ def connect(
         Whether the player wins: by stones, by a connection of the sides or, with the move, by a
         semi-connection. Then `winning_carrier` and `winning_key` are those of the win.
     """
-    goal = len(links.full_counts) - 1
+    links.control[0] = -1
+    links.control[1] = 0
     if name_chains(grid, owners, player, links):
-        put_set(links.semis, goal * SEMIS, NONE)
-        links.keys[goal * SEMIS] = IS_FULL
+        join_sides(links)
         return True
     begin(grid, owners, player, links)
-    for size in range(LARGEST + 1):
-        while links.heads[size] != NOWHERE and most > 0:
-            row = int(links.heads[size])
-            links.heads[size] = links.following[row]
-            links.following[row] = links.heads[LARGEST + 1]
-            links.heads[LARGEST + 1] = row
-            one, other = int(links.ends[row, 0]), int(links.ends[row, 1])
-            key = int(links.ends[row, 2])
-            carrier, pair, is_full = (
-                set_in(links.carriers, row),
-                pair_of(one, other),
-                key == IS_FULL,
-            )
-            if not has_room(links, pair, is_full) or is_implied(links, pair, carrier, is_full):
-                continue
-            most -= 1
-            if pair == goal and (is_full or is_to_move):
-                put_set(links.semis, goal * SEMIS, carrier)
-                links.keys[goal * SEMIS] = key
-                links.semi_counts[goal] = 1
-                return True
-            if is_full:
-                keep_full(links, one, other, carrier)
-            else:
-                keep_semi(links, one, other, carrier, key)
-    return False
+    return extend(links, is_to_move, most)
+
+
+@kernel
+def join_sides(links: Connections) -> None:
+    """Note that stones join the sides: a connection without a carrier, and nothing else matters."""
+    goal = len(links.counts) - 1
+    write(links, first_row(links, goal, FULL), NONE, IS_FULL)
+    set_count(links, goal, FULL, 1)
+    set_count(links, goal, SEMI, 0)
 
 
 # ---- what follows for the game -------------------------------------------------------------------
 
 
 @kernel
+def winning_row(links: Connections) -> int:
+    """The row of a connection of the sides; without one, of a semi-connection."""
+    goal = len(links.counts) - 1
+    return first_row(links, goal, FULL if links.counts[goal, FULL] > 0 else SEMI)
+
+
+@kernel
 def winning_carrier(links: Connections) -> tuple[int, int, int]:
     """The carrier of the win that `connect` has found; none where stones have joined the sides."""
-    return set_in(links.semis, (len(links.full_counts) - 1) * SEMIS)
+    return set_in(links.sets, winning_row(links))
 
 
 @kernel
 def winning_key(links: Connections) -> int:
     """Where the player who has the move must play for that win, or `IS_FULL`: anywhere."""
-    return int(links.keys[(len(links.full_counts) - 1) * SEMIS])
+    return int(links.keys[winning_row(links)])
 
 
 @kernel
@@ -435,7 +610,8 @@ def must_play(links: Connections, cells: tuple[int, int, int]) -> tuple[int, int
 
     Every other move leaves a semi-connection of the player's sides as it is.
     """
-    goal = len(links.full_counts) - 1
-    for row in range(goal * SEMIS, goal * SEMIS + int(links.semi_counts[goal])):
-        cells = common(cells, set_in(links.semis, row))
+    goal = len(links.counts) - 1
+    first = first_row(links, goal, SEMI)
+    for row in range(first, first + int(links.counts[goal, SEMI])):
+        cells = common(cells, set_in(links.sets, row))
     return cells

@@ -1,4 +1,4 @@
-"""Inferior cells of Hex on boards of any size: dead, captured and vulnerable ones, by patterns.
+"""Inferior cells of Hex on boards of any size, by patterns: dead, captured, vulnerable, dominated.
 
 The patterns and their proofs are in `agents.knowledge.hex.patterns`. Filling dead cells for either
 player, and captured cells for their owner, leaves the winner the same, and so it does again in the
@@ -8,6 +8,11 @@ another is left. For let a vulnerable move win. After it and the reply that kill
 to move, with more stones against it, and still wins. A move that wins there wins now too. If it is
 vulnerable, the same is said of it; each time fewer cells are empty, so this ends with a winning
 move that is not vulnerable.
+
+Of these, a move may be left out that another, which is not left out, dominates: it wins if the
+other does. That may be left out afterwards in the same way, but then there is a third one, and so
+on; what was left out before dominates nothing, so of moves that dominate each other one stays. What
+a vulnerable move dominates stays, as it might be the only win that is not vulnerable.
 """
 
 from typing import Final, NamedTuple
@@ -17,7 +22,7 @@ from numpy.typing import NDArray
 
 from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
-from agents.knowledge.hex.pattern_tables import CELLS, PAIRS
+from agents.knowledge.hex.pattern_tables import CAPTURERS, CELLS, DOMINANCE, PAIRS
 from agents.knowledge.hex.patterns import PAIR_RING, RING
 from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import EMPTY
@@ -27,6 +32,10 @@ KILLERS: Final = np.frombuffer(bytes.fromhex(CELLS), np.int8).reshape(-1, 2)
 below 0 if the cell is dead."""
 CAPTURES: Final = np.array([int(digit) for digit in PAIRS], np.int8)
 """``(3**8,)``: which players capture the pair of cells inside a ring: bit 0 and bit 1."""
+CAPTURING: Final = np.frombuffer(bytes.fromhex(CAPTURERS), np.uint8).reshape(-1, 2)
+"""``(3**8, 2)``: the cells of a ring where a stone of each player captures the pair, as bits."""
+DOMINATING: Final = np.array([int(digit, 16) for digit in DOMINANCE], np.int8)
+"""``(3**8,)``: bit ``2 * player + cell``: that cell of a pair dominates the other for a player."""
 DIRECTIONS: Final = 3
 """Of pairs: each pair is looked at from one of its cells."""
 
@@ -83,13 +92,19 @@ def number_of_ring(rings: Rings, owners: NDArray[np.int8], cell: int) -> int:
 
 
 @kernel
-def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
-    """Who captures an empty cell and its empty neighbour in a direction; EMPTY for nobody."""
+def number_of_pair(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
+    """The number of the ring around a cell and its neighbour in a direction."""
     number, weight = 0, 1
     for i in range(PAIR_RING):
         number += (int(owners[rings.of_pairs[cell, turn, i]]) + 1) * weight
         weight *= 3
-    captors = int(CAPTURES[number])
+    return number
+
+
+@kernel
+def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
+    """Who captures an empty cell and its empty neighbour in a direction; EMPTY for nobody."""
+    captors = int(CAPTURES[number_of_pair(rings, owners, cell, turn)])
     return EMPTY if captors == 0 else 0 if captors & 1 else 1
 
 
@@ -196,3 +211,57 @@ def killer_of(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) ->
 def is_vulnerable(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> bool:
     """Whether the opponent can kill a stone of a player on an empty cell by one reply."""
     return killer_of(rings, owners, cell, player) != NOWHERE
+
+
+@kernel
+def choose_moves(
+    rings: Rings, owners: NDArray[np.int8], player: int, chosen: NDArray[np.int16]
+) -> None:
+    """Choose the moves that are neither vulnerable nor dominated.
+
+    Args:
+        rings: Of the board.
+        owners: ``(size + 2,)``: the owners of the cells, filled in, and 0 and 1.
+        player: Who is to move.
+        chosen: ``(size,)``: receives for each cell itself, if it is chosen; if it is dominated, a
+            cell that dominates it, which may be dominated in turn; else -1.
+    """
+    for cell in range(len(rings.of_cells)):
+        is_move = owners[cell] == EMPTY and not is_vulnerable(rings, owners, cell, player)
+        chosen[cell] = cell if is_move else NOWHERE
+    for cell in range(len(rings.of_cells)):
+        if owners[cell] != EMPTY:
+            continue
+        for turn in range(DIRECTIONS):
+            other = int(rings.others[cell, turn])
+            if other == NOWHERE or owners[other] != EMPTY:
+                continue
+            if chosen[cell] != cell and chosen[other] != other:
+                continue
+            number = number_of_pair(rings, owners, cell, turn)
+            for i in range(PAIR_RING):
+                if CAPTURING[number, player] >> i & 1:
+                    stone = int(rings.of_pairs[cell, turn, i])
+                    prefer(chosen, stone, cell)
+                    prefer(chosen, stone, other)
+            bits = DOMINATING[number] >> 2 * player
+            if bits & 1:
+                prefer(chosen, cell, other)
+            if bits & 2:
+                prefer(chosen, other, cell)
+
+
+@kernel
+def prefer(chosen: NDArray[np.int16], better: int, worse: int) -> None:
+    """Leave out a move that another dominates, if both are chosen."""
+    if chosen[better] == better and chosen[worse] == worse:
+        chosen[worse] = better
+
+
+@kernel
+def chosen_for(chosen: NDArray[np.int16], cell: int) -> int:
+    """The move that is chosen in place of a cell, or the cell where there is none."""
+    better = cell
+    while chosen[better] != better and chosen[better] != NOWHERE:
+        better = int(chosen[better])
+    return better

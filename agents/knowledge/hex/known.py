@@ -13,7 +13,9 @@
 * ``"openings"``: with the swap, the first stone and whether it is taken over follow from a table
   (`agents.knowledge.hex.openings`).
 
-Where the first stone may still be taken over (`swap`), nothing is proven.
+Where the first stone may still be taken over (`swap`), nothing is proven. Each position is looked
+at anew: a node is several moves from the root, and to follow each of them takes longer
+(`agents.knowledge.hex.h_moves`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -31,7 +33,7 @@ from agents.knowledge.hex.h_search import (
     new_grid,
     winning_key,
 )
-from agents.knowledge.hex.inferior import fill_in, is_vulnerable, new_rings
+from agents.knowledge.hex.inferior import choose_moves, chosen_for, fill_in, new_rings
 from agents.knowledge.hex.priors import HexPriors
 from agents.search.bias import ProgressiveBias
 from agents.search.knowledge import all_covered
@@ -64,6 +66,8 @@ class HexParts(NamedTuple):
     links: Any = None
     owners: Any = None
     """``(num_cells() + 2,)``: scratch space; the owners of the cells, filled in, and 0 and 1."""
+    chosen: Any = None
+    """``(num_cells(),)``: scratch space; see `choose_moves`."""
     last_root: Any = None
     """``(1,)``: the hash of the root that was looked at last."""
 
@@ -86,6 +90,7 @@ class HexParts(NamedTuple):
             rings=new_rings(game.rows, game.columns),
             links=new_connections(size),
             owners=owners,
+            chosen=np.zeros(size, np.int16),
             last_root=np.full(1, -1, np.int64),
         )
 
@@ -105,9 +110,10 @@ class HexParts(NamedTuple):
                 kept += 1
         if kept == 0:
             return game.legal_actions(state, out)
+        choose_moves(self.rings, self.owners, player, self.chosen)
         best = 0
         for i in range(kept):
-            if not is_vulnerable(self.rings, self.owners, int(out[i]), player):
+            if self.chosen[out[i]] == out[i]:
                 out[best], out[i] = out[i], out[best]
                 best += 1
         return best if best > 0 else kept
@@ -130,7 +136,11 @@ class HexParts(NamedTuple):
         read_board(self, game, state)
         player, owners = game.to_play(state), self.owners[: len(self.grid.around)]
         if connect(self.grid, owners, player, True, MOST_EXTENDED, self.links):
-            prove_win(tree, node, winning_key(self.links))
+            key = winning_key(self.links)
+            if self.inferior and key != IS_FULL and not prove_win(tree, node, key):
+                choose_moves(self.rings, self.owners, player, self.chosen)
+                key = chosen_for(self.chosen, key)
+            prove_win(tree, node, key)
             return
         moves = NONE
         if not connect(self.grid, owners, 1 - player, False, MOST_EXTENDED, self.links):
@@ -188,10 +198,15 @@ def empty_cells(owners: NDArray[np.int8]) -> tuple[int, int, int]:
 
 
 @kernel
-def prove_win(tree: Tree, node: int, key: int) -> None:
-    """Prove that the player to move at a node wins by playing at a key, or anywhere."""
+def prove_win(tree: Tree, node: int, key: int) -> bool:
+    """Prove that the player to move at a node wins by playing at a key, or anywhere.
+
+    Returns:
+        Whether the node has that child.
+    """
     first = tree.first_child[node]
     for child in range(first, first + tree.child_count[node]):
         if tree.action[child] == key or key == IS_FULL:
             tree.proof[child] = 1
-            return
+            return True
+    return False

@@ -10,6 +10,11 @@ joined by what is within. This module simply tries all completions.
   opponent can kill so is *vulnerable*.
 * Two cells are *captured* by a player who answers each stone of the opponent there with the other
   cell, and so has what both cells would give.
+* Two cells are captured by a stone on an empty cell of the ring if they are captured then. For its
+  owner, that stone is at least as good as one on either of them: it *dominates* them.
+* One cell of a pair dominates the other for a player if the player's stone there and the opponent's
+  on the other join all for the player that they would the other way round. For the game after one
+  move is like the game after the other, with the cells exchanged.
 
 (Bjornsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon game",
 2006; Henderson and Hayward, "Captured-reversible moves and star-decomposition domination in Hex",
@@ -93,6 +98,27 @@ def is_captured(ring: Ring, player: int) -> bool:
     )
 
 
+def capturers(ring: Ring, player: int) -> int:
+    """The empty cells of the ring on which a stone of a player captures the pair, as bits."""
+    found = 0
+    for i, owner in enumerate(ring):
+        if owner == 0 and is_captured((*ring[:i], player, *ring[i + 1 :]), player):
+            found |= 1 << i
+    return found
+
+
+def dominates(ring: Ring, player: int, cell: int) -> bool:
+    """Whether one of two cells, 0 or 1, dominates the other for a player."""
+    with_cell = (player, 3 - player) if cell == 0 else (3 - player, player)
+    for full in completions(ring):
+        better, worse = joined(full, with_cell), joined(full, with_cell[::-1])
+        own = [i for i, owner in enumerate(full) if owner == player]
+        for i, j in product(own, own):
+            if worse[i] == worse[j] and better[i] != better[j]:
+                return False
+    return True
+
+
 def rings(count: int) -> list[Ring]:
     """All rings of so many cells, in the order of their numbers."""
     return [ring[::-1] for ring in product((0, 1, 2), repeat=count)]
@@ -111,10 +137,25 @@ def pair_table() -> list[int]:
     return [is_captured(ring, 1) | is_captured(ring, 2) << 1 for ring in rings(PAIR_RING)]
 
 
+def capturer_table() -> list[tuple[int, int]]:
+    """For each ring of two cells, where player 0 and player 1 capture them."""
+    return [(capturers(ring, 1), capturers(ring, 2)) for ring in rings(PAIR_RING)]
+
+
+def dominance_table() -> list[int]:
+    """For each ring of two cells, bit ``2 * player + cell``: whether that cell dominates."""
+    return [
+        sum(dominates(ring, 1 + bit // 2, bit % 2) << bit for bit in range(4))
+        for ring in rings(PAIR_RING)
+    ]
+
+
 def as_text() -> str:
     """The module of the tables."""
     cells = "".join(f"{first & 0xFF:02x}{second & 0xFF:02x}" for first, second in ring_table())
     pairs = "".join(map(str, pair_table()))
+    stones = "".join(f"{first:02x}{second:02x}" for first, second in capturer_table())
+    better = "".join(f"{bits:x}" for bits in dominance_table())
     return (
         '"""Made by ``python -m agents.knowledge.hex.patterns``, which says what it means."""\n\n'
         + _constant(
@@ -122,6 +163,10 @@ def as_text() -> str:
         )
         + "\n"
         + _constant("PAIRS", pairs, "One digit a ring: who captures both cells.")
+        + "\n"
+        + _constant("CAPTURERS", stones, "Four digits a ring: where each player captures them.")
+        + "\n"
+        + _constant("DOMINANCE", better, "One digit a ring: which cell is as good, for whom.")
     )
 
 

@@ -63,10 +63,11 @@ from agents.knowledge.bits import (
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.h_search import (
     NOWHERE,
-    SEMIS,
+    SEMI,
     Connections,
     Grid,
     connect,
+    first_row,
     must_play,
     new_connections,
     new_grid,
@@ -238,9 +239,10 @@ def settle(nodes: Any, depth: int) -> int:
 def carriers_outside(links: Connections, cells: tuple[int, int, int]) -> tuple[int, int, int]:
     """The union of carriers of the two sides that together exclude what `must_play` excludes."""
     excluded = NONE
-    goal = len(links.full_counts) - 1
-    for row in range(goal * SEMIS, goal * SEMIS + int(links.semi_counts[goal])):
-        carrier = set_in(links.semis, row)
+    goal = len(links.counts) - 1
+    first = first_row(links, goal, SEMI)
+    for row in range(first, first + int(links.counts[goal, SEMI])):
+        carrier = set_in(links.sets, row)
         if not contains(carrier, cells):
             cells = common(cells, carrier)
             excluded = union(excluded, carrier)

@@ -1,0 +1,204 @@
+"""What the connections of Hex find, and how long it takes: by the limits of lists, and by moves.
+
+    python tests/benchmarks/hex_connections.py
+
+The positions are from games of RAVE with saved bridges against itself, from `FIRST_PLY` to
+`LAST_PLY`, filled in. Of each limit: how many positions are decided (a winner is known, or no move
+is left to the player to move), which share of the empty cells must be played in the others, and
+the time for one player. Then the same games are followed by moves: the time that a stone takes with
+all that is filled in after it, for both players together (median, and 95th of a hundred), beside
+building from scratch, and how much is known. Times are of the processor, the least of several runs.
+"""
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from agents import RAVE
+from agents.cli.shared import new_table
+from agents.knowledge.hex import h_moves, h_search, inferior
+from hexenv import hex_v0
+from hexenv.compiled import CompiledFunction
+from hexenv.games.base import EMPTY
+
+FIRST_PLY, LAST_PLY = 10, 60
+LIMITS = [(2, 4), (4, 8), (6, 20), (10, 20), (10, 40), (20, 40), (20, 80)]
+ALL = 20_000
+CHANGES = 1 << 19
+REPEATS = 5
+
+connect, undo = CompiledFunction(h_search.connect), CompiledFunction(h_search.undo)
+place, remember = CompiledFunction(h_moves.place), CompiledFunction(h_moves.remember)
+fill = CompiledFunction(inferior.fill_in)
+
+
+def played_games(size: int, count: int, seed: int) -> list[list[int]]:
+    """Games that begin with two random moves."""
+    rng, games = np.random.default_rng(seed), []
+    agent = RAVE(simulations=200, playout="bridges", seed=seed)
+    env = hex_v0.env(board_size=size)
+    for _ in range(count):
+        env.reset()
+        moves: list[int] = []
+        while not any(env.terminations.values()):
+            mask = env.observe(env.agent_selection)["action_mask"]
+            move = int(rng.choice(np.flatnonzero(mask))) if len(moves) < 2 else agent.act(env)
+            env.step(move)
+            moves.append(move)
+        games.append(moves)
+    return games
+
+
+class Board:
+    """What is the same for all positions of a board."""
+
+    def __init__(self, size: int) -> None:
+        self.cells = size * size
+        self.grid = h_search.new_grid(size, size)
+        self.rings = inferior.new_rings(size, size)
+
+    def filled(self, moves: list[int]) -> Any:
+        """The owners of the cells after some moves, and 0 and 1."""
+        owners = np.full(self.cells + 2, EMPTY, np.int8)
+        owners[-2:] = 0, 1
+        for turn, cell in enumerate(moves):
+            owners[cell] = turn & 1
+        fill(self.rings, owners)
+        return owners
+
+    def empty(self, owners: Any) -> Any:
+        """The empty cells as a large set, and how many there are."""
+        cells = np.flatnonzero(owners[: self.cells] == EMPTY)
+        words = [0, 0, 0]
+        for cell in cells.tolist():
+            words[cell // 63] |= 1 << cell % 63
+        return tuple(words), len(cells)
+
+    def left(self, owners: Any, links: Any, mover: int) -> float:
+        """The share of the empty cells that must be played; 0 where the winner is known."""
+        goal = len(links[0].counts) - 1
+        wins = links[mover].counts[goal].sum() + links[1 - mover].counts[goal, h_search.FULL]
+        if wins > 0:
+            return 0.0
+        cells, count = self.empty(owners)
+        return sum(word.bit_count() for word in h_search.must_play(links[1 - mover], cells)) / count
+
+
+def measure_limits(size: int, games: list[list[int]], count: int) -> list[list[str]]:
+    """A row for each limit."""
+    board, rng, positions = Board(size), np.random.default_rng(1), []
+    while len(positions) < count:
+        moves = games[int(rng.integers(len(games)))]
+        ply = int(rng.integers(FIRST_PLY, LAST_PLY + 1))
+        if ply < len(moves) - 1:
+            positions.append((board.filled(moves[:ply]), ply & 1))
+    rows = []
+    for fulls, semis in LIMITS:
+        links = [h_search.new_connections(board.cells, fulls, semis) for _ in range(2)]
+        times, shares = [], []
+        for owners, mover in positions:
+            for player in (mover, 1 - mover):
+                best = np.inf
+                for _ in range(REPEATS):
+                    start = time.process_time()
+                    cells = owners[: board.cells]
+                    connect(board.grid, cells, player, player == mover, ALL, links[player])
+                    best = min(best, time.process_time() - start)
+                times.append(1000 * best)
+            shares.append(board.left(owners, links, mover))
+        open_shares = [share for share in shares if share > 0]
+        rows.append([
+            f"{size} x {size}", f"{fulls} and {semis}", f"{shares.count(0.0)} of {count}",
+            f"{100 * np.mean(open_shares):.1f} %", f"{100 * np.mean(shares):.1f} %",
+            f"{np.median(times):.2f}", f"{np.mean(times):.2f}", f"{np.percentile(times, 95):.2f}",
+        ])  # fmt: skip
+    return rows
+
+
+def follow(board: Board, links: Any, old: Any, owners: Any, cell: int) -> None:
+    """Place a stone, and all that is filled in after it."""
+    changed = [cell, *np.flatnonzero(owners != old)]
+    for player in (0, 1):
+        for each in dict.fromkeys(map(int, changed)):
+            own = owners[each] == player
+            if not place(board.grid, player, each, own, ALL, links[player]):
+                raise RuntimeError("the log is too short")
+
+
+def measure_moves(size: int, games: list[list[int]]) -> list[str]:
+    """Times of moves and of building from scratch, and what both know."""
+    board = Board(size)
+    moving, fresh = (
+        [h_search.new_connections(board.cells, changes=CHANGES) for _ in range(2)] for _ in range(2)
+    )
+    times: dict[str, list[float]] = {"move": [], "undo": [], "scratch": []}
+    shares: list[tuple[float, float]] = []
+    for moves in games:
+        old = board.filled(moves[:FIRST_PLY])
+        for player in (0, 1):
+            connect(board.grid, old[: board.cells], player, False, ALL, moving[player])
+            remember(moving[player])
+        for ply in range(FIRST_PLY, min(LAST_PLY, len(moves) - 1)):
+            if old[moves[ply]] != EMPTY:
+                break
+            owners = old.copy()
+            owners[moves[ply]] = ply & 1
+            fill(board.rings, owners)
+            best = {"move": np.inf, "undo": np.inf, "scratch": np.inf}
+            for repeat in range(REPEATS):
+                marks = [int(links.control[0]) for links in moving]
+                start = time.process_time()
+                follow(board, moving, old, owners, moves[ply])
+                best["move"] = min(best["move"], time.process_time() - start)
+                if repeat < REPEATS - 1:
+                    start = time.process_time()
+                    for links, mark in zip(moving, marks, strict=True):
+                        undo(links, mark)
+                    best["undo"] = min(best["undo"], time.process_time() - start)
+                start = time.process_time()
+                for player in (0, 1):
+                    connect(board.grid, owners[: board.cells], player, False, ALL, fresh[player])
+                best["scratch"] = min(best["scratch"], time.process_time() - start)
+            for name, seconds in best.items():
+                times[name].append(1e6 * seconds)
+            mover = 1 - (ply & 1)
+            shares.append((board.left(owners, moving, mover), board.left(owners, fresh, mover)))
+            if shares[-1][0] == 0.0:
+                break
+            old = owners
+    known = np.array(shares)
+    return [
+        f"{size} x {size}", str(len(shares)),
+        *(f"{np.median(v):.0f} / {np.percentile(v, 95):.0f}" for v in times.values()),
+        *(f"{np.sum(each == 0)}, {100 * np.mean(each):.1f} %" for each in known.T),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[11, 13])
+    parser.add_argument("--games", type=int, default=40)
+    parser.add_argument("--positions", type=int, default=300)
+    options = parser.parse_args()
+    limits = new_table(
+        "board", "limits", "decided", "left, if not", "left, of all", "ms, median", "mean", "95th"
+    )
+    moves = new_table(
+        "board", "moves", "us, a move", "its undo", "from scratch", "known by moves", "from scratch"
+    )
+    for size in options.sizes:
+        games = played_games(size, options.games, 0)
+        for row in measure_limits(size, games, options.positions):
+            limits.add_row(*row)
+        moves.add_row(*measure_moves(size, games))
+    console = Console(width=140)
+    console.print(limits)
+    console.print(moves)
+
+
+if __name__ == "__main__":
+    main()
