@@ -17,6 +17,7 @@ from hexenv.importing import import_on_demand, keep_old_names
 if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
     from agents.knowledge.gomoku.rhmcts import RHMCTS
+    from agents.knowledge.hex.hex_alphabeta import HexAlphaBeta
     from agents.knowledge.hex.hexpert import Hexpert
     from agents.mcts.alphazero import AlphaZero
     from agents.mcts.anet import ANETRolloutMCTS
@@ -61,6 +62,7 @@ __all__ = [
     "GreedyAgent",
     "GumbelAgent",
     "HTPEngine",
+    "HexAlphaBeta",
     "Hexpert",
     "HistoryMCTS",
     "NetworkAgent",

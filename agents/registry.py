@@ -39,6 +39,7 @@ AGENTS: Final = {
     "grave": "agents.mcts.grave:GRAVE",
     "greedy": "agents.core.agent:GreedyAgent",
     "gumbel": "agents.mcts.gumbel:GumbelAgent",
+    "hex-alphabeta": "agents.knowledge.hex.hex_alphabeta:HexAlphaBeta",
     "hexpert": "agents.knowledge.hex.hexpert:Hexpert",
     "history": "agents.mcts.history:HistoryMCTS",
     "htp": "agents.protocols.htp:HTPEngine",

@@ -34,10 +34,10 @@ from agents.registry import (
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
-    "alphabeta", "alphazero", "anet", "distance", "flat", "gomocup", "grave", "greedy", "gumbel",
-    "hexpert", "history", "htp", "lgr", "mast", "network", "nrpa", "own-network", "puct", "quality",
-    "random",
-    "rave", "rhmcts", "rllib", "sb3", "solver", "transposition", "ucb1-tuned", "uct",
+    "alphabeta", "alphazero", "anet", "distance", "flat", "gomocup", "grave", "greedy",
+    "gumbel", "hex-alphabeta", "hexpert", "history", "htp", "lgr", "mast", "network", "nrpa",
+    "own-network", "puct", "quality", "random", "rave", "rhmcts", "rllib", "sb3", "solver",
+    "transposition", "ucb1-tuned", "uct",
 ]  # fmt: skip
 NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
 NEED_AN_ENGINE = {"gomocup", "htp"}
@@ -438,7 +438,7 @@ def test_agents_are_made_by_name(name):
     text = name if name == "random" else f"{name}:route=interpreted"  # which compiles nothing
     agent = make_agent(text, seed=4)
     assert type(agent) is agent_classes()[name]
-    env = hexenv.hex_v0.env(board_size=3) if name == "hexpert" else hexenv.tictactoe_v0.env()
+    env = hexenv.hex_v0.env(board_size=3) if name.startswith("hex") else hexenv.tictactoe_v0.env()
     env.reset()
     separator = "," if ":" in text else ":"
     assert agent.act(env) == make_agent(f"{text}{separator}seed=4").act(env)

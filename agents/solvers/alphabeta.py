@@ -32,7 +32,10 @@ MAX_TIMED_DEPTH: Final = 40
 
 
 class Evaluation(Protocol):
-    """Evaluates positions in which the game goes on."""
+    """Evaluates positions in which the game goes on.
+
+    One that needs arrays has a method ``with_memory(game)`` besides, which returns it with them.
+    """
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
         """How good the position is for `player`: -1 (lost) to 1 (won)."""
@@ -242,6 +245,8 @@ class AlphaBeta(SeededAgent):
             candidates = known.candidates()
             evaluation = known.evaluation() if self.evaluation is None else self.evaluation
         candidates = candidates.with_memory(view.game)
+        if hasattr(evaluation, "with_memory"):
+            evaluation = cast("Any", evaluation).with_memory(view.game)
         return new_nodes(view.game, evaluation, candidates, states)
 
     def _search_function(

@@ -7,7 +7,7 @@ import numpy as np
 
 from agents.core.knowledge import GameKnowledge
 from agents.knowledge.hex import openings
-from agents.knowledge.hex.known import with_knowledge
+from agents.knowledge.hex.known import parts_in, with_knowledge
 from agents.knowledge.hex.solver import HexSolver
 from agents.search.environment import View
 from agents.search.mcts import Variant
@@ -22,7 +22,8 @@ class HexKnowledge(GameKnowledge):
     """The exact solver; openings with the swap, and knowledge for tree searches."""
 
     def is_opening(self, view: View, names: str | None = None) -> bool:
-        return "openings" in (names or "").split("+") and openings.opening_board(view) is not None
+        is_used = names is not None and "openings" in parts_in(names)
+        return is_used and openings.opening_board(view) is not None
 
     def play_opening(
         self, view: View, think: Callable[[View], tuple[int, float]], rng: np.random.Generator

@@ -31,13 +31,13 @@ class Hexpert(RAVE):
 
     Args:
         **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
-            ``"inferior+connections+priors+openings"``, `knowledge_at` 64.
+            ``"all"``, `knowledge_at` 64.
     """
 
     name = "hexpert"
     other_defaults: ClassVar[SearchOptions] = {
         "solver": "hard",
-        "knowledge": "inferior+connections+priors+openings",
+        "knowledge": "all",
         "knowledge_at": 64,
     }
 

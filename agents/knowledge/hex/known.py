@@ -45,6 +45,7 @@ from hexenv.games.hex import Hex
 from hexenv.messages import suggestion
 
 PARTS: Final = ("inferior", "connections", "priors", "openings")
+ALL: Final = "all"
 BIAS: Final = 2.5
 """Weight of a prior; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5
@@ -154,19 +155,29 @@ class HexParts(NamedTuple):
                 tree.proof[child] = -1
 
 
+def parts_in(names: str) -> tuple[str, ...]:
+    """The names in a text.
+
+    Raises:
+        ValueError: If there is no such part.
+    """
+    given = tuple(names.split("+"))
+    for name in given:
+        if name not in (*PARTS, ALL):
+            raise ValueError(
+                f"expected knowledge of {', '.join(PARTS)}, with a plus between them, or {ALL}; "
+                f"got {names!r}{suggestion(name, (*PARTS, ALL))}"
+            )
+    return PARTS if ALL in given else given
+
+
 def with_knowledge(variant: Variant, names: str, visits: int) -> Variant:
     """A variant of tree search with the parts that a text names.
 
     Raises:
         ValueError: If there is no such part.
     """
-    given = names.split("+")
-    for name in given:
-        if name not in PARTS:
-            raise ValueError(
-                f"expected knowledge of {', '.join(PARTS)}, with a plus between them; got "
-                f"{names!r}{suggestion(name, PARTS)}"
-            )
+    given = parts_in(names)
     if "priors" in given:
         rule = ProgressiveBias(variant.selection, HexPriors(), BIAS, FIRST_PLAY)
         variant = variant._replace(selection=rule)

@@ -1,0 +1,111 @@
+"""Evaluations of Hex, and alpha-beta by them."""
+
+import numpy as np
+import pytest
+from hex_oracles import brute_force
+from test_hex_knowledge import as_bits, random_position, root_of
+
+from agents import AlphaBeta, HexAlphaBeta
+from agents.knowledge.hex.evaluation import Resistance, TwoDistance
+from hexenv import hex_v0, tictactoe_v0
+from hexenv.games import base, hex
+
+EVALUATIONS = (Resistance(True), Resistance(False), TwoDistance())
+
+
+def after(game, moves):
+    """The position after some moves."""
+    state = base.new_state(game)
+    game.initial(state)
+    for move in moves:
+        game.step(state, int(move))
+    return state
+
+
+@pytest.mark.parametrize("kind", EVALUATIONS)
+@pytest.mark.parametrize("plies", range(6))
+def test_what_is_good_for_one_is_bad_for_the_other_and_turns_with_the_board(kind, plies):
+    game = hex.Hex(4, 5)
+    evaluation = kind.with_memory(game)
+    moves = np.random.default_rng(plies).permutation(20)[:plies]
+    state = after(game, moves)
+    value = evaluation.evaluate(game, state, 0)
+    assert -1.0 <= value <= 1.0
+    assert evaluation.evaluate(game, state, 1) == pytest.approx(-value)
+    assert evaluation.evaluate(game, after(game, 19 - moves), 0) == pytest.approx(value, abs=0.02)
+
+
+def test_connections_claim_only_true_wins():
+    rng, winner = np.random.default_rng(3), brute_force(4, 4)
+    claims = 0
+    for _ in range(60):
+        env = random_position(4, int(rng.integers(2, 9)), rng)
+        game, state = env.unwrapped.game, root_of(env)
+        value = Resistance(True).with_memory(game).evaluate(game, state, 0)
+        if abs(value) == 1.0:
+            claims += 1
+            assert winner(*as_bits(game, state), game.to_play(state)) == (0 if value > 0 else 1)
+    assert claims > 30
+
+
+def test_two_distances_of_an_empty_board():
+    """By hand: beside the side 1; further away one more than the second nearest neighbour."""
+    game = hex.Hex(3, 3)
+    evaluation = TwoDistance().with_memory(game)
+    state = after(game, [])
+    assert evaluation.evaluate(game, state, 0) == 0.0
+    np.testing.assert_array_equal(
+        evaluation.distances[0].reshape(3, 3).T, [[1, 1, 1], [2, 2, 3], [3, 4, 4]]
+    )
+
+
+@pytest.mark.parametrize("kind", EVALUATIONS)
+def test_a_stone_is_better_than_none(kind):
+    game = hex.Hex(5, 5)
+    evaluation = kind.with_memory(game)
+    state = after(game, [12])
+    assert evaluation.evaluate(game, state, 0) > 0.0
+
+
+def test_it_wins_from_won_positions():
+    """Two plies ahead, on a board where connections see the rest."""
+    for cell in (5, 6, 9, 10):
+        env = hex_v0.env(board_size=4)
+        env.reset()
+        env.step(cell)
+        agents = [None, HexAlphaBeta(seed=1, route="interpreted")]
+        rng = np.random.default_rng(cell)
+        has_win = brute_force(4, 4)(*as_bits(env.unwrapped.game, root_of(env)), 1) == 1
+        ply = 1
+        while has_win and not any(env.terminations.values()):
+            legal = np.flatnonzero(env.observe(env.agent_selection)["action_mask"])
+            action = agents[1].act(env) if ply & 1 else int(rng.choice(legal))
+            env.step(action)
+            ply += 1
+        if has_win:
+            assert env.rewards[env.possible_agents[1]] == 1
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("options", [{}, {"connections": False}, {"evaluation": "two-distance"}])
+def test_machine_code_sees_the_same(options):
+    env = hex_v0.env(board_size=4)
+    env.reset(options={"moves": "b2 c2"})
+    found = []
+    for route in ("interpreted", "compiled"):
+        agent = HexAlphaBeta(seed=2, width=4, route=route, **options)
+        agent.act(env)
+        found.append(agent.statistics.values)
+    np.testing.assert_allclose(*found)
+
+
+def test_refuses_other_games_and_parameters():
+    env = tictactoe_v0.env()
+    env.reset()
+    for agent in (HexAlphaBeta(), AlphaBeta(evaluation=TwoDistance())):
+        with pytest.raises(ValueError, match="expected Hex"):
+            agent.act(env)
+    with pytest.raises(ValueError, match="did you mean resistance"):
+        HexAlphaBeta(evaluation="resistence")
+    with pytest.raises(ValueError, match="expected width"):
+        HexAlphaBeta(width=0)
