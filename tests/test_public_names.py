@@ -13,7 +13,8 @@ import hexenv
 PUBLIC = {
     "agents": """
         GRAVE LGR MAST NRPA RAVE RHMCTS UCT ANETRolloutMCTS Agent AlphaBeta AlphaZero DistanceMCTS
-        FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine HexAlphaBeta Hexpert
+        FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine HexAlphaBeta
+        Hexpert
         HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent
         Solver Statistics TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
     """,
