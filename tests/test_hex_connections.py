@@ -195,9 +195,9 @@ def test_claims_nothing_false_in_random_positions(rows, columns, empty, count):
     ("size", "empty", "count"),
     [
         (5, 25, 20),
-        pytest.param(4, 16, 5_000, marks=pytest.mark.slow),
-        pytest.param(5, 25, 500, marks=pytest.mark.slow),
-        pytest.param(6, 28, 100, marks=pytest.mark.slow),
+        pytest.param(4, 16, 1_000, marks=pytest.mark.slow),
+        pytest.param(5, 25, 200, marks=pytest.mark.slow),
+        pytest.param(6, 28, 50, marks=pytest.mark.slow),
     ],
 )
 def test_claims_nothing_false_by_proofs(tmp_path, size, empty, count):

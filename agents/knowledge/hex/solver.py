@@ -417,8 +417,8 @@ def lose(nodes: Any, depth: int) -> int:
 class HexSolver(ExactSolver):
     """Solves positions of Hex on one board and remembers them; it counts no plies.
 
-    Up to 7x7 every position takes a minute at most; larger boards may take very long while they are
-    nearly empty.
+    Up to 6x6 every position takes seconds at most, on 7x7 the first moves take up to some minutes;
+    larger boards may take very long while they are nearly empty.
 
     Args:
         game: Hex on a board of at most `h_search.MOST_CELLS` cells.
