@@ -26,7 +26,6 @@ COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 PARTIAL: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "decisive": ("agents.search.playout:Decisive", {}),
     "bridges": ("agents.knowledge.hex.bridges:SaveBridge", {}),
-    "replies": ("agents.knowledge.hex.replies:PatternReplies", {}),
     "lgr1": ("agents.mcts.lgr:LastGoodReply", {"order": 1, "forgetting": False}),
     "lgr2": ("agents.mcts.lgr:LastGoodReply", {"order": 2, "forgetting": False}),
     "lgrf1": ("agents.mcts.lgr:LastGoodReply", {"order": 1, "forgetting": True}),

@@ -133,7 +133,7 @@ class HexPriors(NamedTuple):
     """``(size + 2,)``: scratch space, `FAR` between uses: the steps from the last stone."""
 
     def with_memory(self, game: Any) -> "HexPriors":
-        size = game.rows * game.columns
+        size: int = game.rows * game.columns
         near, places = new_surroundings(game.rows, game.columns)
         owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
         owners[size:] = 0, 1
