@@ -40,7 +40,7 @@ def benchmark_pages() -> dict[str, str | bytes]:
     return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
 
 
-FIRST = ("RESULTS", "SPEED", "GOMOKU", "ALPHAHEX", "LEARNING")
+FIRST = ("RESULTS", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
 """The pages that come first in the navigation, in this order."""
 
 

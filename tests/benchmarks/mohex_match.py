@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
-    lines = given.results.read_text().splitlines() if given.results.exists() else []
+    lines: list[str] = given.results.read_text().splitlines() if given.results.exists() else []
     games: list[dict[str, Any]] = [cast("Any", json.loads(line)) for line in lines]
     openings = np.random.default_rng(given.seed).permutation(given.size**2)[: given.pairs].tolist()
     ours: Any = make_agent(given.agent)

@@ -1,10 +1,10 @@
 """Makes the table of `agents.knowledge.hex.openings`; each run adds one size, or replaces it.
 
-    python -m agents.knowledge.hex.estimate_openings 11 --agent hexpert:simulations=20000,seed=1
+    python -m agents.knowledge.hex.estimate_openings 11 --agent hexpert:simulations=200 --games 20
 
-Each first move, up to half turns, is estimated by a search of the answer: its value, as the chance
-that the first player wins; a proven one is 0 or 1. On boards that `HexSolver` takes, `--solve`
-adds who wins.
+Each first move, up to half turns, is estimated by games of an agent against itself: how many of
+them the first player wins. (The value that one search finds is no good: it is near one half for
+all first moves of a large board.) On boards that `HexSolver` takes, `--solve` adds who wins.
 """
 
 import json
@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 import msgspec
-import numpy as np
 
 from agents.core.files import write_text
 from agents.knowledge.hex.openings import FORMAT, TABLE, VERSION, Board, Openings, load_openings
@@ -24,14 +23,19 @@ from hexenv import hex_v0
 from hexenv.games import base, hex
 
 
-def estimated(env: Any, agent: Any, cell: int) -> float:
-    """How often the player of a first stone wins, by a search of the answer."""
-    env.reset()
-    agent.reset()
-    env.step(cell)
-    action = agent.act(env)
-    value = agent.statistics.values[action]
-    return round(float(0.5 - 0.5 * np.clip(value, -1.0, 1.0)), 4)
+def estimated(env: Any, agents: list[Any], cell: int, games: int) -> float:
+    """How many of some games the player of a first stone wins, as a share."""
+    wins = 0
+    for number in range(games):
+        env.reset(options={"moves": env.unwrapped.game.action_text(cell)})
+        for side, agent in enumerate(agents):
+            agent.reset(2 * (games * cell + number) + side)
+        turn = 1
+        while not any(env.terminations.values()):
+            env.step(int(agents[turn].act(env)))
+            turn = 1 - turn
+        wins += turn  # the one who moved last has won
+    return round(wins / games, 4)
 
 
 def is_won(solver: HexSolver, game: Any, cell: int) -> bool:
@@ -42,19 +46,19 @@ def is_won(solver: HexSolver, game: Any, cell: int) -> bool:
     return solver.value(state, Clock()) < 0
 
 
-def board_of(size: int, agent: str, solve: bool) -> Board:
+def board_of(size: int, agent: str, games: int, solve: bool) -> Board:
     """What is found of a board."""
     env, cells = hex_v0.env(board_size=size), size * size
     half = range((cells + 1) // 2)
-    player = make_agent(agent)
-    estimates = [estimated(env, player, cell) for cell in half]
+    agents = [make_agent(agent) for _ in range(2)]
+    estimates = [estimated(env, agents, cell, games) for cell in half]
     wins = ""
     if solve:
         game = hex.Hex(size, size)
         solver = HexSolver(game)
         wins = "".join("1" if is_won(solver, game, cell) else "0" for cell in half)
         wins += wins[: cells // 2][::-1]
-    command = f"{size} --agent {agent}" + (" --solve" if solve else "")
+    command = f"{size} --agent {agent} --games {games}" + (" --solve" if solve else "")
     return Board(size, command, estimates + estimates[: cells // 2][::-1], wins)
 
 
@@ -68,12 +72,13 @@ def save(boards: list[Board], path: Path) -> None:
 
 @click.command()
 @click.argument("size", type=click.IntRange(1, 19))
-@click.option("--agent", default="hexpert:simulations=20000,seed=1", show_default=True)
+@click.option("--agent", default="hexpert:simulations=200", show_default=True)
+@click.option("--games", default=20, show_default=True, type=click.IntRange(1))
 @click.option("--solve", is_flag=True, help="Find who wins, too.")
-def main(size: int, agent: str, solve: bool) -> None:
+def main(size: int, agent: str, games: int, solve: bool) -> None:
     """Estimate the first moves on a board of a SIZE, and add them to the table."""
     boards = load_openings(TABLE) if TABLE.exists() else {}
-    boards[size] = board_of(size, agent, solve)
+    boards[size] = board_of(size, agent, games, solve)
     save([boards[known] for known in sorted(boards)], TABLE)
 
 

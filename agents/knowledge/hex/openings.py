@@ -1,7 +1,7 @@
 """First moves of Hex with the swap: fair ones to play, and which to take over.
 
 A table has, for square boards, how good each first move is for its player without the swap: the
-estimate of a search and, where the board is solved, the winner. The command
+share of games that a search wins with it and, where the board is solved, the winner. The command
 ``python -m agents.knowledge.hex.estimate_openings`` makes it.
 
 The first stone is placed where the estimate is nearest to 0.5, so that the opponent gains little
