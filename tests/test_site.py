@@ -182,6 +182,14 @@ SOUGHT = {
     "which agent": ["agents/which.html"],
     "own game": ["guides/own-game.html"],
     "gymnasium": ["guides/learners.html"],
+    "action mask": ["guides/environments.html"],
+    "BibTeX": ["project/cite.html"],
+    "speed": ["benchmarks/speed.html"],
+    "offline RL": ["guides/data.html"],
+    "dataset": ["guides/data.html"],
+    "league": ["tutorials/rllib.html"],
+    "strength": ["benchmarks/results.html", "benchmarks/index.html"],
+    "reproduce": ["benchmarks/index.html"],
     "serve": ["guides/play.html"],
 }
 """Words that a newcomer looks for, and the pages of which one has to be found first."""
