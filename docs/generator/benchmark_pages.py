@@ -31,8 +31,8 @@ def benchmark_pages() -> dict[str, str | bytes]:
     files = sorted(BENCHMARKS.glob("*.md"), key=lambda file: (place_of(file), file))
     rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
     index = (
-        "# Benchmarks\n\nAll figures of this site are quoted from these pages, which say how each "
-        "was measured and with which command it is measured again.\n\n"
+        "# Benchmarks, and how to reproduce them\n\nAll figures of this site are quoted from these "
+        "pages. They say how each was measured, and have the command that measures it again.\n\n"
     )
     pages: dict[str, str | bytes] = {
         "benchmarks/index.md": index + table(["Page", "What is measured"], rows) + "\n"
