@@ -1,7 +1,6 @@
 """A game on the whole terminal: a cursor on the board, and a line to type in."""
 
 import asyncio
-import textwrap
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
@@ -34,7 +33,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import Frame
 
-from agents.play.commands import COMMANDS, SHORT, TYPED, names_of, value_bar
+from agents.play.commands import COMMANDS, SHORT, TYPED, names_of, value_bar, wrapped
 from agents.play.live import LiveSession
 from agents.play.session import Session
 from hexenv.games.base import Game, new_state
@@ -143,16 +142,12 @@ class Screen:
     def _text(self, text: Callable[[], str], style: str = "") -> ConditionalContainer:
         """A part of the screen with as many lines as its text needs, and none without a text."""
 
-        def wrapped() -> str:
-            return "\n".join(
-                part
-                for line in text().splitlines()
-                for part in textwrap.wrap(line, self._columns, subsequent_indent="  ") or [""]
-            )
+        def shown() -> str:
+            return wrapped(text(), self._columns)
 
         lines = Window(
-            FormattedTextControl(wrapped),
-            height=lambda: Dimension.exact(wrapped().count("\n") + 1),
+            FormattedTextControl(shown),
+            height=lambda: Dimension.exact(shown().count("\n") + 1),
             style=style,
         )
         return ConditionalContainer(lines, Condition(lambda: bool(text())))
