@@ -90,14 +90,17 @@ def test_a_match_prints_a_table():
         assert float(row[7]) >= 0
 
 
-@pytest.mark.parametrize("width", ["20", "80", "200"])
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
 def test_the_table_shows_all_figures_at_every_width(width, monkeypatch):
-    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("COLUMNS", str(width))
     name = "uct:simulations=5,final_move=lcb,playout=generic"
     output = run("match", "tictactoe", name, "random", "--games", 1).stdout
     assert output.startswith(f"1 game\nA = {name}\n")
-    assert [len(row) for row in table_of(output)] == [9, 9]
+    lengths = [9, 9] if width >= 80 else [3, 3, 3, 7, 4, 3, 3]  # turned: a line for each column
+    assert [len(row) for row in table_of(output)] == lengths
     assert "ms/move" in output
+    if width == 60:
+        assert max(map(len, output.splitlines())) <= width
 
 
 KEYS = [
@@ -524,6 +527,9 @@ def test_the_list_wraps_in_a_narrow_window(columns, monkeypatch):
     lines = run("list").stdout.splitlines()
     assert max(map(len, lines)) <= int(columns)
     assert not any("\u2026" in line for line in lines)  # nothing is cut off
+    listed = json.loads(run("list", "--json").stdout)["agents"]
+    values = {f"{key}={value}" for options in listed.values() for key, value in options.items()}
+    assert columns == "40" or values <= set(" ".join(lines).split())  # nor is a value split
 
 
 def test_list_as_json():

@@ -422,3 +422,15 @@ def test_self_play_without_the_network(method, tmp_path):
     with pytest.raises(ValueError, match="bridges"):
         train(tmp_path / "wrong", wrong)
     assert not (tmp_path / "wrong").exists()
+
+
+def test_a_format_without_its_library_is_refused_before_anything_is_shown(tmp_path, monkeypatch):
+    def missing(module, extra):
+        raise ImportError(f"no {module}")
+
+    monkeypatch.setattr("agents.data.parquet.library", missing)
+    command = ["data", "tictactoe", "--agent", "random", "--games", 1, "--to", tmp_path / "new"]
+    result = call(*command, "--workers", 0, "--format", "parquet", status=2)
+    assert "no pyarrow" in result.stderr
+    assert "games" not in result.stderr  # no bar
+    assert not (tmp_path / "new").exists()

@@ -261,7 +261,16 @@ def test_line_by_line_the_board_shows_hint_value_and_sides():
 def test_a_board_wider_than_the_window_says_so(monkeypatch):
     monkeypatch.setattr("shutil.get_terminal_size", lambda default=None: os.terminal_size((12, 24)))
     result = CliRunner().invoke(main, ["play", "connect4", "random", "--plain"], input="quit\n")
-    assert "too narrow for the board" in result.output
+    assert "too narrow for the board" in " ".join(result.output.split())
+
+
+def test_line_by_line_no_word_is_broken(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    command = ["play", "tictactoe", "random", "--plain"]
+    result = CliRunner().invoke(main, command, input="help\nquit\n")
+    told = result.output.partition("your move: ")[2]
+    assert max(map(len, told.splitlines())) <= 40
+    assert " ".join(help_text(session_of()).split()) in " ".join(told.split())
 
 
 # ---- in the background ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from hexenv.render.ansi import render_text
 pytest.importorskip("prompt_toolkit", reason="the extra human is not installed")
 
 from prompt_toolkit.application.current import set_app
+from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text
@@ -23,7 +24,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from agents.play import terminal
-from agents.play.commands import result_text
+from agents.play.commands import SHORT, result_text
 from agents.play.live import LiveSession
 
 ENTER, UNDO, QUIT = "\r", "\x1a", "\x03"
@@ -229,8 +230,31 @@ def test_the_cursor_is_painted_on_its_cell(name):
 )
 def test_completion_offers_legal_moves_and_commands(typed, words):
     completer = terminal.MoveCompleter(session_of("gomoku-swap2", "c3 d4 d3", side=1))
-    found = completer.get_completions(Document(typed), None)
+    found = completer.get_completions(Document(typed), CompleteEvent(completion_requested=True))
     assert [completion.text for completion in found] == words
+
+
+BIG = {"hex-11": ("hex", ("board_size=11",)), "gomoku-15": ("gomoku", ())}
+
+
+@pytest.mark.parametrize(("name", "letter"), [("hex-11", "h"), ("gomoku-15", "m")])
+def test_a_letter_that_is_a_command_acts_and_opens_no_menu(name, letter, monkeypatch):
+    monkeypatch.setitem(GAMES, name, BIG[name])
+    session = session_of(name)
+    completer = terminal.MoveCompleter(session)
+    while_typing, by_tab = (
+        list(completer.get_completions(Document(letter), event))
+        for event in (CompleteEvent(text_inserted=True), CompleteEvent(completion_requested=True))
+    )
+    assert not while_typing
+    assert len(by_tab) > session.game.rows  # the moves of that column, and the command
+    live = typed(session, letter + ENTER)
+    assert live.message == {"h": "the agent would play a1 (value +0.50)", "m": "none yet"}[letter]
+
+
+def test_the_foot_says_which_letters_need_enter():
+    told = terminal.SHORT_FOOT.partition(": ")[2].partition(" | ")[0].split(", ")
+    assert dict(pair.split() for pair in told).items() <= SHORT.items()
 
 
 def test_a_game_is_played_to_its_end():

@@ -65,7 +65,34 @@ def test_figures_are_those_of_the_benchmarks(site):
     rows = re.findall(r"^\| `rave` \| ([^|]+) \|", results, re.MULTILINE)
     assert len(rows) > 10
     assert all(row in page for row in rows)
-    assert "No figure of this agent" in (site / "agents" / "htp.html").read_text(encoding="utf-8")
+    assert strength_tables(site, "htp") == []
+
+
+def strength_tables(site, agent):
+    """The tables of figures on the page of an agent: their rows, the header first."""
+    page = (site / "agents" / f"{agent}.html").read_text(encoding="utf-8")
+    below = page.partition('id="measured-strength"')[2]
+    return [
+        [
+            [plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
+            for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
+        ]
+        for table in re.findall(r"<table>.*?</table>", below, re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize("name", agent_classes())
+def test_figures_on_the_page_of_an_agent_are_its_own(name, site):
+    for header, *rows in strength_tables(site, name):
+        first = next(column for column, title in enumerate(header) if title)  # before: the board
+        assert "against" not in header[first]
+        assert all(name in header[first] or row[first].startswith(name) for row in rows)
+
+
+def test_figures_of_an_agent_with_another_label_are_found(site):
+    tables = strength_tables(site, "rhmcts")
+    budgets = [row[0] for header, *rows in tables for row in rows if header[1].startswith("Elo")]
+    assert budgets == [f"rhmcts:simulations={count}" for count in (3000, 1000, 300, 100, 30)]
 
 
 def code_under(page, heading):
@@ -155,6 +182,14 @@ SOUGHT = {
     "which agent": ["agents/which.html"],
     "own game": ["guides/own-game.html"],
     "gymnasium": ["guides/learners.html"],
+    "action mask": ["guides/environments.html"],
+    "BibTeX": ["project/cite.html"],
+    "speed": ["benchmarks/speed.html"],
+    "offline RL": ["guides/data.html"],
+    "dataset": ["guides/data.html"],
+    "league": ["tutorials/rllib.html"],
+    "strength": ["benchmarks/results.html", "benchmarks/index.html"],
+    "reproduce": ["benchmarks/index.html"],
     "serve": ["guides/play.html"],
 }
 """Words that a newcomer looks for, and the pages of which one has to be found first."""

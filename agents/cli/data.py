@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from agents.cli import shared
 from agents.core.workers import StartError
-from agents.data.folder import FORMATS, make_data
+from agents.data.folder import FORMATS, check_formats, make_data
 from agents.data.positions import Positions
 from agents.policies.models import PolicyError
 from agents.search.environment import UnfitEnvironmentError
@@ -69,6 +69,8 @@ def data(
     """
     if options["workers"] is None:
         options["workers"] = usable_cpus()
+    with shared.clear_errors():
+        check_formats(options["formats"])  # before the bar, which would say that it had begun
     with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
         task = bar.add_task("games", total=games)
 

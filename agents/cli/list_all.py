@@ -5,14 +5,18 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
 
 from agents.cli.shared import json_option, new_table
+from agents.core.options import DEFAULT_SIMULATIONS
 from agents.registry import agent_classes, environment_makers, parameters
 
+TEXTS: Final = "what it is", "parameters"
+ROOM: Final = 80
+"""Columns of a terminal in which the texts of an agent have a column each."""
 Options = dict[str, Any]
 """Defaults by parameter, as they are shown."""
 
@@ -47,7 +51,8 @@ def list_all(as_json: bool) -> None:
 def _print_agents(console: Console, agents: Mapping[str, Options]) -> None:
     """A table of the agents, and the parameters that many of them share."""
     shared = _shared(agents)
-    columns = ("agent", "what it is", "parameters")
+    is_narrow = console.width < ROOM
+    columns = ("agent", *(["what it is, and its parameters"] if is_narrow else TEXTS))
     table = new_table(*columns, texts=columns)
     table.columns[0].no_wrap = True
     for name, options in agents.items():
@@ -58,9 +63,14 @@ def _print_agents(console: Console, agents: Mapping[str, Options]) -> None:
             if not (takes_all and shared.get(key, ...) == value)
         }
         words = (inspect.getdoc(agent_classes()[name]) or "").partition("\n")[0].replace("`", "")
-        table.add_row(name, words, _text(own) + (" *" if takes_all else ""))
+        texts = words, _text(own) + (" *" if takes_all else "")
+        table.add_row(name, *(["\n".join(texts)] if is_narrow else texts))
     console.print(table)
     console.print(f"* and those that the tree searches share: {_text(shared)}")
+    console.print(
+        f"A tree search without simulations and seconds has {DEFAULT_SIMULATIONS:,} simulations a "
+        "move, if none are listed with it."
+    )
 
 
 def _shared(agents: Mapping[str, Options]) -> Options:

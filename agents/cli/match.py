@@ -116,13 +116,12 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
     low, high = summary.interval
     click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
     click.echo(f"A = {names[0]}\nB = {names[1]}")
-    table = shared.new_table(*COLUMNS)
-    rows = [
+    figures = [
         (summary.wins, summary.losses, summary.score, low, high),
         (summary.losses, summary.wins, 1 - summary.score, 1 - high, 1 - low),
     ]
-    for number, (won, lost, score, lowest, highest) in enumerate(rows):
-        table.add_row(
+    rows = [
+        (
             "AB"[number],
             str(won),
             str(summary.draws),
@@ -132,7 +131,9 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
             str(summary.illegal_moves[number]),
             f"{1000 * summary.seconds_per_move[number]:.2f}",
         )
-    shared.wide_console().print(table)
+        for number, (won, lost, score, lowest, highest) in enumerate(figures)
+    ]
+    shared.print_figures(COLUMNS, rows)
     for reason in summary.reasons:
         click.echo(reason)
     for number, assumed in enumerate(summary.assumed):

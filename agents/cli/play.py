@@ -50,6 +50,8 @@ def play(
 ) -> None:
     """Play GAME against AGENT, by cursor keys or moves as text; 'help' says what else there is.
 
+    Example: hexenv play hex rave:playout=bridges,seconds=1 --option board_size=7
+
     Without a terminal, such as in a pipe, moves are read line by line.
     """
     with clear_errors():

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Container, Generator
+from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -48,6 +48,18 @@ def wide_console(columns: int = 80) -> Console:
     console = Console()
     console.width = max(console.width, columns)
     return console
+
+
+def print_figures(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of figures; in a narrow terminal turned, with a line for each column."""
+    table = new_table(*columns)
+    for row in rows:
+        table.add_row(*row)
+    if wide_console(1000).measure(table).maximum > Console().width:
+        table = new_table(columns[0], *(row[0] for row in rows), texts=columns[:1])
+        for line in zip(columns[1:], *(row[1:] for row in rows), strict=True):
+            table.add_row(*line)
+    wide_console(wide_console(1000).measure(table).maximum).print(table)
 
 
 def is_terminal(*streams: str) -> bool:

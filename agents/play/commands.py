@@ -1,5 +1,6 @@
 """What a person can say besides moves, and what is said to the person, in terminal and window."""
 
+import textwrap
 from typing import Final
 
 from agents.play.session import Hint, Session
@@ -45,6 +46,15 @@ def help_text(session: Session, beginning: str = TYPED) -> str:
     lines = [f"  {name:10} {meaning}" for name, meaning in (choices | COMMANDS).items()]
     short = ", ".join(f"{word} for {name}" for word, name in SHORT.items() if len(word) == 1)
     return "\n".join([beginning.format(example=example), *lines, f"Short: {short}"])
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A text whose lines end between words, within a number of columns."""
+    return "\n".join(
+        part
+        for line in text.splitlines()
+        for part in textwrap.wrap(line, columns, subsequent_indent="  ") or [""]
+    )
 
 
 def greeting(session: Session) -> str:

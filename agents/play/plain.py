@@ -1,6 +1,7 @@
 """A game in a terminal, line by line, with moves as text. It also works through pipes."""
 
 import shutil
+from typing import Final
 
 import click
 
@@ -8,12 +9,17 @@ from agents.play import commands
 from agents.play.session import Session
 from hexenv.render.ansi import render_text, sides_text
 
+UNLIMITED: Final = 1_000_000
+"""Columns of what is no terminal."""
+LEAST: Final = 8
+"""Columns that a text has at least."""
+
 
 def run(session: Session) -> None:
     """Play until the session is over or the person stops."""
-    click.echo(f"{session.title}: {commands.greeting(session)}; type help for help")
+    _say(f"{session.title}: {commands.greeting(session)}; type help for help")
     if sides := sides_text(session.game, commands.names_of(session)):
-        click.echo(sides)
+        _say(sides)
     try:
         while not session.is_over:
             if session.status == "yours":
@@ -22,9 +28,15 @@ def run(session: Session) -> None:
             else:
                 session.run_agent()
                 if session.reason is None:
-                    click.echo(commands.last_move_text(session))
+                    _say(commands.last_move_text(session))
     except (click.Abort, EOFError, KeyboardInterrupt):
         click.echo()
+
+
+def _say(text: str) -> None:
+    """Print a text, in a terminal without a break within a word."""
+    columns = shutil.get_terminal_size((UNLIMITED, 24)).columns
+    click.echo(commands.wrapped(text, max(columns, LEAST)))
 
 
 def _show_board(session: Session) -> None:
@@ -33,7 +45,7 @@ def _show_board(session: Session) -> None:
     board = render_text(session.game, session.state, hint=hint)
     needed = max(map(len, board.splitlines()))
     if needed > shutil.get_terminal_size((needed, 24)).columns:
-        click.echo(f"\nthe window is too narrow for the board, which has {needed} columns")
+        _say(f"\nthe window is too narrow for the board, which has {needed} columns")
     click.echo("\n".join(filter(None, (f"\n{board}", commands.value_bar(session)))))
 
 
@@ -41,8 +53,8 @@ def show_end(session: Session) -> None:
     """Print how a session has ended."""
     if session.is_over and session.reason is None:
         click.echo(f"\n{render_text(session.game, session.state)}")
-    click.echo(commands.result_text(session))
-    click.echo(f"moves: {session.moves}")
+    _say(commands.result_text(session))
+    click.echo(f"moves: {session.moves}")  # one line, to be copied
 
 
 def _take_turn(session: Session) -> None:
@@ -53,25 +65,25 @@ def _take_turn(session: Session) -> None:
             meant = commands.understand(session, word)
             if isinstance(meant, int):
                 session.play(meant)
-                click.echo(commands.last_move_text(session))
+                _say(commands.last_move_text(session))
                 return
         except ValueError as error:
-            click.echo(str(error))
+            _say(str(error))
             continue
         if meant == "quit":
             raise click.Abort
         if meant == "undo":
             if session.can_undo:
-                click.echo(commands.undo_text(session, session.undo()))
+                _say(commands.undo_text(session, session.undo()))
                 return
-            click.echo("nothing to take back")
+            _say("nothing to take back")
         elif meant == "hint":
             session.ask_hint()
             session.run_agent()
             if session.hint is not None:
                 _show_board(session)
-                click.echo(commands.hint_text(session, session.hint))
+                _say(commands.hint_text(session, session.hint))
         elif meant == "moves":
             click.echo(session.moves or "none yet")
         else:
-            click.echo(commands.help_text(session))
+            _say(commands.help_text(session))

@@ -1,7 +1,6 @@
 """A game on the whole terminal: a cursor on the board, and a line to type in."""
 
 import asyncio
-import textwrap
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
@@ -34,7 +33,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import Frame
 
-from agents.play.commands import COMMANDS, TYPED, names_of, value_bar
+from agents.play.commands import COMMANDS, SHORT, TYPED, names_of, value_bar, wrapped
 from agents.play.live import LiveSession
 from agents.play.session import Session
 from hexenv.games.base import Game, new_state
@@ -42,10 +41,10 @@ from hexenv.render.ansi import render_text, sides_text
 
 HELP: Final = f"""\
 Arrow keys move the cursor, Enter plays there; below the last row are choices, if any.
-F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit, Tab completes what you type.
+F1 help, F2 hint, F3 moves, Ctrl-Z undo, Ctrl-C quit. Tab completes what you type, Enter does it.
 {TYPED}"""
-FOOT: Final = "arrows and Enter, or type a move | u undo | h hint | m moves | ? help | q quit"
-SHORT_FOOT: Final = "u undo | h hint | m moves | ? help | q quit"
+SHORT_FOOT: Final = "with Enter: u undo, h hint, m moves, q quit | ? help"
+FOOT: Final = f"arrows and Enter, or type a move | {SHORT_FOOT}"
 ROOM: Final = 12
 """Lines that all else but the board takes."""
 STYLE: Final = Style(
@@ -143,16 +142,12 @@ class Screen:
     def _text(self, text: Callable[[], str], style: str = "") -> ConditionalContainer:
         """A part of the screen with as many lines as its text needs, and none without a text."""
 
-        def wrapped() -> str:
-            return "\n".join(
-                part
-                for line in text().splitlines()
-                for part in textwrap.wrap(line, self._columns, subsequent_indent="  ") or [""]
-            )
+        def shown() -> str:
+            return wrapped(text(), self._columns)
 
         lines = Window(
-            FormattedTextControl(wrapped),
-            height=lambda: Dimension.exact(wrapped().count("\n") + 1),
+            FormattedTextControl(shown),
+            height=lambda: Dimension.exact(shown().count("\n") + 1),
             style=style,
         )
         return ConditionalContainer(lines, Condition(lambda: bool(text())))
@@ -305,7 +300,11 @@ class Cursor:
 
 
 class MoveCompleter(Completer):
-    """Completes words to legal moves and commands of a session."""
+    """Completes words to legal moves and commands of a session.
+
+    To a letter that is a command, such as h for a hint, it offers moves only if it is asked (Tab):
+    a menu of all moves of column h would look as if the letter meant no hint.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -315,6 +314,8 @@ class MoveCompleter(Completer):
     ) -> Iterable[Completion]:
         typed = document.text_before_cursor.lower()
         if not typed:  # then the arrow keys move the cursor
+            return
+        if typed in SHORT and not complete_event.completion_requested:
             return
         moves = [self._session.text(action) for action in self._session.legal_actions]
         for word in [*moves, *COMMANDS]:

@@ -84,6 +84,7 @@ SPECIAL = {
     "AlphaZero": ("hex7", "hex_v0.env(board_size=7)"),
     "NetworkAgent": ("hex7", "hex_v0.env(board_size=7)"),
     "GumbelAgent": ("network:net=connect4", "connect4_v0.env()"),
+    "HexAlphaBeta": (None, "hex_v0.env(board_size=7)"),
     "Hexpert": (None, "hex_v0.env(board_size=7)"),
     "PUCTAgent": ("network:net=connect4", "connect4_v0.env()"),
     "RHMCTS": (None, "gomoku_v0.env()"),

@@ -31,8 +31,8 @@ def benchmark_pages() -> dict[str, str | bytes]:
     files = sorted(BENCHMARKS.glob("*.md"), key=lambda file: (place_of(file), file))
     rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
     index = (
-        "# Benchmarks\n\nAll figures of this site are quoted from these pages, which say how each "
-        "was measured and with which command it is measured again.\n\n"
+        "# Benchmarks, and how to reproduce them\n\nAll figures of this site are quoted from these "
+        "pages. They say how each was measured, and have the command that measures it again.\n\n"
     )
     pages: dict[str, str | bytes] = {
         "benchmarks/index.md": index + table(["Page", "What is measured"], rows) + "\n"
@@ -163,23 +163,47 @@ def tables_of(file: Path) -> list[Figures]:
     """The tables of a file with the headings they stand under."""
     found: list[Figures] = []
     headings: list[str] = []
-    lines: list[tuple[str, ...]] = []
+    lines: list[str] = []
+    labels: dict[str, str] = {}
     for line in [*file.read_text().splitlines(), ""]:
         if line.startswith("|"):
-            lines.append(tuple(cell.strip() for cell in line.strip("|").split("|")))
+            lines.append(line)
         elif lines:
-            header, _, *rows = lines
-            found.append(Figures(page_name(file), tuple(headings), header, tuple(rows)))
-            lines = []
+            header, _, *rows = (tuple(cells) for cells in cells_of("\n".join(lines)))
+            rows = tuple((labels.get(row[0], row[0]), *row[1:]) for row in rows)
+            found.append(Figures(page_name(file), tuple(headings), header, rows))
+            lines, labels = [], {}
+        if mark := re.match(r"<!-- table \w+ (.+) -->", line):
+            labels = labels_of(mark[1].split())
         if heading := re.match(r"(#+) (.+)", line):
             headings = [*headings[: len(heading[1]) - 1], heading[2]]
     return found
 
 
+LABEL = re.compile(r"(?<= )([\w.-]+)=([\w-]+:\S+)")
+"""An agent that a command gives a label: ``s30=rhmcts:simulations=30``."""
+
+
+def labels_of(results: list[str]) -> dict[str, str]:
+    """The agents of results that have a label, by it; both as cells of a table."""
+    index = json.loads((RESULTS / "index.json").read_text())
+    commands = [about["command"] for file, about in index.items() if file.split(".")[0] in results]
+    return {f"`{label}`": f"`{agent}`" for label, agent in LABEL.findall(" ".join(commands))}
+
+
+AGAINST = re.compile(r"\bagainst\b")
+"""What names a column of opponents."""
+
+
 def figures_of(agent: str) -> list[Figures]:
-    """The tables about an agent: those whose header names it, and its rows of the others."""
+    """The tables about an agent: those whose header names it, and its rows of the others.
+
+    A table whose first column is whom somebody else played is about that somebody.
+    """
     found: list[Figures] = []
     for one in figures():
+        if AGAINST.search(one.header[0]):
+            continue
         rows = one.rows
         if not names(agent, one.header[0]):
             rows = tuple(row for row in rows if names(agent, row[0]))
@@ -201,7 +225,7 @@ def strength(agent: str) -> str:
     parts = [quoted(group) for group in groups.values()]
     return (
         "\n\n".join(parts)
-        or "No figure of this agent is among the [benchmarks](../benchmarks/index.md)."
+        or "No table here has this agent as its subject; see [Results](../benchmarks/index.md)."
     )
 
 

@@ -58,6 +58,9 @@ def on_files(files: Any, config: Any) -> Any:
 WEIGHTS = {
     "project/changelog.md": 0.2,
     "reference/": 0.5,
+    "benchmarks/index.md": 2,
+    "benchmarks/results.md": 2,
+    "benchmarks/speed.md": 2,
     "benchmarks/": 0.5,
     "agents/sb3.md": 0.3,
     "agents/rllib.md": 0.3,

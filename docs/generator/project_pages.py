@@ -34,7 +34,7 @@ def cite_page() -> str:
     fields = "\n".join(f"  {name:7} = {{{value}}}," for name, value in entry.items())
     return "\n\n".join(
         [
-            "---\nsearch: { boost: 2 }\n---\n\n# How to cite",
+            "---\nsearch: { boost: 2 }\n---\n\n# How to cite (BibTeX)",
             f"{about['message']} Name the version or the commit: figures depend on it.",
             f"```bibtex\n@software{{hexenv,\n{fields}\n}}\n```",
             "The page of each [agent](../agents/index.md) names the papers of its method.",

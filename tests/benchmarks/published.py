@@ -104,12 +104,13 @@ def gauntlet_rows(table: Standings) -> dict[str, tuple[str, str]]:
 def points(name: str) -> list[Row]:
     """What the first agent scored against each other one, in points and per cent."""
     table = standings_of(name)
-    found = [["against", "points", "share (95 %)"]]
+    found = [["agent", "against", "points", "share (95 %)"]]
     for pairing in table.pairings:
         low, high = pairing.interval
         share = f"{100 * (pairing.score or 0.0):.0f} % ({100 * low:.0f}-{100 * high:.0f})"
         scored = (pairing.score or 0.0) * pairing.games
-        found.append([f"`{pairing.agents[1]}`", f"{scored:g} of {pairing.games}", share])
+        first, second = pairing.agents
+        found.append([f"`{first}`", f"`{second}`", f"{scored:g} of {pairing.games}", share])
     return found
 
 
