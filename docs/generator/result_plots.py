@@ -161,7 +161,7 @@ def label_cells(header: Sequence[str], cells: Sequence[str]) -> list[str]:
     plain = [re.sub(r"\[(.+?)\]\(.*?\)", r"\1", cell).replace("`", "") for cell in cells]
     others = zip(header[1:], plain[1:], strict=False)
     return plain[:1] + [
-        f"{name} {cell}" if cell in ("on", "off") else cell
+        f"{name} {cell}" if cell in ("on", "off") or name == "against" else cell
         for name, cell in others
         if re.match(r"\D", cell)
     ]
