@@ -3,7 +3,6 @@
 What pages do with a session is in `test_serve.py`.
 """
 
-import os
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from pettingzoo.utils import BaseWrapper
 
 from agents.cli import main
 from agents.core.agent import Statistics
+from agents.play import plain
 from agents.play.commands import (
     COMMANDS,
     SHORT,
@@ -259,13 +259,13 @@ def test_line_by_line_the_board_shows_hint_value_and_sides():
 
 
 def test_a_board_wider_than_the_window_says_so(monkeypatch):
-    monkeypatch.setattr("shutil.get_terminal_size", lambda default=None: os.terminal_size((12, 24)))
+    monkeypatch.setattr(plain, "width", lambda: 12)
     result = CliRunner().invoke(main, ["play", "connect4", "random", "--plain"], input="quit\n")
     assert "too narrow for the board" in " ".join(result.output.split())
 
 
 def test_line_by_line_no_word_is_broken(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(plain, "width", lambda: 40)
     command = ["play", "tictactoe", "random", "--plain"]
     result = CliRunner().invoke(main, command, input="help\nquit\n")
     told = result.output.partition("your move: ")[2]

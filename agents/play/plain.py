@@ -1,6 +1,7 @@
 """A game in a terminal, line by line, with moves as text. It also works through pipes."""
 
 import shutil
+import sys
 from typing import Final
 
 import click
@@ -33,10 +34,14 @@ def run(session: Session) -> None:
         click.echo()
 
 
+def width() -> int:
+    """Columns of the terminal, or `UNLIMITED` where the text goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
+
+
 def _say(text: str) -> None:
     """Print a text, in a terminal without a break within a word."""
-    columns = shutil.get_terminal_size((UNLIMITED, 24)).columns
-    click.echo(commands.wrapped(text, max(columns, LEAST)))
+    click.echo(commands.wrapped(text, max(width(), LEAST)))
 
 
 def _show_board(session: Session) -> None:
@@ -44,7 +49,7 @@ def _show_board(session: Session) -> None:
     hint = None if session.hint is None else session.hint.cell
     board = render_text(session.game, session.state, hint=hint)
     needed = max(map(len, board.splitlines()))
-    if needed > shutil.get_terminal_size((needed, 24)).columns:
+    if needed > width():
         _say(f"\nthe window is too narrow for the board, which has {needed} columns")
     click.echo("\n".join(filter(None, (f"\n{board}", commands.value_bar(session)))))
 

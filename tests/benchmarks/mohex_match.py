@@ -17,7 +17,7 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
     lines: list[str] = given.results.read_text().splitlines() if given.results.exists() else []
-    games: list[dict[str, Any]] = [cast("Any", json.loads(line)) for line in lines]
+    games: list[dict[str, Any]] = [json.loads(line) for line in lines]
     openings = np.random.default_rng(given.seed).permutation(given.size**2)[: given.pairs].tolist()
     ours: Any = make_agent(given.agent)
     mohex = new_mohex(given.mohex, given.playouts)
