@@ -67,23 +67,41 @@ def test_a_stone_is_better_than_none(kind):
     assert evaluation.evaluate(game, state, 0) > 0.0
 
 
-def test_it_wins_from_won_positions():
+def test_it_wins_from_won_positions_and_claims_no_proof():
     """Two plies ahead, on a board where connections see the rest."""
-    for cell in (5, 6, 9, 10):
-        env = hex_v0.env(board_size=4)
-        env.reset()
-        env.step(cell)
-        agents = [None, HexAlphaBeta(seed=1, route="interpreted")]
-        rng = np.random.default_rng(cell)
-        has_win = brute_force(4, 4)(*as_bits(env.unwrapped.game, root_of(env)), 1) == 1
-        ply = 1
-        while has_win and not any(env.terminations.values()):
+    winner, rng = brute_force(4, 4), np.random.default_rng(7)
+    played = 0
+    while played < 5:
+        env = random_position(4, int(rng.integers(1, 6)), rng)
+        side = int(env.unwrapped.game.to_play(root_of(env)))
+        if winner(*as_bits(env.unwrapped.game, root_of(env)), side) != side:
+            continue
+        agent, played, turn = HexAlphaBeta(seed=1, route="interpreted"), played + 1, side
+        while not any(env.terminations.values()):
             legal = np.flatnonzero(env.observe(env.agent_selection)["action_mask"])
-            action = agents[1].act(env) if ply & 1 else int(rng.choice(legal))
-            env.step(action)
-            ply += 1
-        if has_win:
-            assert env.rewards[env.possible_agents[1]] == 1
+            env.step(agent.act(env) if turn == side else int(rng.choice(legal)))
+            turn = 1 - turn
+        assert agent.statistics.proven is None
+        assert env.rewards[env.possible_agents[side]] == 1
+
+
+def test_few_moves_prove_nothing():
+    env = hex_v0.env(board_size=4)
+    env.reset()
+    for action in (14, 3, 8, 2, 9, 13):
+        env.step(action)
+    agent = HexAlphaBeta(depth=5, width=2, connections=False, seed=1, route="interpreted")
+    agent.act(env)
+    assert agent.statistics.proven is None
+
+
+@pytest.mark.parametrize("evaluation", ["resistance", "two-distance"])
+def test_a_stone_that_will_be_taken_over_is_not_placed(evaluation):
+    env = hex_v0.env(board_size=5, swap=True)
+    env.reset()
+    options = {"width": 25, "connections": False, "route": "interpreted"}
+    agent = HexAlphaBeta(depth=1, evaluation=evaluation, seed=1, **options)
+    assert agent.act(env) not in (11, 12, 13)  # the best ones
 
 
 @pytest.mark.compiled

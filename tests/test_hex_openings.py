@@ -41,6 +41,12 @@ def test_first_moves_are_the_fairest():
     board = Board(3, "", [0.1, 0.2, 0.85, 0.45, 1.0, 0.45, 0.85, 0.2, 0.1])
     rng = np.random.default_rng(0)
     assert {first_move(board, rng) for _ in range(99)} == {0, 1, 2, 3, 5, 6, 7, 8}
+    equal = Board(4, "", [0.5] * 16)
+    assert {first_move(equal, rng) for _ in range(999)} == set(range(16))
+    for known in known_openings().values():
+        unfairness = np.sort(np.abs(np.array(known.estimates) - 0.5))
+        picks = [first_move(known, rng) for _ in range(50)]
+        assert max(abs(known.estimates[pick] - 0.5) for pick in picks) <= unfairness[7] + 1e-9
     assert [should_swap(board, cell) for cell in range(5)] == [False, False, True, False, True]
     solved = Board(3, "", board.estimates, "000111000")
     assert [should_swap(solved, cell) for cell in range(5)] == [False, False, False, True, True]

@@ -50,7 +50,7 @@ def list_legal(
 
 @kernel
 def all_covered(self: Any, selection: Any, tree: Any, node: int) -> bool:
-    """`Knowledge.covers` where nodes are expanded with all actions."""
+    """`Knowledge.covers` where nodes are expanded with all actions that matter."""
     return True
 
 

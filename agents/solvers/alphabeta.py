@@ -224,6 +224,11 @@ class AlphaBeta(SeededAgent):
         self.route = route
         self.assume = assume
 
+    @property
+    def tries_all(self) -> bool:
+        """Whether all moves are tried, so that a win or a loss that is seen is proven."""
+        return not self.patterns
+
     @announced
     def prepare(self, env: Any) -> None:
         plain = planner_view(env, self.route, self.assume)
@@ -285,7 +290,7 @@ class AlphaBeta(SeededAgent):
         tried = np.flatnonzero(scores > -np.inf)
         best = tried[scores[tried] == scores[tried].max()]
         action = int(best[int(self._rng.random() * len(best))])
-        found = _statistics(scores, tried, action, total, seconds, not self.patterns)
+        found = _statistics(scores, tried, action, total, seconds, self.tries_all)
         self.statistics = with_assumption(found, view.assumed)
         return action
 

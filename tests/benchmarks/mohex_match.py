@@ -23,6 +23,7 @@ import numpy as np
 
 from agents.arena.intervals import score_interval
 from agents.core.agent import ForfeitError
+from agents.core.structured import expect_unchanged
 from agents.protocols.htp import HTPEngine
 from agents.registry import make_agent
 from hexenv import hex_v0
@@ -104,8 +105,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
+    options = {key: value for key, value in vars(given).items() if key not in ("mohex", "results")}
     lines: list[str] = given.results.read_text().splitlines() if given.results.exists() else []
-    games: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    of_file, *games = [json.loads(line) for line in lines] or [options]
+    for key in ("agent", "size", "playouts", "seed"):
+        expect_unchanged(key, of_file[key], options[key], given.results)
+    if not lines:
+        given.results.write_text(json.dumps(options) + "\n")
     openings = np.random.default_rng(given.seed).permutation(given.size**2)[: given.pairs].tolist()
     ours: Any = make_agent(given.agent)
     mohex = new_mohex(given.mohex, given.playouts)

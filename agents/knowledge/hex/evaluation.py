@@ -65,7 +65,7 @@ class Resistance(NamedTuple):
     """``(size + 2,)``: scratch space."""
 
     def with_memory(self, game: Any) -> "Resistance":
-        """ValueError if the game is not Hex, or the board too large for virtual connections."""
+        """ValueError if the game is not Hex, or has more than `MOST_CELLS` cells."""
         size, owners = board_memory(game)
         return self._replace(
             grid=new_grid(game.rows, game.columns),
@@ -80,11 +80,18 @@ class Resistance(NamedTuple):
         fill_in(self.rings, self.owners)
         mover = int(game.to_play(state))
         theirs = conductance_of(self, 1 - mover, False)
-        if theirs == np.inf:
-            return -1.0 if player == mover else 1.0
-        mine = conductance_of(self, mover, True)
-        value = 1.0 if mine == np.inf else (mine - theirs) / (mine + theirs + 1e-9)
+        value = -1.0
+        if theirs != np.inf:
+            mine = conductance_of(self, mover, True)
+            value = 1.0 if mine == np.inf else (mine - theirs) / (mine + theirs + 1e-9)
+        value = after_swap(game, state, value)
         return value if player == mover else -value
+
+
+@kernel
+def after_swap(game: Hex, state: State, value: float) -> float:
+    """The value for the player to move, who may take the first stone over where that is better."""
+    return abs(value) if game.can_swap(state) else value
 
 
 @kernel
@@ -180,7 +187,7 @@ class TwoDistance(NamedTuple):
     """``(size + 2, 3)``: scratch space; of each chain the cells beside it that are nearest."""
 
     def with_memory(self, game: Any) -> "TwoDistance":
-        """ValueError if the game is not Hex."""
+        """ValueError if the game is not Hex, or has more than `MOST_CELLS` cells."""
         size, owners = board_memory(game)
         return self._replace(
             grid=new_grid(game.rows, game.columns),
@@ -192,8 +199,10 @@ class TwoDistance(NamedTuple):
 
     def evaluate(self, game: Hex, state: State, player: int) -> float:
         game.owners(state, self.owners)
-        mine, theirs = distance_of(self, player), distance_of(self, 1 - player)
-        return (theirs - mine) / (theirs + mine)
+        mover = int(game.to_play(state))
+        mine, theirs = distance_of(self, mover), distance_of(self, 1 - mover)
+        value = after_swap(game, state, (theirs - mine) / (theirs + mine))
+        return value if player == mover else -value
 
 
 @kernel

@@ -8,8 +8,9 @@ What `agents.knowledge.hex.h_search` has found in one position changes little wi
 * A stone of the opponent ends all connections that have its cell in the carrier. What the
   or-rule makes of the semi-connections that are left is found again.
 
-Nothing else is lost with an opponent's stone: what was left out, as it contained a connection that
-ends now, has that cell too. But short lists may have had no room for what would be left.
+So what is found is true, but it may be less than from scratch: short lists may have had no room for
+what is left, and once both sides are connected nothing more is extended, which is missing when a
+stone cuts them. (What was left out, as it contained a connection that ends now, has that cell too.)
 
 Changes are remembered from `remember` on, and `undo` of `agents.knowledge.hex.h_search` takes them
 back.

@@ -605,6 +605,16 @@ def winning_key(links: Connections) -> int:
 
 
 @kernel
+def empty_cells(owners: NDArray[np.int8]) -> tuple[int, int, int]:
+    """The set of the empty cells."""
+    cells = NONE
+    for cell in range(len(owners)):
+        if owners[cell] == EMPTY:
+            cells = union(cells, one_bit(cell))
+    return cells
+
+
+@kernel
 def must_play(links: Connections, cells: tuple[int, int, int]) -> tuple[int, int, int]:
     """Those of some cells where the opponent of a player who has not won yet must play not to lose.
 

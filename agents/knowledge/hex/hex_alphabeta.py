@@ -8,10 +8,9 @@ from agents.core.options import expect_one_of, whole_number_within
 from agents.knowledge.bits import meet, one_bit
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.evaluation import MOST_EXTENDED, Resistance, TwoDistance
-from agents.knowledge.hex.h_search import connect, must_play
-from agents.knowledge.hex.known import HexParts, empty_cells, may_be_swapped, read_board
+from agents.knowledge.hex.h_search import connect, empty_cells, must_play
+from agents.knowledge.hex.known import HexParts, may_be_swapped, read_board
 from agents.search.environment import View
-from agents.search.knowledge import all_covered
 from agents.solvers.alphabeta import AlphaBeta, AlphaBetaNodes
 from hexenv.compiled import compiled
 from hexenv.games.base import EMPTY, Actions, State
@@ -35,12 +34,13 @@ class CurrentCandidates(NamedTuple):
     currents: Any = None
     """``(size,)``: scratch space."""
 
-    covers = all_covered
-
     def with_memory(self, game: Any) -> "CurrentCandidates":
         parts = self.parts.with_memory(game)
         size = game.rows * game.columns
         return self._replace(parts=parts, volts=np.zeros(size), currents=np.zeros(size))
+
+    def covers(self, selection: Any, tree: Any, node: int) -> bool:
+        return False  # a move that is not looked at may be the only one that wins
 
     def decides(self, game: Any, state: State) -> bool:
         return False
@@ -78,8 +78,9 @@ class CurrentCandidates(NamedTuple):
 class HexAlphaBeta(AlphaBeta):
     """Alpha-beta over few moves, with an evaluation by resistance; for Hex up to 13 x 13.
 
-    The programs that won before tree search did played so: Hexy, Six and Wolve. Looks at the moves
-    with the most current, without inferior cells and outside of which moves lose.
+    The programs that won before tree search did played so: Hexy, Six and Wolve. It looks at the
+    moves with the most current. Inferior cells are left out and, with connections, moves outside of
+    the must-play region.
 
     Sources:
         Anshelevich, "A hierarchical approach to computer Hex", Artificial Intelligence 134, 2002.
@@ -120,6 +121,10 @@ class HexAlphaBeta(AlphaBeta):
         found = TwoDistance() if by_name == "two-distance" else Resistance(connections)
         depth = 2 if depth is None and seconds is None else depth
         super().__init__(depth, found, seconds, False, route, seed, assume)
+
+    @property
+    def tries_all(self) -> bool:
+        return False
 
     def _nodes(self, view: View) -> AlphaBetaNodes:
         parts = HexParts(True, self.connections, 0)

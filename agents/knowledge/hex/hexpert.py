@@ -11,9 +11,9 @@ class Hexpert(RAVE):
     """RAVE with saved bridges, inferior cells, virtual connections and priors; for Hex to 13 x 13.
 
     Moves are tried in the order of what the cells around them promise. A node does without the
-    cells that patterns show to be dead, captured or vulnerable. The root, and every node at its
-    `knowledge_at`-th visit, is looked at for virtual connections: who has won, and which moves must
-    be played. The solver goes on from there, and proven losses are not searched. See
+    cells that patterns show to be dead, captured, vulnerable or dominated. The root, and every node
+    at its `knowledge_at`-th visit, is looked at for virtual connections: who has won, and which
+    moves must be played. The solver goes on from there, and proven losses are not searched. See
     `agents.knowledge.hex.known` and `agents.knowledge.hex.priors`.
 
     Sources:

@@ -45,7 +45,7 @@ class Rings(NamedTuple):
     """The cells around cells.
 
     What lies beyond the board counts as a stone of who owns the side: ``size`` for player 0 and
-    ``size + 1`` for player 1. Beyond the acute corners it may be either's.
+    ``size + 1`` for player 1. Beyond the obtuse corners it may be either's.
     """
 
     of_cells: NDArray[np.int16]

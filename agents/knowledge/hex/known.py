@@ -23,11 +23,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.bits import NONE, meet, one_bit, union
+from agents.knowledge.bits import NONE, meet, one_bit
 from agents.knowledge.hex.h_search import (
     IS_FULL,
     MOST_CELLS,
     connect,
+    empty_cells,
     must_play,
     new_connections,
     new_grid,
@@ -131,7 +132,7 @@ class HexParts(NamedTuple):
         return True
 
     def examine(self, game: Any, state: State, tree: Tree, node: int) -> None:
-        """Prove children of a node; all if it is lost, but not at the root, which goes on."""
+        """Prove children of a node. At a lost root none: a move has to be chosen there."""
         if may_be_swapped(game, state):
             return
         read_board(self, game, state)
@@ -196,16 +197,6 @@ def read_board(parts: Any, game: Any, state: State) -> None:
     game.owners(state, parts.owners)
     if parts.inferior:
         fill_in(parts.rings, parts.owners)
-
-
-@kernel
-def empty_cells(owners: NDArray[np.int8]) -> tuple[int, int, int]:
-    """The set of the empty cells."""
-    cells = NONE
-    for cell in range(len(owners)):
-        if owners[cell] == EMPTY:
-            cells = union(cells, one_bit(cell))
-    return cells
 
 
 @kernel

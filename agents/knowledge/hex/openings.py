@@ -25,7 +25,7 @@ TABLE: Final = Path(__file__).with_name("openings.json")
 FORMAT: Final = "hexenv-hex-openings"
 VERSION: Final = 1
 FAIREST: Final = 4
-"""The first stone is one of so many; a move and its half turn count once."""
+"""The first stone is one of so many, or the half turn of one."""
 
 
 class Board(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,9 +84,11 @@ def opening_board(view: View) -> Board | None:
 
 def first_move(board: Board, rng: np.random.Generator) -> int:
     """One of the fairest moves."""
-    unfairness = np.abs(np.array(board.estimates) - 0.5)
-    limit = np.unique(unfairness)[:FAIREST][-1]
-    return int(rng.choice(np.flatnonzero(unfairness <= limit)))
+    cells = board.size * board.size
+    half = rng.permutation((cells + 1) // 2)  # so that chance decides between equals
+    unfairness = np.abs(np.array(board.estimates)[half] - 0.5).round(6)
+    cell = int(rng.choice(half[unfairness.argsort(kind="stable")[:FAIREST]]))
+    return cell if rng.random() < 0.5 else cells - 1 - cell
 
 
 def should_swap(board: Board, cell: int) -> bool:

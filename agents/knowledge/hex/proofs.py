@@ -121,7 +121,8 @@ class _Proof:
     def _carrier(self, own: int, free: int, mover: int) -> int:
         """On which of some empty cells the player wins."""
         winner, carrier = self._solve(own, free, mover)
-        assert winner == self.player
+        if winner != self.player:
+            raise RuntimeError(f"expected a win of player {self.player}, got one of {winner}")
         return carrier
 
     def _solve(self, own: int, free: int, mover: int) -> tuple[int, int]:

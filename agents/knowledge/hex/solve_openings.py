@@ -67,11 +67,11 @@ def solve_opening(
             "positions": clock.nodes,
             "seconds": round(used, 3),
         }
+        write_text(folder / f"{name}.json", json.dumps(found) + "\n")
         if proofs:
             write_proof(solver, (1 << move, 0), 1, folder / f"{name}.proof.jsonl", clock)
     except TimeoutError:
         return None
-    write_text(folder / f"{name}.json", json.dumps(found) + "\n")
     return found
 
 
@@ -102,20 +102,22 @@ def solve_openings(
     game, folder = hex.new(size), Path(to)
     folder.mkdir(parents=True, exist_ok=True)
     names = {move: game.action_text(move) for move in openings(game)}
-    done = {move: folder / f"{names[move]}.json" for move in names}
-    for path in done.values():
-        if path.exists():
+    done: set[int] = set()
+    for move, name in names.items():
+        path = folder / f"{name}.json"
+        if path.exists() and (not proofs or (folder / f"{name}.proof.jsonl").exists()):
             _print(solved_opening(path, size))
+            done.add(move)
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         waiting = {
             names[move]: pool.submit(solve_opening, size, move, folder, seconds, entries, proofs)
             for move in names
-            if not done[move].exists()
+            if move not in done
         }
         for name, answer in waiting.items():
             found = answer.result()
             if found is None:
-                click.echo(f"{name}: not solved within {seconds} s")
+                click.echo(f"{name}: not done within {seconds} s")
             else:
                 _print(found)
 

@@ -21,6 +21,8 @@ from hexenv.games import base, hex
 
 MOST_POSITIONS: Final = 50_000
 """That the solver looks at for one."""
+MOST_TRIED: Final = 1_000
+"""Random positions for one that is kept, at most."""
 SIDES: Final = ("black", "white")
 
 
@@ -70,10 +72,17 @@ def solved_positions(
     size: int, to: str, count: int, least_empty: int, most_empty: int, seed: int
 ) -> None:
     """Write random positions of Hex with all their winning moves."""
+    if not 2 <= least_empty <= most_empty < size * size:
+        raise click.UsageError(
+            f"expected 2 <= --least-empty <= --most-empty < {size * size}, got {least_empty} and "
+            f"{most_empty}"
+        )
     tool = HexSolver(hex.new(size), compiles=uses_machine_code())
     rng, found = np.random.default_rng(seed), list[dict[str, Any]]()
     tried = 0
     while len(found) < count:
+        if tried == MOST_TRIED * count:
+            raise click.ClickException(f"{len(found)} of {tried} positions could be kept")
         tried += 1
         moves = random_moves(tool.game, int(rng.integers(least_empty, most_empty + 1)), rng)
         position = solved_position(tool, moves)

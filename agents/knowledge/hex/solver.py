@@ -67,6 +67,7 @@ from agents.knowledge.hex.h_search import (
     Connections,
     Grid,
     connect,
+    empty_cells,
     first_row,
     must_play,
     new_connections,
@@ -76,6 +77,7 @@ from agents.knowledge.hex.h_search import (
 )
 from agents.knowledge.hex.inferior import Rings, fill_all, fill_around, killer_of, new_rings
 from agents.knowledge.hex.solver_table import (
+    PLACES,
     Table,
     entry_of,
     new_table,
@@ -226,10 +228,7 @@ def settle(nodes: Any, depth: int) -> int:
     if connect(nodes.grid, owners, 1 - mover, False, MOST_EXTENDED, links):
         put_set(nodes.proof, depth, winning_carrier(links))
         return close(nodes, depth, 1 - mover)
-    empty = NONE
-    for cell in range(len(owners)):
-        if owners[cell] == EMPTY:
-            empty = union(empty, one_bit(cell))
+    empty = empty_cells(owners)
     put_set(nodes.must, depth, must_play(links, empty))
     put_set(nodes.proof, depth, carriers_outside(links, empty))
     return UNKNOWN
@@ -432,7 +431,7 @@ class HexSolver(ExactSolver):
     def __init__(self, game: Hex, entries: int = 1 << 20, compiles: bool = True) -> None:
         super().__init__(game, compiles, 128)
         self.cells = game.rows * game.columns
-        self.nodes = new_nodes(game.rows, game.columns, entries)
+        self.nodes = new_nodes(game.rows, game.columns, max(entries, PLACES))
         self._fill = CompiledFunction(fill_all) if compiles else fill_all
 
     def nodes_at(self, state: State) -> HexNodes:
