@@ -9,6 +9,7 @@ from agents.solvers.questions import Clock
 from hexenv.games import base, hex
 
 
+@functools.cache
 def brute_force(rows, columns):
     """A function that tells who wins a position: stones of both players and the mover, as bits."""
     game = hex.new((rows, columns))
@@ -57,6 +58,23 @@ def proven_winner(rows, columns, path):
         return check_proof(path)["winner"]
 
     return winner
+
+
+def after(game, moves):
+    """The position after some moves."""
+    state = base.new_state(game)
+    game.initial(state)
+    for move in moves:
+        game.step(state, int(move))
+    return state
+
+
+def as_bits(game, state):
+    """The stones of both players."""
+    owners = base.cell_owners(game, state).ravel().tolist()
+    return tuple(
+        sum(1 << cell for cell, owner in enumerate(owners) if owner == player) for player in (0, 1)
+    )
 
 
 def all_positions(cells):

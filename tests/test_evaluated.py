@@ -24,7 +24,7 @@ from agents.search.evaluated import (
     new_trees,
     tree_of,
 )
-from agents.search.mcts import Variant, with_memory
+from agents.search.mcts import Variant, best_child, with_memory
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
@@ -380,6 +380,41 @@ def test_the_improved_policy_is_better_even_if_little_has_been_visited(visited):
     assert improvement(rng, 8, 0, rule) == pytest.approx(0, abs=1e-6)  # nothing is known
 
 
+@pytest.mark.parametrize("solver", ["soft", "hard"])
+@pytest.mark.parametrize("lost", [1, 3, 5])
+def test_the_halving_goes_on_with_the_children_that_are_not_proven_losses(solver, lost):
+    rng = np.random.default_rng(lost)
+    rule = Gumbel(considered=4, simulations=20).with_memory(position("hex-3-swap")[0])
+    variant = Variant(rule, Uniform(), WinLoss(), SOLVERS[solver])
+    tree, _, _ = bandit(rng, 6, 0)
+    tree.extras.prior[1 : 1 + lost] += 10.0  # the losses would be the best
+    tree.visits[1 : 1 + lost] = rng.integers(1, 9, lost)
+    tree.proof[1 : 1 + lost] = -1
+    turns = []
+    for _ in range(20):
+        child = best_child(tree, ROOT, 6, variant, rng)
+        assert child > lost
+        turns.append(int(tree.visits[child]))
+        tree.visits[child] += 1
+        tree.value[child] = 0.5
+    assert turns == halving_schedule(4, 20)[min(4, 6 - lost)].tolist()
+
+
+def test_where_all_children_are_proven_losses_the_halving_is_among_all_of_them():
+    rng = np.random.default_rng(3)
+    rule = Gumbel(considered=4, simulations=20).with_memory(position("hex-3-swap")[0])
+    variant = Variant(rule, Uniform(), WinLoss(), SOLVERS["soft"])
+    tree, _, _ = bandit(rng, 4, 0)
+    tree.proof[1:] = -1
+    turns = []
+    for _ in range(20):
+        child = best_child(tree, ROOT, 4, variant, rng)
+        turns.append(int(tree.visits[child]))
+        tree.visits[child] += 1
+        tree.value[child] = 0.0
+    assert turns == halving_schedule(4, 20)[4].tolist()
+
+
 # ---- one tree by every way -----------------------------------------------------------------------
 
 RULES = {
@@ -614,15 +649,32 @@ def test_the_only_move_that_does_not_lose_is_played(new_agent, solver):
 def test_a_proven_win_is_played_though_it_was_visited_less(rule):
     tree, _, _ = bandit(np.random.default_rng(0), 4, 4)
     tree.visits[1:] = 2, 9, 9, 1
+
+    def read():
+        policy = np.zeros(4, np.float32)
+        best = rule.read_policy(tree, policy)
+        assert policy.sum() == pytest.approx(1)
+        return best, policy
+
     tree.proof[3] = -1
-    policy = np.zeros(4, np.float32)
-    assert rule.read_policy(tree, policy) == 2
-    tree.proof[4] = 0  # a draw is not preferred
-    assert rule.read_policy(tree, policy) == 2
-    tree.proof[4] = 1
-    assert rule.read_policy(tree, policy) == 4
+    best, policy = read()
+    assert best == 2
+    assert policy[2] == 0.0  # nothing is learnt of a proven loss
     if isinstance(rule, PUCT):
-        np.testing.assert_allclose(policy, np.array([2, 9, 9, 1]) / 21)
+        np.testing.assert_allclose(policy, np.array([2, 9, 0, 1]) / 12)
+    tree.proof[4] = 0  # a draw is not preferred
+    assert read()[0] == 2
+    tree.proof[4] = 1
+    best, policy = read()
+    assert best == 4
+    assert policy.tolist() == [0.0, 0.0, 0.0, 1.0]
+    tree.proof[1:] = -1
+    best, policy = read()
+    assert best in (2, 3)
+    assert (policy > 0.0).all()
+    tree.proof[1:3], tree.visits[1:] = 1, 0  # proven before anything was visited
+    shares = tree.extras.prior[1:3] / tree.extras.prior[1:3].sum()
+    np.testing.assert_allclose(read()[1], [*shares, 0.0, 0.0], rtol=1e-5)
 
 
 # ---- noise ---------------------------------------------------------------------------------------

@@ -2,24 +2,15 @@
 
 import numpy as np
 import pytest
-from hex_oracles import brute_force
+from hex_oracles import after, brute_force
 from test_hex_knowledge import as_bits, random_position, root_of
 
 from agents import AlphaBeta, HexAlphaBeta
 from agents.knowledge.hex.evaluation import Resistance, TwoDistance
 from hexenv import hex_v0, tictactoe_v0
-from hexenv.games import base, hex
+from hexenv.games import hex
 
 EVALUATIONS = (Resistance(True), Resistance(False), TwoDistance())
-
-
-def after(game, moves):
-    """The position after some moves."""
-    state = base.new_state(game)
-    game.initial(state)
-    for move in moves:
-        game.step(state, int(move))
-    return state
 
 
 @pytest.mark.parametrize("kind", EVALUATIONS)

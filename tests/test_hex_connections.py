@@ -8,7 +8,8 @@ from environments import JIT
 from hex_oracles import all_positions, brute_force, exact_winner, proven_winner, random_bits
 
 from agents.knowledge.bits import WORD
-from agents.knowledge.hex import h_moves, h_search
+from agents.knowledge.hex import h_moves, h_search, inferior
+from agents.knowledge.hex.edge_templates import with_templates
 from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
 
@@ -210,6 +211,70 @@ def test_claims_nothing_false_by_proofs(tmp_path, size, empty, count):
     assert known > 0.85 * count
 
 
+@needs_compiler
+@pytest.mark.parametrize(
+    ("size", "empty", "count"),
+    [
+        (5, 22, 30),
+        pytest.param(5, 25, 1_000, marks=pytest.mark.slow),
+        pytest.param(6, 30, 300, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("lists", [(1, 1), (h_search.FULLS, h_search.SEMIS)])
+def test_claims_nothing_false_with_templates(size, empty, count, lists):
+    """And with the shortest lists it knows more winners than without templates."""
+    board, plain, winner = Board(size, size), Board(size, size), exact_winner(size)
+    board.grid = with_templates(board.grid, size, size)
+    for each in (board, plain):
+        each.links = h_search.new_connections(size * size, *lists)
+    rng, known, before = np.random.default_rng(14), 0, 0
+    for _ in range(count):
+        *bits, mover = random_bits(rng, board.cells, 1, empty)
+        known += check_position(board, winner, tuple(bits), mover)
+        before += check_position(plain, winner, tuple(bits), mover)
+    assert known > before if lists == (1, 1) else known >= before
+
+
+@needs_compiler
+def test_a_template_of_a_chain_that_has_joined_the_other_side_wins():
+    board, owners = Board(5, 9), np.full(45, EMPTY, np.int8)
+    owners[[3 * 9 + 3, 4 * 9 + 3]] = 0  # on the fourth row from the top, and its foot
+    links = h_search.new_connections(45, 1, 1)
+    assert not find(board.grid, owners, 0, False, ALL, links)
+    assert find(with_templates(board.grid, 5, 9), owners, 0, False, ALL, links)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_moves_outside_of_the_must_play_of_a_filled_board_lose_on_the_board_as_it_is():
+    """If they are outside of what the opponent needs for the filled cells, too."""
+    board, winner, rng = Board(4, 4), brute_force(4, 4), np.random.default_rng(3)
+    fill, rings = CompiledFunction(inferior.fill_all), inferior.new_rings(4, 4)
+    lost, spared = 0, 0
+    for _ in range(2_000):
+        *bits, mover = random_bits(rng, board.cells, 5, 10)
+        owners = np.append(owners_of(bits, board.cells), np.int8([0, 1]))
+        needed = np.zeros((2, 3), np.int64)
+        fill(rings, owners, needed, np.zeros(board.cells, np.int16))
+        if find(board.grid, owners[:-2], 1 - mover, False, ALL, board.links):
+            continue
+        filled = [
+            sum(1 << int(cell) for cell in np.flatnonzero(owners[:-2] == player))
+            for player in (0, 1)
+        ]
+        must = board.must_play(filled)
+        for cell in range(board.cells) if must else ():
+            if not (filled[0] | filled[1] | must) >> cell & 1:
+                child = list(bits)
+                child[mover] |= 1 << cell
+                wins = winner(*child, 1 - mover) == mover
+                assert not wins or int(needed[1 - mover, 0]) >> cell & 1
+                lost += not wins
+                spared += wins
+    assert lost > 1_000
+    assert spared > 0
+
+
 def connected(board, place, other):
     """The smallest carrier of a connection of two places; None without one."""
     pair = h_search.pair_of(place, other)
@@ -237,6 +302,21 @@ def test_finds_the_template_of_the_fourth_row_on_a_large_board():
     carrier = connected(board, 3 * 11 + 5, 121)
     assert carrier is not None
     assert carrier < 1 << 4 * 11
+
+
+@pytest.mark.compiled
+def test_begins_with_the_templates_of_stones():
+    """Where their carriers are empty: a stone in the third row has three, or one, or none."""
+    board = Board(5, 9)
+    board.grid = with_templates(board.grid, 5, 9)
+    stone = 1 << 2 * 9 + 4
+    for other, count in ((0, 3), (1 << 7, 1), (1 << 4, 0)):
+        board.find((stone, other), 0, False, most=0)
+        waiting = board.links.ends[: board.links.heads[h_search.LARGEST + 2]].tolist()
+        rows = [i for i, ends in enumerate(waiting) if ends == [2 * 9 + 4, 45, h_search.IS_FULL]]
+        assert len(rows) == count
+        if count == 1:
+            assert narrow(board.links.carriers[rows[0]]).bit_count() == 8
 
 
 def test_no_more_connections_are_extended_than_asked_for():

@@ -6,7 +6,8 @@ from environments import JIT
 from hex_oracles import all_positions, brute_force, proven_winner, random_bits
 
 from agents.knowledge.hex import inferior, patterns
-from hexenv.compiled import CompiledFunction
+from agents.knowledge.hex.h_search import new_grid
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
@@ -52,6 +53,37 @@ def test_dominance_is_the_same_for_both_players_and_from_both_cells():
 )
 def test_known_dead_cells(ring, dead):
     assert patterns.is_dead(ring) == dead
+
+
+def test_permanently_inferior_cells_are_those_of_henderson():
+    """Without a condition too many: fifteen with two stones beyond, and one that is dead."""
+    found = {ring for ring in patterns.rings(patterns.BEYOND) if patterns.is_inferior(ring)}
+    assert found == {ring[::-1] for ring in found}
+    least = {
+        ring
+        for ring in found
+        if not any(
+            owner and (*ring[:i], 0, *ring[i + 1 :]) in found for i, owner in enumerate(ring)
+        )
+    }
+    assert sorted(sum(map(bool, ring)) for ring in least) == [2] * 15 + [3]
+    assert {(1, 0, 0, 0, 0, 0, 1), (0, 0, 2, 2, 2, 0, 0)} <= least
+
+
+def test_an_inferior_cell_stays_one_after_moves_of_the_owner():
+    """So a move that wins on the filled board wins on the board as it is."""
+    changed = 0
+    for ring in filter(patterns.is_inferior, patterns.rings(patterns.BEYOND)):
+        better = patterns.order((*ring, 1, 1, 1))
+
+        def stays(i, player, better=better):
+            real, filled = [0, 0, 0, 0], [1, 0, 0, 0]
+            real[i] = filled[i] = player
+            return patterns.keeps_up(better, tuple(real), tuple(filled), replies=False)
+
+        assert all(stays(i, 1) for i in (1, 2, 3))
+        changed += not all(stays(i, 2) for i in (1, 2, 3))
+    assert changed > 1_000  # so the four cells belong to the carriers
 
 
 class Board:
@@ -201,8 +233,124 @@ def test_machine_code_and_plain_python_fill_the_same():
             assert (found[0] == found[1]).all()
 
 
+@kernel
+def play_out_all(joins, wins):
+    """Whether player 0 wins each position, for both movers, by the position after each move.
+
+    A position is numbered by its cells as digits of base 3: 0 for empty, 1 and 2 for the players.
+    """
+    cells = 0
+    while 3**cells < len(wins):
+        cells += 1
+    for code in range(len(wins) - 1, -1, -1):
+        rest, weight, stones = code, 1, 0
+        first, second, is_full = False, True, True
+        for cell in range(cells):
+            digit = rest % 3
+            rest //= 3
+            if digit == 0:
+                is_full = False
+                first = first or wins[code + weight] & 2 != 0
+                second = second and wins[code + 2 * weight] & 1 != 0
+            elif digit == 1:
+                stones |= 1 << cell
+            weight *= 3
+        if is_full:
+            first = second = joins[stones]
+        wins[code] = int(first) | int(second) << 1
+
+
+@kernel
+def count_filled(rings, wins, owners):
+    """How many cells are filled in all positions; below 0 if a winner is another then."""
+    filled = 0
+    for start in range(len(wins)):
+        rest = start
+        for cell in range(len(owners) - 2):
+            owners[cell] = rest % 3 - 1
+            rest //= 3
+        inferior.fill_in(rings, owners)
+        code = 0
+        for cell in range(len(owners) - 3, -1, -1):
+            code = 3 * code + owners[cell] + 1
+            filled += owners[cell] != EMPTY
+            filled -= start // 3**cell % 3 != 0
+        if wins[code] != wins[start]:
+            return -1
+    return filled
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        (3, 3),
+        (3, 4),
+        pytest.param(4, 3, marks=pytest.mark.slow),
+        pytest.param(3, 5, marks=pytest.mark.slow),
+        pytest.param(4, 4, marks=pytest.mark.slow),
+    ],
+)
+def test_the_winner_stays_the_same_whoever_has_how_many_stones(rows, columns):
+    """In all positions, for both movers, by a table of all games."""
+    cells, around = rows * columns, new_grid(rows, columns).around
+    joins = np.zeros(1 << cells, np.bool_)
+    for stones in range(1 << cells):
+        reached, fresh = 0, [cell for cell in range(columns) if stones >> cell & 1]
+        while fresh:
+            cell = fresh.pop()
+            if not reached >> cell & 1:
+                reached |= 1 << cell
+                fresh += [
+                    near for near in around[cell].tolist() if near >= 0 and stones >> near & 1
+                ]
+        joins[stones] = reached >> cells - columns != 0
+    wins, owners = np.zeros(3**cells, np.uint8), np.zeros(cells + 2, np.int8)
+    owners[-2:] = 0, 1
+    CompiledFunction(play_out_all)(joins, wins)
+    assert CompiledFunction(count_filled)(inferior.new_rings(rows, columns), wins, owners) > 0
+
+
+def test_fills_a_permanently_inferior_cell():
+    """Beside three stones in a row, and stones on both ends of the empty cells, or the side."""
+    board = Board(6, 6)
+    stones = sum(1 << 6 * row + column for row, column in [(3, 1), (4, 1), (4, 2), (2, 1), (4, 3)])
+    at = 1 << 6 * 3 + 2
+    filled, _ = board.filled((stones, 0))
+    assert filled[0] & at
+    filled, _ = board.filled((0, stones))
+    assert filled[1] & at
+    for missing in (6 * 2 + 1, 6 * 4 + 3):
+        filled, _ = board.filled((stones & ~(1 << missing), 0))
+        assert not (filled[0] | filled[1]) & at
+
+
 def test_fills_a_bridge_to_the_edge():
     """Both cells of it are captured, and what that makes dead is filled too."""
     board = Board(5, 5)
     stones, _ = board.filled((1 << 5 + 2, 0))
     assert stones[0] & (1 << 2 | 1 << 3) == 1 << 2 | 1 << 3
+
+
+def test_no_pair_that_matters_is_passed_over():
+    """Which pairs are looked at follows from the ring of one cell."""
+    rng = np.random.default_rng(3)
+    rings = inferior.new_rings(5, 7)
+    cells = len(rings.of_cells)
+    for _ in range(300 if JIT else 20):
+        owners = np.full(cells + 2, EMPTY, np.int8)
+        owners[cells:] = 0, 1
+        stones = rng.choice(cells, rng.integers(cells), replace=False)
+        owners[stones] = rng.integers(2, size=len(stones))
+        for cell, turn in np.argwhere(rings.others >= 0):
+            other = rings.others[cell, turn]
+            if owners[cell] != EMPTY or owners[other] != EMPTY:
+                continue
+            first, second = (inferior.number_of_ring(rings, owners, at) for at in (cell, other))
+            pair = inferior.number_of_pair(rings, owners, cell, turn)
+            if inferior.CAPTURES[pair]:
+                assert inferior.CAPTURABLE[first] >> turn & 1
+                assert inferior.CAPTURABLE[second] >> turn + 3 & 1
+            for player in (0, 1):
+                if inferior.CAPTURING[pair, player] or inferior.DOMINATING[pair] >> 2 * player & 3:
+                    assert inferior.COMPARABLE[player, first] >> turn & 1

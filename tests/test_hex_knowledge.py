@@ -1,12 +1,24 @@
 """What a tree search knows of Hex: nothing false is proven in its tree, and no win is left out."""
 
+import zlib
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
-from hex_oracles import brute_force, exact_winner
+from hex_oracles import as_bits, brute_force, exact_winner
 
-from agents import RAVE, RHMCTS, UCT, Hexpert, PolicyAgent, PUCTAgent
+from agents import RAVE, RHMCTS, UCT, ANETRolloutMCTS, GumbelAgent, Hexpert, PolicyAgent, PUCTAgent
+from agents.knowledge.hex.known import with_knowledge
+from agents.mcts.gumbel import Gumbel
+from agents.mcts.puct import PUCT
 from agents.registry import make_agent
-from agents.search.tree import ROOT, UNPROVEN, children
+from agents.search.evaluated import EvaluatedSearch, new_trees, tree_of
+from agents.search.knowledge import all_covered, list_legal
+from agents.search.mcts import Variant, with_memory
+from agents.search.playout import Uniform
+from agents.search.proofs import SOLVERS
+from agents.search.reward import WinLoss
+from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base
 
@@ -25,13 +37,6 @@ def random_position(size, stones, rng):
                 break
         else:
             return env
-
-
-def as_bits(game, state):
-    owners = base.cell_owners(game, state).ravel().tolist()
-    return tuple(
-        sum(1 << cell for cell, owner in enumerate(owners) if owner == player) for player in (0, 1)
-    )
 
 
 def check_tree(agent, env, winner):
@@ -87,6 +92,7 @@ def root_of(env):
             pytest.param(*each, marks=[needs_compiler, pytest.mark.slow])
             for each in [
                 (5, 5, "hexpert:simulations=1000,knowledge_at=1", 10),
+                (6, 12, "hexpert:simulations=1000,knowledge_at=8,knowledge=all+templates", 10),
                 (6, 12, "hexpert:simulations=1000,knowledge_at=16", 10),
                 (5, 4, "uct:simulations=1000,knowledge_at=6,knowledge=inferior+connections", 8),
                 (6, 12, "uct:simulations=1000,knowledge=connections,knowledge_at=5", 8),
@@ -180,7 +186,8 @@ def test_machine_code_and_plain_python_grow_the_same_tree(spec):
         (lambda: RAVE(knowledge="inferior", solver="off"), 'solver "off"'),
         (lambda: UCT(knowledge="inferior", transpositions=True), "another search"),
         (lambda: UCT(knowledge="inferior", workers=2, parallel="tree"), "another search"),
-        (lambda: PUCTAgent(PolicyAgent(np.zeros), knowledge="inferior"), "another search"),
+        (lambda: led(PUCTAgent, knowledge="inferior", solver="off"), 'solver "off"'),
+        (lambda: led(Curious, knowledge="inferior"), "another search"),
         (lambda: RHMCTS(knowledge="inferior"), "has its own"),
         (lambda: RAVE(knowledge_at=0), "knowledge_at"),
     ],
@@ -203,3 +210,274 @@ def test_refuses_other_games_boards_and_parts():
     env.reset()
     with pytest.raises(ValueError, match=r"inferior, connections, priors.*mean connections\?"):
         RAVE(simulations=2, knowledge="inferior+conections").act(env)
+    with pytest.raises(ValueError, match="expected connections, for knowledge of templates"):
+        RAVE(simulations=2, knowledge="inferior+templates").act(env)
+    with pytest.raises(ValueError, match=r"an evaluator gives the priors, got 'inferior\+priors'"):
+        led(PUCTAgent, 2, knowledge="inferior+priors").act(env)
+
+
+# ---- searches with an evaluator ------------------------------------------------------------------
+
+
+def judged(planes, masks):
+    """Judges what it sees at random, but always alike."""
+    logits, values = np.zeros(masks.shape), np.zeros(len(masks))
+    for row, seen in enumerate(planes):
+        rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(seen, np.int8).tobytes()))
+        logits[row], values[row] = rng.normal(size=masks.shape[1]), rng.uniform(-0.8, 0.8)
+    return logits, values
+
+
+def led(kind, *arguments, **options):
+    """A search that is led by such a policy."""
+    return kind(PolicyAgent(judged), *arguments, **options)
+
+
+class Curious(PUCTAgent):
+    """Its search is its own."""
+
+    def _new_run(self, view, worker):
+        return super()._new_run(view, worker)
+
+
+@pytest.mark.parametrize(
+    ("size", "stones", "kind", "options", "count"),
+    [
+        (4, 7, PUCTAgent, {"knowledge_at": 1}, 3),
+        (4, 6, PUCTAgent, {"knowledge_at": 2, "batch": 6, "solver": "hard"}, 3),
+        (4, 7, GumbelAgent, {"knowledge_at": 2, "solver": "hard"}, 2),
+        (4, 8, ANETRolloutMCTS, {"knowledge_at": 2, "solver": "hard"}, 2),
+        *(
+            pytest.param(*each, marks=[needs_compiler, pytest.mark.slow])
+            for each in [
+                (5, 4, PUCTAgent, {"knowledge_at": 1, "simulations": 400}, 10),
+                (5, 4, PUCTAgent, {"knowledge_at": 8, "simulations": 400, "batch": 16}, 10),
+                (6, 10, PUCTAgent, {"solver": "hard", "simulations": 400, "knowledge_at": 4}, 10),
+                (5, 4, GumbelAgent, {"knowledge_at": 2, "simulations": 200, "batch": 4}, 10),
+            ]
+        ),
+    ],
+)
+def test_all_that_is_proven_beside_an_evaluator_is_true(size, stones, kind, options, count):
+    rng, proofs, wins = np.random.default_rng(7), 0, 0
+    winner = brute_force(size, size) if size < 5 else exact_winner(size)
+    for seed in range(count):
+        env = random_position(size, stones, rng)
+        agent = led(kind, **{"simulations": 40, "knowledge": BOTH, "seed": seed, **options})
+        agent.act(env)
+        found = check_tree(agent, env, winner)
+        proofs, wins = proofs + found[0], wins + found[1]
+        tree = agent._workers[0].tree
+        assert not tree.extras.pending[: tree.node_count[0]].any()
+    assert proofs > 0
+    assert wins > 0
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("kind", "batch"),
+    [
+        (PUCTAgent, 5),
+        pytest.param(PUCTAgent, 1, marks=pytest.mark.slow),
+        pytest.param(GumbelAgent, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_with_an_evaluator_both_routes_grow_the_same_tree(kind, batch):
+    env, found = hex_v0.env(board_size=4), []
+    env.reset(options={"moves": "a1"})
+    for route in ("compiled", "interpreted"):
+        options = {"batch": batch, "knowledge": "all", "knowledge_at": 2, "solver": "hard"}
+        agent = led(kind, 40, seed=5, route=route, **options)
+        agent.act(env)
+        tree = agent._workers[0].tree
+        count = int(tree.node_count[0])
+        names = (tree.action, tree.visits, tree.value, tree.proof, tree.extras.prior)
+        found.append([array[1:count].tolist() for array in names])
+    assert found[0] == found[1]
+    assert set(found[0][3]) > {UNPROVEN}
+
+
+class Judge:
+    """The evaluator of a search: by the hash of a position."""
+
+    def evaluate(self, game, states):
+        rngs = [np.random.default_rng(int(game.position_hash(state)) % 2**64) for state in states]
+        priors = [rng.uniform(0.02, 1.0, game.num_actions()) for rng in rngs]
+        return np.array(priors), np.array([rng.uniform(-0.8, 0.8) for rng in rngs])
+
+
+def searched_together(variant, roots, simulations, width=1):
+    """A search of trees side by side, from positions of one game; its roots are looked at."""
+    game = roots[0].unwrapped.game
+    states = base.new_states(game, len(roots))
+    for env, state in zip(roots, states, strict=True):
+        game.copy(root_of(env), state)
+    nodes = 1 + (simulations + 1) * game.num_actions()
+    search = EvaluatedSearch(
+        game,
+        new_trees(len(roots), nodes),
+        base.new_states(game, len(roots) * width),
+        with_memory(variant, game),
+        Judge(),
+        np.random.default_rng(1),
+        width,
+        compiles=False,
+    )
+    search.run(states, 0)
+    at_first = [tree_of(search.trees, row).proof[1:5].copy() for row in range(len(roots))]
+    search.run(states, simulations)
+    return search, at_first
+
+
+def by_path(tree, node=ROOT, path=()):
+    """The visits and proofs of all nodes, by the actions that lead to them."""
+    found = {}
+    below = children(tree, node)
+    for child in range(below.start, below.stop):
+        line = (*path, int(tree.action[child]))
+        found[line] = int(tree.visits[child]), int(tree.proof[child])
+        found |= by_path(tree, child, line)
+    return found
+
+
+@pytest.mark.parametrize("rule", [PUCT(), Gumbel(considered=4, simulations=30)])
+def test_trees_side_by_side_know_what_they_know_alone(rule):
+    rng, winner = np.random.default_rng(11), brute_force(4, 4)
+    roots = [random_position(4, stones, rng) for stones in (4, 5, 6, 6)]
+    variant = with_knowledge(Variant(rule, Uniform(), WinLoss(), SOLVERS["hard"]), BOTH, 2)
+    together, at_first = searched_together(variant, roots, 30)
+    policies, values, best = together.results()
+    assert any((proofs != UNPROVEN).any() for proofs in at_first)  # before any simulation
+    for row, env in enumerate(roots):
+        alone, _ = searched_together(variant, [env], 30)
+        tree = tree_of(together.trees, row)
+        assert by_path(tree) == by_path(tree_of(alone.trees, 0))
+        game, state = env.unwrapped.game, root_of(env)
+        mover, stones = game.to_play(state), as_bits(game, state)
+        assert policies[row].sum() == pytest.approx(1)
+        if abs(values[row]) == 1.0:
+            assert (winner(*stones, mover) == mover) == (values[row] > 0)
+        for action in np.flatnonzero(policies[row]):
+            proof = tree.proof[child_by_action(tree, ROOT, int(action))]
+            assert values[row] == -1.0 or proof == (1 if values[row] == 1.0 else UNPROVEN)
+        assert policies[row, best[row]] > 0.0
+    assert (np.abs(values) == 1.0).any()
+
+
+class Noting(NamedTuple):
+    """Knowledge that notes which nodes it looks at, and proves nothing."""
+
+    nodes: Any
+    visits: int
+
+    list_actions = list_legal
+    covers = all_covered
+
+    def decides(self, game, state):
+        return False
+
+    def with_memory(self, game):
+        return self
+
+    def is_due(self, visits):
+        return visits == self.visits
+
+    def examine(self, game, state, tree, node):
+        assert node == ROOT or tree.child_count[node] > 0
+        self.nodes.append(int(node))
+
+
+@pytest.mark.parametrize("width", [1, 3, 16])
+@pytest.mark.parametrize("visits", [1, 4])
+def test_no_node_is_left_out_because_its_simulations_wait(width, visits):
+    env = hex_v0.env(board_size=4)
+    env.reset(options={"moves": "b2 c3"})
+    noted = Noting([], visits)
+    variant = Variant(PUCT(c=0.3), Uniform(), WinLoss(), knowledge=noted)
+    search, _ = searched_together(variant, [env], 150, width)
+    tree = tree_of(search.trees, 0)
+    count = int(tree.node_count[0])
+    due = [
+        node for node in range(1, count) if tree.visits[node] > visits and tree.child_count[node]
+    ]
+    assert len(due) > 5
+    assert noted.nodes[0] == ROOT
+    assert set(noted.nodes[1:]) == set(due)
+    if width == 1:
+        assert len(noted.nodes) == 1 + len(due)
+
+
+def test_moves_that_are_proven_to_lose_are_not_drawn():
+    env = hex_v0.env(board_size=4)
+    env.reset(options={"moves": "a3"})
+    options = {"temperature": 5.0, "knowledge": BOTH, "knowledge_at": 4, "reuse": False}
+    for seed in range(10):
+        agent = led(PUCTAgent, 30, seed=seed, solver="soft", **options)
+        action = agent.act(env)
+        tree = agent._workers[0].tree
+        below = children(tree, ROOT)
+        assert not (tree.proof[below] == 1).any()  # or the win would be played without a draw
+        assert tree.visits[below][tree.proof[below] == -1].sum() > 20
+        assert tree.proof[child_by_action(tree, ROOT, action)] != -1
+
+
+def wins_of_mover(env, winner):
+    """The moves with which the player to move keeps the win; none where there is no win."""
+    game, state, found = env.unwrapped.game, root_of(env), []
+    mover = game.to_play(state)
+    for action in np.flatnonzero(env.observe(env.agent_selection)["action_mask"]):
+        after = base.clone(game, state)
+        game.step(after, int(action))
+        won_by = int(after.winner)
+        if won_by < 0:
+            won_by = winner(*as_bits(game, after), 1 - mover)
+        if won_by == mover:
+            found.append(int(action))
+    return found
+
+
+@pytest.mark.parametrize(
+    "new_agent",
+    [
+        lambda **options: Hexpert(**options),
+        lambda **options: led(PUCTAgent, knowledge=BOTH, **options),
+    ],
+    ids=["hexpert", "puct"],
+)
+def test_all_that_is_proven_in_a_tree_that_is_used_again_is_true(new_agent):
+    """The agent is lost, and not told so: a won root is proven at once, and searched no more."""
+    rng, winner = np.random.default_rng(17), brute_force(4, 4)
+    kept = proofs = games = 0
+    while games < 6:
+        env = random_position(4, 7, rng)
+        if wins_of_mover(env, winner):
+            continue
+        games += 1
+        agent = new_agent(simulations=40, knowledge_at=20, reuse=True, seed=games)
+        while not any(env.terminations.values()):
+            action = agent.act(env)
+            found, _ = check_tree(agent, env, winner)
+            tree = agent._workers[0].tree
+            if tree.visits[children(tree, ROOT)].sum() > agent.statistics.simulations:
+                kept, proofs = kept + 1, proofs + found
+            env.step(action)
+            if not any(env.terminations.values()):
+                env.step(int(rng.choice(wins_of_mover(env, winner))))
+    assert kept > 2
+    assert proofs > 40
+
+
+class Uncounted(NamedTuple):
+    """A rule with an evaluator that does not count pending simulations."""
+
+    evaluation: Any = None
+
+    def with_memory(self, game):
+        return self
+
+
+def test_a_rule_that_does_not_count_pending_simulations_is_refused():
+    env = hex_v0.env(board_size=4)
+    env.reset()
+    with pytest.raises(ValueError, match=r"pending simulations .* got Uncounted without"):
+        searched_together(Variant(Uncounted(), Uniform(), WinLoss()), [env], 4)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hex_oracles import after
 
 from agents import RAVE, UCT
 from agents.core.reading import load_arrays
@@ -34,15 +35,6 @@ ANY = HexPriors(
         np.random.default_rng(3).normal(size=2 * PLACES).astype(np.float32),
     )
 )
-
-
-def after(game, moves):
-    """The position after some moves."""
-    state = base.new_state(game)
-    game.initial(state)
-    for move in moves:
-        game.step(state, int(move))
-    return state
 
 
 def priors_of(game, state, priors=ANY):

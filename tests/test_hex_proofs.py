@@ -1,17 +1,21 @@
 """Proofs of who wins in Hex: those of the solver are accepted, damaged ones refused."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from environments import JIT
 from hex_oracles import brute_force, random_bits
 
+from agents.core import files
 from agents.knowledge.hex import solve_openings as openings
 from agents.knowledge.hex.check_proof import check_proof, main
 from agents.knowledge.hex.proofs import write_proof
 from agents.knowledge.hex.solver import HexSolver
+from agents.knowledge.hex.solver_table import load_table, new_table, save_table
 from agents.solvers.questions import Clock
 from hexenv.games import hex
 
@@ -171,3 +175,176 @@ def test_openings_are_solved_in_files_once(tmp_path):
         openings.solved_opening(path, 4)
     assert openings.solve_opening(6, 12, tmp_path, 0.0, 1 << 12, False) is None
     assert not (tmp_path / "a3.json").exists()
+
+
+def table_of(move, positions=7, seconds=0.5):
+    """What a table says of a move on which something was spent."""
+    return {"move": move, "positions": positions, "seconds": seconds}
+
+
+def kept_in(folder, size=3):
+    return openings.KeptSolver(size, 1 << 10, folder)
+
+
+def test_what_was_spent_is_saved_when_the_time_is_over(tmp_path, monkeypatch):
+    openings.kept_solver.cache_clear()
+    names = [hex.new(3).action_text(move) for move in range(3)]
+    first, second, third = (openings.table_file(tmp_path, name) for name in names)
+
+    def run(move, seconds):
+        return openings.solve_opening(3, move, tmp_path, seconds, 1 << 10, False)
+
+    with monkeypatch.context() as patch:  # larger boards would take long
+        patch.setattr(HexSolver, "solve", lambda *given: given[-1].count(3))
+        assert run(0, 0.0) is run(1, 0.0) is None
+    # The moves are not solved, so their tables stay when the process goes on.
+    assert kept_in(tmp_path).begin(names[0])[0] == kept_in(tmp_path).begin(names[1])[0] == 3
+    assert kept_in(tmp_path).begin(names[0])[1] > 0
+    assert run(0, None)["positions"] >= 3
+    assert first.exists()
+    run(2, None)  # the table of a solved move goes on
+    assert (first.exists(), second.exists(), third.exists()) == (False, True, True)
+
+
+def test_a_table_is_merged_before_the_one_of_the_solved_move_goes(tmp_path, monkeypatch):
+    kept = kept_in(tmp_path)
+    kept.save(**table_of("b2"))
+    kept.save(**table_of("a1"))
+    kept.left = left = openings.table_file(tmp_path, "a1")
+
+    def fail(*_):
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(openings, "save_table", fail)
+        with pytest.raises(OSError, match="no space"):
+            kept.begin("b2")
+    assert left.exists()
+    assert kept.begin("b2") == (7, 0.5)
+    assert not left.exists()
+    assert kept_in(tmp_path).begin("b2") == (7, 0.5)
+
+
+def test_a_foreign_table_stays_where_it_is(tmp_path):
+    kept, file = kept_in(tmp_path), openings.table_file(tmp_path, "b2")
+    kept.save(**table_of("a1"))
+    kept.left = left = openings.table_file(tmp_path, "a1")
+    table = kept.solver.nodes.table
+    file.write_bytes(b"foreign")
+    with pytest.raises(ValueError, match=r"damaged .*b2\.table\.npz"):
+        kept.begin("b2")
+    assert file.read_bytes() == b"foreign"
+    for about in ({}, {"move": "b2"}, table_of("b2", positions=None), table_of("b2", seconds="x")):
+        save_table(file, table, 3, 3, about)
+        with pytest.raises(ValueError, match=r"b2\.table\.npz: expected .* positions and seconds"):
+            kept.begin("b2")
+    assert kept.left == left
+    kept.begin("c1")
+    assert {each.name for each in tmp_path.iterdir()} == {"b2.table.npz", "c1.table.npz"}
+
+
+def out_of_time(*_):
+    raise TimeoutError
+
+
+def test_the_command_goes_on_after_a_damaged_table_and_wants_the_folder_alone(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(  # in this process
+        openings, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1)
+    )
+    openings.kept_solver.cache_clear()
+    openings.table_file(tmp_path, "b2").write_bytes(b"foreign")
+    arguments = ["--size", "3", "--to", str(tmp_path), "--entries", "1024"]
+    said = CliRunner().invoke(openings.solve_openings, arguments)
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
+    assert lines[0].startswith("b2: expected a saved table, got a damaged ")
+    assert len(lines) == 5
+    assert sum(" wins; " in line for line in lines) == 4
+    assert len([*tmp_path.glob("*.json")]) == 4
+    assert [each.name for each in tmp_path.glob("*.npz")] == ["b2.table.npz"]
+    # Without its proof, a move is not done, and its table stays.
+    with monkeypatch.context() as patch:
+        patch.setattr(openings, "write_proof", out_of_time)
+        said = CliRunner().invoke(openings.solve_openings, [*arguments, "--proofs"])
+    assert said.output.count("not done within") == 4
+    assert len([*tmp_path.glob("*.npz")]) == 5
+    CliRunner().invoke(openings.solve_openings, [*arguments, "--proofs"])
+    assert [each.name for each in tmp_path.glob("*.npz")] == ["b2.table.npz"]
+    if files.fcntl is not None:
+        with files.locked(tmp_path, "nobody"):
+            said = CliRunner().invoke(openings.solve_openings, arguments)
+        assert said.exit_code == 1
+        assert "expected a folder in which no other process solves openings" in said.output
+
+
+def fresh_run(folder, size, move, **options):
+    """As of a new process."""
+    openings.kept_solver.cache_clear()
+    return openings.solve_opening(size, move, folder, None, 1 << 14, False, **options)
+
+
+@needs_compiler
+def test_a_run_that_was_stopped_goes_on_with_what_it_has_saved(tmp_path, monkeypatch):
+    size, move = 6, 12
+    whole = fresh_run(tmp_path, size, move)
+    (tmp_path / "stopped").mkdir()
+    stopped, counted = tmp_path / "stopped", []
+    count = openings.SavingClock.count
+
+    def stop(clock, nodes):
+        count(clock, nodes)
+        counted.append(nodes)
+        if sum(counted) >= whole["positions"] // 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(openings.SavingClock, "count", stop)
+        with pytest.raises(KeyboardInterrupt):
+            fresh_run(stopped, size, move, save_every=0.0)
+    (file,) = stopped.iterdir()
+    assert file == openings.table_file(stopped, whole["move"])
+    done = sum(counted)
+    found = fresh_run(stopped, size, move)
+    assert found["winner"] == whole["winner"]
+    # The path to where it was is looked at again, as positions that are not left yet have no entry.
+    assert found["positions"] - done < 0.7 * whole["positions"]
+    assert found["positions"] >= done
+    # The process goes on with another move, under whose name its table is found then.
+    openings.solve_opening(size, move + 1, stopped, None, 1 << 14, False)
+    assert [each.name for each in stopped.glob("*.npz")] == [
+        openings.table_file(stopped, hex.new(size).action_text(move + 1)).name
+    ]
+
+
+def test_tables_are_read_into_larger_and_smaller_ones(tmp_path):
+    path, tool = tmp_path / "table.npz", solver_of(4, 4)
+    expected = [tool.solve(1 << cell, 0, 1, Clock())[0] for cell in range(16)]
+    save_table(path, tool.nodes.table, 4, 4, {"move": "a1"})
+    for entries, most in ((1 << 12, 16), (1 << 14, 16), (8, None)):
+        other, clock = HexSolver(hex.new(4), entries, bool(JIT)), Clock()
+        assert load_table(path, other.nodes.table, 4, 4)["move"] == "a1"
+        assert [other.solve(1 << cell, 0, 1, clock)[0] for cell in range(16)] == expected
+        assert most is None or clock.nodes <= most
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    for name, damaged in (
+        ("efforts", arrays["efforts"] * 0),
+        ("movers", arrays["movers"] + 2),
+        ("moves", arrays["moves"] + 16),
+        ("cells", arrays["cells"][:-1]),
+        ("numbers", arrays["numbers"].astype(np.int64)),
+        ("about", np.zeros(3, np.uint8)),
+        ("stones", arrays["stones"] | 1),
+        ("stones", arrays["stones"] | np.array([[1 << 16], [0]])),
+        ("cells", arrays["cells"] | 1 << 16),
+        ("cells", arrays["cells"] | np.iinfo(np.int64).min),
+        ("excluded", arrays["excluded"] | 1 << 62),
+    ):
+        np.savez(path, **arrays | {name: damaged})
+        with pytest.raises(ValueError, match="expected a saved table, got"):
+            load_table(path, tool.nodes.table, 4, 4)
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=r"got another file: expected .*'rows': 5"):
+        load_table(path, new_table(25, 1 << 10), 5, 5)

@@ -158,7 +158,8 @@ AT_THE_TOP = {
 ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
 DATA = (
     r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
-    r"agents/arena/which_agent\.toml|agents/knowledge/hex/(priors\.npz|openings\.json)|"
+    r"agents/arena/which_agent\.toml|"
+    r"agents/knowledge/hex/(priors\.npz|openings\.json|edge_templates\.jsonl)|"
     r"agents/learning/nets/\w+\.safetensors|agents/web/static/\w+\.(html|js|css)"
 )
 """The files of the packages that are not Python."""

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from environments import Trap, hearing_interrupts, make, random_action
+from hex_oracles import after as position_after
+from hex_oracles import as_bits, brute_force
 from processes import is_alive, processes_below, wait_for
 from training_runs import Killer, begin, call, differences, end_of, impatient, log_of, tiny, train
 
@@ -21,6 +23,7 @@ from agents.arena import play_match, run_tournament
 from agents.cli import INTERRUPTED
 from agents.registry import make_agent
 from hexenv import tictactoe_v0
+from hexenv.compiled import interpreted
 from hexenv.games import base
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
@@ -39,7 +42,7 @@ from agents.learning.files import (  # noqa: E402
 from agents.learning.learner import Learner  # noqa: E402
 from agents.learning.networks import new_network  # noqa: E402
 from agents.learning.replay import Batch, load_games  # noqa: E402
-from agents.learning.self_play import SelfPlay, rule_of  # noqa: E402
+from agents.learning.self_play import SelfPlay, Task, Unfinished, rule_of  # noqa: E402
 from agents.learning.topp import new_topp, ratings  # noqa: E402
 from agents.learning.training import Run, StoppedError, duel, elo  # noqa: E402
 
@@ -1025,6 +1028,55 @@ def test_weights_that_are_no_numbers_end_a_run_before_they_are_saved(tmp_path):
 def test_alphazeros_noise_leaves_most_of_the_priors():
     rule = rule_of(configured({"game": "hex", "search": {"method": "puct"}}))
     assert rule.noise_share == 0.25
+
+
+@pytest.mark.parametrize("method", ["gumbel", pytest.param("puct", marks=pytest.mark.slow)])
+def test_self_play_learns_what_is_proven(method):
+    options = {"method": method, "simulations": 6, "knowledge": "inferior+connections"}
+    settings = tiny(
+        game="hex",
+        options={"board_size": 4},
+        network={"channels": 4, "blocks": 0},
+        search={**options, "knowledge_at": 1},
+        self_play={"games": 2, "plies": 14, "opening_plies": 6},
+    )
+    worker = SelfPlay(configured(settings))
+    game, winner = worker.game, brute_force(4, 4)
+    rng = np.random.default_rng(3)
+    task = Task(Unfinished.none(game, 2), rng.bit_generator.state, 0.0)
+    with interpreted():
+        games = worker.do(task).games
+    ply, won = 0, 0
+    for length, outcome in zip(games.lengths, games.outcomes, strict=True):
+        moves = games.actions[ply : ply + length]
+        for number in range(length):
+            policy, value = games.policies[ply + number], games.values[ply + number]
+            if not policy.any() or value != 1.0:
+                continue
+            won += 1
+            mover = number % 2
+            assert outcome == (1 if mover == 0 else -1)
+            for action in np.flatnonzero(policy):  # all that is learnt wins
+                state = position_after(game, [*moves[:number], action])
+                assert state.winner == mover or winner(*as_bits(game, state), 1 - mover) == mover
+        ply += length
+    assert won > 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"knowledge": "bridges"}, "expected knowledge of inferior, .*'bridges'"),
+        ({"knowledge": "priors"}, "an evaluator gives the priors"),
+        ({"knowledge": "inferior", "method": "rave"}, "no knowledge with method rave"),
+    ],
+)
+def test_wrong_knowledge_is_refused_before_a_run_begins(changes, message, tmp_path):
+    settings = tiny(game="hex", options={"board_size": 4}, search=changes)
+    with pytest.raises(ValueError, match=message):
+        Run(tmp_path / "run", settings)
+    with pytest.raises(ValueError, match="expected a game of hex"):
+        Run(tmp_path / "run", tiny(search={"knowledge": "inferior"}))
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):

@@ -67,6 +67,22 @@ def adding(directory: str | os.PathLike[str]) -> Generator[Path]:
             raise
 
 
+@contextmanager
+def locked(directory: str | os.PathLike[str], expected: str) -> Generator[None]:
+    """Hold the lock of a directory, a file in it, where there are locks; it ends with this process.
+
+    Raises:
+        ValueError: If another process holds it; it says what was `expected`.
+    """
+    with (Path(directory) / "lock").open("w", encoding="utf-8") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ValueError(f"expected {expected}, got {directory}") from None
+        yield
+
+
 def is_partial(path: Path) -> bool:
     """Whether a file has the hidden name of one that is not whole."""
     return re.fullmatch(r"\..+\.partial(\d*|-[0-9a-f]{8})(\.[^.]+)?", path.name) is not None

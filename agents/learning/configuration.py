@@ -95,6 +95,10 @@ class GuidedSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
     temperature: Annotated[float, about("all but gumbel: of the first moves", 0, 100)] = 1.0
     temperature_plies: Annotated[int, about("all but gumbel: first moves", 0, 100_000)] = 10
     reuse: Annotated[bool, about("all but gumbel: keep the subtree of the move played")] = True
+    knowledge: Annotated[
+        str, about("gumbel, puct, rollouts: what is known of the game, as inferior+connections")
+    ] = ""
+    knowledge_at: Annotated[int, about("visits of a node that it looks at", 1, 2**31 - 1)] = 2
     cache: Annotated[int, about("evaluations a worker keeps in an iteration", 0, 2**26)] = 65536
     epsilon: Annotated[float, about("rollouts: share of random moves", 0, 1)] = 0.2
     epsilon_decay: Annotated[float, about("rollouts: factor on epsilon per iteration", 0, 1)] = 0.99

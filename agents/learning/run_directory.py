@@ -18,12 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-from agents.core.files import is_partial, write_text
+from agents.core.files import is_partial, locked, write_text
 from agents.core.reading import read_object
 from agents.core.structured import expect_unchanged
 from agents.learning.configuration import Configuration, as_dict, described, make, merged
@@ -109,14 +104,7 @@ class RunDirectory:
         Raises:
             ValueError: If another process trains the run, or has trained it since.
         """
-        with open(self.path / "lock", "w", encoding="utf-8") as lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise ValueError(
-                        f"expected a run that no other process trains, got {self.path}"
-                    ) from None
+        with locked(self.path, "a run that no other process trains"):
             newest = int(self.checkpoints()[-1].stem)
             if newest > iteration:
                 raise ValueError(

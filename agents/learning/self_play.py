@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.core.knowledge import knowledge_of
 from agents.core.ray_workers import RayPool
 from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
 from agents.data.lockstep import GOES_ON, compiled_begin_game, compiled_play_actions
@@ -27,13 +28,15 @@ from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.many_games import ManyGames
 from agents.mcts.puct import PUCT, draw_actions
+from agents.mcts.tree_search import go_down
 from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
+from agents.search.proofs import HardSolver
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
-from agents.search.tree import ROOT, child_by_action, keep_subtree
+from agents.search.tree import ROOT
 from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -114,6 +117,21 @@ def rule_of(configuration: Configuration) -> Any:
     return EvaluatedUCB1(c=options.c)
 
 
+def variant_of(configuration: Configuration, game: Game) -> Variant:
+    """The search of a run whose method asks the network; with knowledge, what it proves counts.
+
+    Raises:
+        ValueError: If there is no such knowledge of the game, or of such a board.
+    """
+    options = configuration.search
+    variant = Variant(rule_of(configuration), Uniform(), WinLoss())
+    if options.knowledge:
+        variant = knowledge_of(game).add_knowledge(
+            variant._replace(solver=HardSolver()), game, options.knowledge, options.knowledge_at
+        )
+    return with_memory(variant, game)
+
+
 PLAYOUTS: Final = ("uct", "rave")
 """Methods that need no network to play."""
 
@@ -125,6 +143,10 @@ def playing_agent(configuration: Configuration) -> Any:
         ValueError: If it cannot play the game in many games at once.
     """
     options = configuration.search
+    if options.knowledge:
+        raise ValueError(
+            f"expected no knowledge with method {options.method}, got {options.knowledge!r}"
+        )
     parameters = {"simulations": options.simulations, "playout": options.playout}
     parameters |= {"reuse": options.reuse} | ({"c": options.c} if options.method == "uct" else {})
     texts = (f"{name}={value}" for name, value in parameters.items())
@@ -187,7 +209,7 @@ class SelfPlay(Worker):
             game,
             new_trees(count, nodes * (2 if self.reuses else 1)),
             base.new_states(game, count),
-            with_memory(Variant(rule_of(self.configuration), Uniform(), WinLoss()), game),
+            variant_of(self.configuration, game),
             evaluator,
             rng,
             cache=new_cache(game, self._cache),
@@ -326,12 +348,9 @@ class Lockstep:
         room = trees.action.shape[1] // 2
         for number, action in enumerate(actions.tolist()):
             tree = tree_of(trees, number)
-            node = None if is_over[number] else child_by_action(tree, ROOT, action)
-            if node is not None and tree.visits[node]:
-                keep_subtree(tree, node)
-                if tree.node_count[0] <= room:
-                    continue
-            tree.node_count[0] = 0
+            is_kept = not is_over[number] and go_down(tree, [action])
+            if not is_kept or tree.node_count[0] > room:
+                tree.node_count[0] = 0
 
 
 class PlayoutLockstep(Lockstep):

@@ -45,6 +45,7 @@ from agents.learning.self_play import (
     Unfinished,
     new_pool,
     playing_agent,
+    variant_of,
 )
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -76,6 +77,8 @@ class Run:
         self.game = game_of(configuration.game, configuration.options)
         if configuration.search.method in PLAYOUTS:
             playing_agent(configuration)  # a mistake fails before anything is written
+        else:
+            variant_of(configuration, self.game)
         self.learner = Learner(configuration, self.game)
         if configuration.engine != "ray":  # Ray's machines have devices of their own
             device_of(configuration.self_play.device, "self_play.device")

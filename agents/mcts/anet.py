@@ -16,6 +16,7 @@ from agents.search.evaluated import (
     new_evaluated_extras,
     read_visit_shares,
     take_evaluation,
+    visits_and_pending,
     with_evaluation,
 )
 from agents.search.rollouts import RolloutEvaluator
@@ -38,6 +39,7 @@ class EvaluatedUCB1(NamedTuple):
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
+    count_visits = visits_and_pending
     with_memory = with_evaluation
     read_policy = read_visit_shares
 

@@ -106,6 +106,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         sees_moves = getattr(self.evaluator, "sees_moves", None)
         return 0 if sees_moves is not None and sees_moves() else CACHE_SIZE
 
+    @property
+    def _asks_knowledge(self) -> bool:
+        return type(self)._new_run is EvaluatedSearchAgent._new_run
+
     def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
         """The search of one tree; its root is evaluated first."""
         game, tree = view.game, cast("Tree", worker.tree)

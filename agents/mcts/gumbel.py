@@ -19,10 +19,12 @@ from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
     Evaluator,
+    best_proven_sign,
     mean_reward,
     new_evaluated_extras,
     proven_sign,
     take_evaluation,
+    visits_and_pending,
 )
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
@@ -67,6 +69,7 @@ class Improvement(NamedTuple):
     unvisited: float  # the completed Q of children without visits
     highest: float  # the greatest sigma(Q): taken off before `exp`
     mass: float  # the sum of P exp(sigma(Q) - highest)
+    leaves_out: bool  # at the root: whether proven losses are left out, as there are others
 
 
 @compiled
@@ -89,23 +92,31 @@ class Gumbel(NamedTuple):
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
+    count_visits = visits_and_pending
 
     def with_memory(self, game: Any) -> "Gumbel":
         table = halving_schedule(self.considered, self.simulations)
         return self._replace(table=table, evaluation=np.zeros(game.num_actions() + 1))
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> Improvement:
-        return self.compute_improvement(tree, node)
+        return self.compute_improvement(tree, node, -1)
 
-    def compute_improvement(self, tree: Tree, node: int) -> Improvement:
-        """What the scores of a node's children share."""
+    def compute_improvement(self, tree: Tree, node: int, sign: int) -> Improvement:
+        """What the scores of a node's children share; of those with this `proven_sign`, or above.
+
+        At the root, proven losses are not among the actions that are considered, and their visits
+        do not move the schedule of the others, unless there are no others.
+        """
         extras = tree.extras
         first = tree.first_child[node]
         last = first + tree.child_count[node]
-        total = most = 0
+        total = most = lost = spent = 0  # `spent` visits went to proven losses
         prior = mean = 0.0  # of the visited children
         for child in range(first, last):
             visits = tree.visits[child] + extras.pending[child]
+            if tree.proof[child] == -1:
+                lost += 1
+                spent += visits
             if visits > 0:
                 total += visits
                 most = max(most, visits)
@@ -117,23 +128,30 @@ class Gumbel(NamedTuple):
         scale = (self.c_visit + most) * self.c_scale
         highest = 0.0
         for child in range(first, last):
-            highest = max(highest, scale * mean_reward(tree, child, unvisited))
+            if proven_sign(tree, child) >= sign:
+                highest = max(highest, scale * mean_reward(tree, child, unvisited))
         mass = 0.0
         for child in range(first, last):
-            merit = scale * mean_reward(tree, child, unvisited)
-            mass += (extras.prior[child] + SMALLEST) * math.exp(merit - highest)
+            if proven_sign(tree, child) >= sign:
+                merit = scale * mean_reward(tree, child, unvisited)
+                mass += (extras.prior[child] + SMALLEST) * math.exp(merit - highest)
         considered = -1
+        leaves_out = bool(node == ROOT and 0 < lost < last - first)
+        if not leaves_out:
+            lost = spent = 0
         if node == ROOT:
-            row = self.table[min(self.table.shape[0] - 1, last - first)]
-            considered = row[min(total, row.size - 1)]
-        return Improvement(considered, total, scale, unvisited, highest, mass)
+            row = self.table[min(self.table.shape[0] - 1, last - first - lost)]
+            considered = row[min(total - spent, row.size - 1)]
+        return Improvement(considered, total, scale, unvisited, highest, mass, leaves_out)
 
     def score(self, tree: Tree, child: int, prepared: Improvement) -> float:
         visits = tree.visits[child] + tree.extras.pending[child]
+        if prepared.leaves_out and tree.proof[child] == -1:
+            return -math.inf
         if prepared.considered >= 0:
             if visits == prepared.considered:
                 return self.merit(tree, child, prepared)
-            # Its turn comes where all that are considered are proven losses, and left out.
+            # Its turn comes where no child has that many visits: some were proven to lose.
             return tree.extras.prior[child] - FAR * abs(visits - prepared.considered)
         return self.improved(tree, child, prepared) - visits / (1.0 + prepared.total)
 
@@ -159,14 +177,17 @@ class Gumbel(NamedTuple):
         """Write the improved policy; returns the child to play, as `read_visit_shares` does.
 
         It is the one with the highest score of those with the most visits; proven wins come before
-        all others, proven losses after them.
+        all others, proven losses after them. Nothing else than the first of these three has a share
+        of the policy.
         """
-        prepared = self.compute_improvement(tree, ROOT)
+        sign = best_proven_sign(tree)
+        prepared = self.compute_improvement(tree, ROOT, sign)
         first = tree.first_child[ROOT]
         last = first + tree.child_count[ROOT]
         best = first
         for child in range(first, last):
-            policy[tree.action[child]] = self.improved(tree, child, prepared)
+            if proven_sign(tree, child) == sign:
+                policy[tree.action[child]] = self.improved(tree, child, prepared)
             more = proven_sign(tree, child) - proven_sign(tree, best)
             if more == 0:
                 more = tree.visits[child] - tree.visits[best]
@@ -185,6 +206,8 @@ class GumbelOptions(TypedDict, total=False):
     route: str
     seed: int | None
     assume: str | None
+    knowledge: str | None
+    knowledge_at: int
 
 
 class GumbelAgent(EvaluatedSearchAgent):

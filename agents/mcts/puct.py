@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.tree_search import SearchOptions
+from agents.mcts.tree_search import SearchOptions, root_actions
 from agents.search.environment import View
 from agents.search.evaluated import (
     Evaluator,
@@ -18,6 +18,7 @@ from agents.search.evaluated import (
     new_evaluated_extras,
     read_visit_shares,
     take_evaluation,
+    visits_and_pending,
     with_evaluation,
 )
 from agents.search.selection import scored_first
@@ -48,6 +49,7 @@ class PUCT(NamedTuple):
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
+    count_visits = visits_and_pending
     with_memory = with_evaluation
     read_policy = read_visit_shares
 
@@ -166,9 +168,11 @@ class PUCTAgent(EvaluatedSearchAgent):
     ) -> int:
         is_early = view.actions is None or view.root.ply < self.temperature_plies
         if self.temperature > 0.0 and is_early:
-            found = find_statistics()
-            if found.visits.any() and not found.proven:
-                return draw_action(found.visits, self.temperature, rng)
+            visits = find_statistics().visits.copy()
+            root = root_actions(trees)
+            visits[root.actions[root.proof == -1]] = 0
+            if visits.any() and not (root.proof == 1).any():
+                return draw_action(visits, self.temperature, rng)
         return super().choose_action(view, trees, rng, find_statistics)
 
 

@@ -273,9 +273,9 @@ class TreeSearchAgent(AgentBase):
         self._refuse_for(reasons, 'parallel "root"', self.parallel)
 
     def _check_knowledge_fits(self) -> None:
-        variant, has_other_kernel = self.variant, self._kernel() is not compiled_search
+        variant = self.variant
         reasons = {
-            "another search than that of one tree": self._has_own_run or has_other_kernel,
+            "another search than that of one tree": not self._asks_knowledge,
             'solver "off"': not variant.solver.proves(),
             "a variant that has its own": not isinstance(variant.knowledge, NoKnowledge),
             "another backup than that of means": not isinstance(variant.backup, MeanBackup),
@@ -286,6 +286,11 @@ class TreeSearchAgent(AgentBase):
     def _has_own_run(self) -> bool:
         """Whether a subclass runs its search in a way of its own."""
         return type(self)._new_run is not TreeSearchAgent._new_run
+
+    @property
+    def _asks_knowledge(self) -> bool:
+        """Whether its search is one that asks the knowledge in the tree."""
+        return not self._has_own_run and self._kernel() is compiled_search
 
     def _refuse_for(self, reasons: dict[str, bool], expected: str, got: str | None) -> None:
         """ValueError with the first of the reasons that is so."""

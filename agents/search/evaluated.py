@@ -6,8 +6,8 @@ to leaves, `back_up_trees` gives them children, with priors, and backs the value
 
 A rule for this search (`agents.mcts.puct.PUCT`) is a selection rule with these members besides:
 `evaluation`, the priors and the value of the leaf that is being expanded;
-`add_root_noise(tree, noise)`; and `read_policy(tree, policy)`, which writes the policy that the
-search has found and returns the best child.
+`add_root_noise(tree, noise)`; `read_policy(tree, policy)`, which writes the policy that the search
+has found and returns the best child; and `count_visits`, which is `visits_and_pending`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +16,17 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.knowledge import looks_at_nodes
 from agents.search.mcts import (
     Variant,
     back_up,
     descend,
     initialise_children,
     is_settled,
+    look_into,
     prove_root,
 )
+from agents.search.proofs import proof_by_children
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
@@ -92,6 +95,17 @@ def take_evaluation(self: Any, game: Any, state: Any, tree: Tree, node: int) -> 
         extras.root_noise[child] = 0.0
 
 
+@kernel
+def visits_and_pending(self: Any, tree: Tree, node: int) -> int:
+    """`count_visits` of rules with an evaluator."""
+    return int(tree.visits[node] + tree.extras.pending[node])
+
+
+def is_evaluated(selection: Any) -> bool:
+    """Whether a rule is one with an evaluator. Plain Python."""
+    return hasattr(selection, "evaluation")
+
+
 @inlined_kernel
 def mean_reward(tree: Tree, child: int, unvisited: float) -> float:
     """The mean reward of a child, or `unvisited`; a pending simulation counts as lost."""
@@ -104,6 +118,16 @@ def proven_sign(tree: Tree, child: int) -> int:
     """1 for a proven win, -1 for a proven loss, else 0."""
     proof = int(tree.proof[child])
     return 0 if proof == UNPROVEN else proof
+
+
+@kernel
+def best_proven_sign(tree: Tree) -> int:
+    """1 if a child of the root is a proven win, -1 if all are proven losses, else 0."""
+    first = tree.first_child[ROOT]
+    best = -1
+    for child in range(first, first + tree.child_count[ROOT]):
+        best = max(best, proven_sign(tree, child))
+    return best
 
 
 @kernel
@@ -125,15 +149,25 @@ def most_visited(tree: Tree) -> int:
 
 @kernel
 def read_visit_shares(self: Any, tree: Tree, policy: NDArray[np.float32]) -> int:
-    """`read_policy` by the share of the visits: fills the zeros ``(num_actions(),)``."""
+    """`read_policy` by the share of the visits: fills the zeros ``(num_actions(),)``.
+
+    Where there are proven wins, nothing else has a share; proven losses have none, unless there is
+    nothing else. Without visits the priors count.
+    """
     first = tree.first_child[ROOT]
     last = first + tree.child_count[ROOT]
-    total = 0
+    sign = best_proven_sign(tree)
+    visits, prior, count = 0, 0.0, 0
     for child in range(first, last):
-        total += tree.visits[child]
+        if proven_sign(tree, child) == sign:
+            visits += tree.visits[child]
+            prior += tree.extras.prior[child]
+            count += 1
     for child in range(first, last):
-        share = tree.visits[child] / total if total > 0 else tree.extras.prior[child]
-        policy[tree.action[child]] = share
+        if proven_sign(tree, child) == sign:
+            share = tree.extras.prior[child] / prior if prior > 0.0 else 1.0 / count
+            share = tree.visits[child] / visits if visits > 0 else share
+            policy[tree.action[child]] = share
     return most_visited(tree)
 
 
@@ -385,6 +419,21 @@ def back_up_trees(
 
 
 @kernel
+def look_into_roots(
+    game: Any, roots: Any, states: Any, trees: Tree, variant: Any, pending: Any, streams: Any
+) -> None:
+    """Let the knowledge look at the roots of the trees that do not rest."""
+    for number in range(pending.remaining.size):
+        tree = tree_of(trees, number)
+        is_open = tree.child_count[ROOT] > 0 and tree.proof[ROOT] == UNPROVEN
+        if is_open and pending.remaining[number] >= 0:
+            rng = unpacked(streams, number)[0]
+            game.copy(roots[number], states[0])
+            simulation = simulation_of(pending, 0)
+            look_into(game, states[0], tree, ROOT, variant, simulation, rng)
+
+
+@kernel
 def add_noise_to_trees(game: Any, trees: Tree, variant: Any, noise: NDArray[np.float64]) -> None:
     """Give every root its noise, ``(T, num_actions())``."""
     for number in range(noise.shape[0]):
@@ -403,12 +452,17 @@ def read_trees(
     """Read what the searches have found, of trees whose roots have children.
 
     Fills in the policies to learn from, ``(T, num_actions())``, the mean values of the roots,
-    ``(T,)``, -1 to 1, for the player to move, and the best actions, ``(T,)``.
+    ``(T,)``, -1 to 1, for the player to move, or the outcomes that are proven, and the best
+    actions, ``(T,)``.
     """
     for number in range(best.size):
         tree = tree_of(trees, number)
         policies[number] = 0.0
         best[number] = tree.action[variant.selection.read_policy(tree, policies[number])]
+        outcome = proof_by_children(tree, variant, ROOT)
+        if variant.solver.proves() and outcome != UNPROVEN:
+            values[number] = outcome
+            continue
         first = tree.first_child[ROOT]
         total, count = tree.extras.raw_value[ROOT], 1
         for child in range(first, first + tree.child_count[ROOT]):
@@ -419,6 +473,7 @@ def read_trees(
 
 compiled_descend_trees: Final = CompiledFunction(descend_trees)
 compiled_back_up_trees: Final = CompiledFunction(back_up_trees)
+compiled_look_into_roots: Final = CompiledFunction(look_into_roots)
 compiled_add_noise_to_trees: Final = CompiledFunction(add_noise_to_trees)
 compiled_read_trees: Final = CompiledFunction(read_trees)
 
@@ -439,6 +494,10 @@ class EvaluatedSearch:
         width: How many leaves of one tree are evaluated together.
         cache: See `new_cache`.
         compiles: Whether to run as machine code.
+
+    Raises:
+        ValueError: If the trees are too small, the backup keeps something of its own, or the rule
+            has no `count_visits`.
 
     Attributes:
         evaluations: Positions that were evaluated so far.
@@ -463,6 +522,12 @@ class EvaluatedSearch:
         if trees.backed_up != () or variant.backup.new_extras(1) != ():
             kind = type(variant.backup).__name__
             raise ValueError(f"expected a backup that keeps nothing of its own, got {kind}")
+        if not hasattr(variant.selection, "count_visits"):
+            kind = type(variant.selection).__name__
+            raise ValueError(
+                f"expected a rule that counts pending simulations (count_visits = "
+                f"visits_and_pending), got {kind} without count_visits"
+            )
         self.game = game
         self.trees = trees
         self.states = states
@@ -502,17 +567,23 @@ class EvaluatedSearch:
         places = self.game, self.states, self.trees
         return *places, self.variant, self._pending, self.cache, *evaluations, self._streams
 
+    def _to_look(self, roots: Any) -> tuple[Any, ...]:
+        places = self.game, roots, self.states, self.trees
+        return *places, self.variant, self._pending, self._streams
+
     def compile(self, roots: Any) -> None:
         """Compile now, so that the first `run` does not have to."""
         priors = np.zeros((1, self.game.num_actions()), np.float32)
         self._prepared(compiled_descend_trees, *self._to_descend(roots))
         self._prepared(compiled_back_up_trees, *self._to_back_up(priors, priors[0]))
+        if looks_at_nodes(self.variant.knowledge):
+            self._prepared(compiled_look_into_roots, *self._to_look(roots))
 
     def run(self, roots: Any, simulations: int | NDArray[np.int32]) -> int:
         """Search from ``(T,)`` positions, or a list of them; returns the simulations run.
 
-        `simulations` are for each tree; 0 evaluates the roots that are not yet, and a tree with -1
-        is left as it is.
+        `simulations` are for each tree; a tree with -1 is left as it is. Without any, the roots
+        that are not evaluated yet are, and the knowledge looks at all of them.
         """
         remaining = self._pending.remaining
         remaining[:] = simulations
@@ -520,9 +591,12 @@ class EvaluatedSearch:
         if any(self.game.is_terminal(roots[number]) for number in searched):
             raise ValueError("expected positions to search from, got one where the game is over")
         wanted = int(remaining.sum())
+        looks = not (remaining > 0).any() and looks_at_nodes(self.variant.knowledge)
         while True:
             count = self._call(compiled_descend_trees, *self._to_descend(roots))
             if count == 0:
+                if looks:
+                    self._call(compiled_look_into_roots, *self._to_look(roots))
                 return wanted - int(remaining.sum())
             priors, values = self.evaluator.evaluate(self.game, self.states[:count])
             self.evaluations += count

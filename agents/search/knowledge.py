@@ -12,8 +12,9 @@ class Knowledge(Protocol):
     """What a search may ask before it looks for itself.
 
     Knowledge that costs more than a simulation looks at few nodes only: it has, besides,
-    ``is_due(tree, node)``, whether a node that a simulation reaches is looked at now, and
-    ``is_root_due(game, state)``, whether the root is, at the start of a search; and
+    ``is_due(visits)``, whether a node that a simulation reaches after so many others is looked at
+    now (with an evaluator: not before it has children), and ``is_root_due(game, state)``, whether
+    the root is, at the start of a search (with an evaluator: it always is); and
     ``examine(game, state, tree, node)``, which proves children of the node: `Tree.proof`.
     """
 
@@ -55,7 +56,7 @@ def all_covered(self: Any, selection: Any, tree: Any, node: int) -> bool:
 
 
 @kernel
-def never_due(self: Any, tree: Any, node: int) -> bool:
+def never_due(self: Any, visits: int) -> bool:
     """`is_due` of knowledge that looks at no nodes."""
     return False
 
@@ -74,6 +75,11 @@ def examine_nothing(self: Any, game: Any, state: Any, tree: Any, node: int) -> N
 is_due = optional_method("is_due", never_due)
 is_root_due = optional_method("is_root_due", root_never_due)
 examine = optional_method("examine", examine_nothing)
+
+
+def looks_at_nodes(knowledge: Knowledge) -> bool:
+    """Whether knowledge looks at any nodes. Plain Python."""
+    return hasattr(knowledge, "examine")
 
 
 @compiled

@@ -23,7 +23,7 @@ from agents.search.knowledge import Knowledge, NoKnowledge, examine, is_due, is_
 from agents.search.playout import Playout
 from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
 from agents.search.reward import Backup, MeanBackup, Reward
-from agents.search.selection import Selection
+from agents.search.selection import Selection, count_visits
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import (
     GROWTH,
@@ -205,6 +205,14 @@ def look_into(
 
 
 @inlined_kernel
+def is_looked_into(tree: Tree, node: int, variant: Variant, expands: bool) -> bool:
+    """Whether the knowledge looks at a node now; see `descend`."""
+    visits = count_visits(variant.selection, tree, node)
+    is_ready = expands or tree.child_count[node] > 0  # before its evaluation it gets no children
+    return is_ready and is_due(variant.knowledge, visits) and tree.proof[node] == UNPROVEN
+
+
+@inlined_kernel
 def descend(
     game: Game,
     state: State,
@@ -257,7 +265,7 @@ def descend(
             simulation.cells[depth] = game.cell_of(state, action)
         depth += 1
         game.step(state, action)
-        if is_due(variant.knowledge, tree, node) and tree.proof[node] == UNPROVEN:
+        if is_looked_into(tree, node, variant, expands):
             simulation.depth[0] = depth
             look_into(game, state, tree, node, variant, simulation, rng)
         if variant.solver.proves() and tree.proof[node] != UNPROVEN:

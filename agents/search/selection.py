@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.search.simulation import Part, no_memory, no_moves, no_update
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled import compiled, inlined_kernel, kernel, optional_method
 from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
@@ -101,6 +101,16 @@ def all_first(self: Any) -> bool:
 def scored_first(self: Any) -> bool:
     """`Selection.tries_all_first` of a rule that also scores children without a visit."""
     return False
+
+
+@kernel
+def visits_of(self: Any, tree: Tree, node: int) -> int:
+    """`count_visits` of a rule whose simulations end before others begin."""
+    return int(tree.visits[node])
+
+
+count_visits = optional_method("count_visits", visits_of)
+"""The simulations through a node, with those that have not ended."""
 
 
 # ---- a rule behind another one -------------------------------------------------------------------

@@ -103,7 +103,11 @@ def check_proof(path: str | Path) -> dict[str, Any]:
         ValueError: If it proves nothing, with the line that does not hold.
         OSError: If it cannot be read.
     """
-    lines = read_text(path).splitlines()
+    return check_lines(read_text(path).splitlines(), str(path))
+
+
+def check_lines(lines: list[str], name: str) -> dict[str, Any]:
+    """Check the lines of a proof that has a name in messages; see `check_proof`."""
     number = 1
     try:
         head = _read_head(lines)
@@ -118,7 +122,7 @@ def check_proof(path: str | Path) -> dict[str, Any]:
         if stones & ~own or carrier & ~free:
             raise ValueError("expected the last node to be of the position")
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}:{number}: no proof: {error}") from None
+        raise ValueError(f"{name}:{number}: no proof: {error}") from None
     return head
 
 

@@ -28,6 +28,7 @@ from agents.knowledge.hex.h_search import (
     name_chains,
     new_connections,
     new_grid,
+    new_owners,
     pair_of,
 )
 from agents.knowledge.hex.inferior import fill_in, new_rings
@@ -165,9 +166,7 @@ def board_memory(game: Any) -> tuple[int, NDArray[np.int8]]:
     if not isinstance(game, Hex):
         raise ValueError(f"expected Hex, for an evaluation of Hex, got {game}")
     size = game.rows * game.columns
-    owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
-    owners[size:] = 0, 1
-    return size, owners
+    return size, new_owners(size)
 
 
 # ---- two-distance --------------------------------------------------------------------------------

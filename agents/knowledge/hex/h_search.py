@@ -60,6 +60,8 @@ LARGEST: Final = 60
 """Cells of a carrier, at most."""
 LARGEST_OF_EMPTY: Final = 4
 """Cells of the carrier of a connection between two empty cells, at most, if it is extended."""
+MOST_EXTENDED: Final = 20_000
+"""Connections that a search extends in one position for one player."""
 WAITING: Final = 1 << 15
 """Connections that wait to be extended; the table of those places and carriers."""
 IS_FULL: Final = -1
@@ -86,6 +88,10 @@ class Grid(NamedTuple):
     """``(size, 6)``: the neighbours of each cell, clockwise from below; -1 beyond the board."""
     sides: NDArray[np.int8]
     """``(2, size)``: for each player, 1 or 2 for the cells along the player's sides, else 0."""
+    template_ends: NDArray[np.int16]
+    """``(templates, 3)``: of connections that are known on the empty board: player, cell, side;"""
+    template_carriers: NDArray[np.int64]
+    """``(templates, 3)``: and their carriers. See `agents.knowledge.hex.edge_templates`."""
 
 
 def new_grid(rows: int, columns: int) -> Grid:
@@ -99,7 +105,14 @@ def new_grid(rows: int, columns: int) -> Grid:
                 around[cell, i] = cell + down * columns + right
         sides[0, cell] = 1 if row == 0 else 2 if row == rows - 1 else 0
         sides[1, cell] = 1 if column == 0 else 2 if column == columns - 1 else 0
-    return Grid(around, sides)
+    return Grid(around, sides, np.zeros((0, 3), np.int16), np.zeros((0, 3), np.int64))
+
+
+def new_owners(size: int) -> NDArray[np.int8]:
+    """Room for the owners of so many cells, with 0 and 1 behind them for what lies beyond."""
+    owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
+    owners[size:] = 0, 1
+    return owners
 
 
 # ---- the connections of a position ---------------------------------------------------------------
@@ -516,6 +529,19 @@ def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int]
 
 
 @kernel
+def add_templates(grid: Grid, owners: NDArray[np.int8], player: int, links: Connections) -> None:
+    """Let the templates of the player's stones wait to be extended, if their carriers are empty."""
+    count = len(grid.template_ends)
+    cells = empty_cells(owners) if count > 0 else NONE
+    for row in range(count):
+        owner, cell, side = grid.template_ends[row]
+        carrier = set_in(grid.template_carriers, row)
+        chain = int(links.place_of[cell])
+        if owner == player == owners[cell] and chain != side and contains(cells, carrier):
+            add(links, chain, int(side), carrier, IS_FULL)
+
+
+@kernel
 def extend(links: Connections, is_to_move: bool, most: int) -> bool:
     """Extend the connections that wait, by size, until the player wins or none is left.
 
@@ -570,7 +596,31 @@ def connect(
         join_sides(links)
         return True
     begin(grid, owners, player, links)
+    add_templates(grid, owners, player, links)
     return extend(links, is_to_move, most)
+
+
+@kernel
+def sees_win(
+    grid: Grid,
+    owners: NDArray[np.int8],
+    player: int,
+    is_first: bool,
+    most: int,
+    links: Connections,
+) -> bool:
+    """Whether it is seen that the player to move wins: by stones, or first of all by `connect`.
+
+    False proves nothing. In a later position, one more look for the player's connections finds
+    little: most of what wins now was found one move before, and `must_play` left such moves of the
+    opponent out. Where nobody looked one move before, some wins are missed.
+    """
+    if is_first:
+        return connect(grid, owners, player, True, most, links)
+    if not name_chains(grid, owners, player, links):
+        return False
+    join_sides(links)
+    return True
 
 
 @kernel

@@ -11,10 +11,10 @@ class Hexpert(RAVE):
     """RAVE with saved bridges, inferior cells, virtual connections and priors; for Hex to 13 x 13.
 
     Moves are tried in the order of what the cells around them promise. A node does without the
-    cells that patterns show to be dead, captured, vulnerable or dominated. The root, and every node
-    at its `knowledge_at`-th visit, is looked at for virtual connections: who has won, and which
-    moves must be played. The solver goes on from there, and proven losses are not searched. See
-    `agents.knowledge.hex.known` and `agents.knowledge.hex.priors`.
+    cells that patterns show to be inferior. The root, and every node at its `knowledge_at`-th
+    visit, is looked at for virtual connections: who has won, and which moves must be played. The
+    solver goes on from there, and proven losses are not searched. See `agents.knowledge.hex.known`
+    and `agents.knowledge.hex.priors`.
 
     Sources:
         Arneson, Hayward and Henderson, "Monte Carlo tree search in Hex", IEEE Transactions on
@@ -31,7 +31,7 @@ class Hexpert(RAVE):
 
     Args:
         **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
-            ``"all"``, `knowledge_at` 64.
+            ``"all"`` (but the templates), `knowledge_at` 64.
     """
 
     name = "hexpert"

@@ -1,13 +1,20 @@
-"""Inferior cells of Hex on boards of any size, by patterns: dead, captured, vulnerable, dominated.
+"""Inferior cells of Hex on boards of any size, by patterns.
 
 The patterns and their proofs are in `agents.knowledge.hex.patterns`. Filling dead cells for either
-player, and captured cells for their owner, leaves the winner the same, and so it does again in the
-position that comes of it (Bjornsson, Hayward, Johanson and van Rijswijck 2006). So all cells that
-are filled may be left out of the moves; and so may the vulnerable ones of the rest, as long as
-another is left. For let a vulnerable move win. After it and the reply that kills it, the player is
-to move, with more stones against it, and still wins. A move that wins there wins now too. If it is
-vulnerable, the same is said of it; each time fewer cells are empty, so this ends with a winning
-move that is not vulnerable.
+player, captured cells for their owner, and permanently inferior cells for who has the stones beside
+them, leaves the winner the same, and so it does again in the position that comes of it (Bjornsson,
+Hayward, Johanson and van Rijswijck 2006). So all cells that are filled may be left out of the
+moves; and so may the vulnerable ones of the rest, as long as another is left. For let a vulnerable
+move win. After it and the reply that kills it, the player is to move, with more stones against it,
+and still wins. A move that wins there wins now too. If it is vulnerable, the same is said of it;
+each time fewer cells are empty, so this ends with a winning move that is not vulnerable.
+
+A permanently inferior cell is filled because of a strategy on it and its three empty neighbours. So
+the owner of a filled cell wins the position as it is on the carrier of the win in the filled one
+*and these cells*; and what loses in the filled position because it is outside of a carrier loses in
+the position as it is if it is outside of these cells as well. A move that wins in the filled
+position wins in the position as it is: for the opponent there is one stone less, and for the owner
+the cell may still be filled after any own move (`tests/test_hex_inferior.py` tries all).
 
 Of these, a move may be left out that another, which is not left out, dominates: it wins if the
 other does. That may be left out afterwards in the same way, but then there is a third one, and so
@@ -22,10 +29,20 @@ from numpy.typing import NDArray
 
 from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
-from agents.knowledge.hex.pattern_tables import CAPTURERS, CELLS, DOMINANCE, PAIRS
-from agents.knowledge.hex.patterns import PAIR_RING, RING
+from agents.knowledge.hex.pattern_tables import CAPTURERS, CELLS, DOMINANCE, INFERIOR, PAIRS
+from agents.knowledge.hex.patterns import BEYOND, PAIR_RING, RING, TOUCHED, rings
 from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import EMPTY
+
+
+def open_side(ring: tuple[int, ...]) -> int:
+    """The direction of three empty cells of a ring, if a player has the others; else -1."""
+    for turn in range(RING):
+        turned = ring[turn - 1 :] + ring[: turn - 1]
+        if turned in ((0, 0, 0, 1, 1, 1), (0, 0, 0, 2, 2, 2)):
+            return turn
+    return NOWHERE
+
 
 KILLERS: Final = np.frombuffer(bytes.fromhex(CELLS), np.int8).reshape(-1, 2)
 """``(3**6, 2)``: the cells of a ring where a stone of each player kills the cell inside, as bits;
@@ -36,8 +53,40 @@ CAPTURING: Final = np.frombuffer(bytes.fromhex(CAPTURERS), np.uint8).reshape(-1,
 """``(3**8, 2)``: the cells of a ring where a stone of each player captures the pair, as bits."""
 DOMINATING: Final = np.array([int(digit, 16) for digit in DOMINANCE], np.int8)
 """``(3**8,)``: bit ``2 * player + cell``: that cell of a pair dominates the other for a player."""
+FILLED: Final = np.array([int(digit) for digit in INFERIOR], np.bool_)
+"""``(3**7,)``: whether a cell is permanently inferior, by the cells beyond its empty neighbours."""
+OPEN_TO: Final = np.array([open_side(ring) for ring in rings(RING)], np.int8)
+"""``(3**6,)``: see `open_side`."""
 DIRECTIONS: Final = 3
 """Of pairs: each pair is looked at from one of its cells."""
+
+
+def directions_of(pairs: NDArray[np.bool_], turns: int) -> NDArray[np.uint8]:
+    """By the ring of a cell, in which of the first directions there may be such a pair, as bits.
+
+    `pairs`, ``(3**8,)``, says of each ring of a pair whether it is such a pair. In the first three
+    directions the cell is the first of the pair, in the others the second.
+    """
+    found = np.zeros(3**RING, np.uint8)
+    numbers = np.flatnonzero(pairs)
+    for turn in range(turns):
+        ring = np.zeros_like(numbers)  # the other cell of the pair is empty
+        for i, place in enumerate(TOUCHED[2][turn // DIRECTIONS]):  # clockwise from the other cell
+            ring += numbers // 3**place % 3 * 3 ** ((turn + 1 + i) % RING)
+        found[ring] |= np.uint8(1 << turn)
+    return found
+
+
+CAPTURABLE: Final = directions_of(CAPTURES > 0, RING)
+"""``(3**6,)``: with which neighbours a cell may be captured, by its ring, as bits."""
+COMPARABLE: Final = np.stack(
+    [
+        directions_of((CAPTURING[:, player] | DOMINATING >> 2 * player & 3) > 0, DIRECTIONS)
+        for player in (0, 1)
+    ]
+)
+"""``(2, 3**6)``: with which neighbours in the first directions a cell may have to do with what a
+move of a player dominates."""
 
 
 @compiled
@@ -54,6 +103,8 @@ class Rings(NamedTuple):
     """``(size, 3)``: each cell's neighbour in the first directions, or -1."""
     of_pairs: NDArray[np.int16]
     """``(size, 3, 8)``: around each cell and that neighbour."""
+    beyond: NDArray[np.int16]
+    """``(size, 6, 7)``: around three neighbours of each cell, the middle one in that direction."""
 
 
 def new_rings(rows: int, columns: int) -> Rings:
@@ -68,6 +119,7 @@ def new_rings(rows: int, columns: int) -> Rings:
     of_cells = np.zeros((size, RING), np.int16)
     others = np.full((size, DIRECTIONS), NOWHERE, np.int16)
     of_pairs = np.full((size, DIRECTIONS, PAIR_RING), NOWHERE, np.int16)
+    beyond = np.zeros((size, RING, BEYOND), np.int16)
     for row, column in np.ndindex(rows, columns):
         cell = row * columns + column
         of_cells[cell] = [at(row + down, column + right) for down, right in AROUND]
@@ -78,7 +130,12 @@ def new_rings(rows: int, columns: int) -> Rings:
                 around = steps[1:] + [(down + r, right + c) for r, c in (steps[5], *steps[:2])]
                 others[cell, turn] = other
                 of_pairs[cell, turn] = [at(row + r, column + c) for r, c in around]
-    return Rings(of_cells, others, of_pairs)
+        for turn in range(RING):
+            steps = [AROUND[(turn + i) % RING] for i in range(RING)]
+            ways = ((5, 4), (5, 5), (5, 0), (0, 0), (1, 0), (1, 1), (1, 2))
+            around = [(steps[i][0] + steps[j][0], steps[i][1] + steps[j][1]) for i, j in ways]
+            beyond[cell, turn] = [at(row + r, column + c) for r, c in around]
+    return Rings(of_cells, others, of_pairs, beyond)
 
 
 @kernel
@@ -109,6 +166,21 @@ def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> i
 
 
 @kernel
+def is_inferior(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int, owner: int) -> bool:
+    """Whether an empty cell between a player's stones and empty cells may be filled for them.
+
+    The middle one of the empty cells is in a direction.
+    """
+    number, weight = 0, 1
+    for i in range(BEYOND):
+        other = int(owners[rings.beyond[cell, turn, i]])
+        if other != EMPTY:
+            number += weight if other == owner else 2 * weight
+        weight *= 3
+    return bool(FILLED[number])
+
+
+@kernel
 def fill_cell(
     rings: Rings,
     owners: NDArray[np.int8],
@@ -117,7 +189,7 @@ def fill_cell(
     changed: NDArray[np.int16],
     count: int,
 ) -> int:
-    """Put a stone on a cell if it is dead, or on it and a neighbour if both are captured.
+    """Put a stone on a cell if it is inferior, or on it and a neighbour if both are captured.
 
     The cells are added to those that have changed, of which there are `count`; returns how many
     there are then.
@@ -125,13 +197,25 @@ def fill_cell(
     if owners[cell] != EMPTY:
         return count
     changed[count] = cell
-    if KILLERS[number_of_ring(rings, owners, cell), 0] < 0:
+    number = number_of_ring(rings, owners, cell)
+    if KILLERS[number, 0] < 0:
         owners[cell] = 0
         return count + 1
-    for turn in range(RING):
+    side = int(OPEN_TO[number])
+    if side != NOWHERE:
+        owner = int(owners[rings.of_cells[cell, (side + 3) % RING]])
+        if is_inferior(rings, owners, cell, side, owner):
+            owners[cell] = owner
+            carrier = one_bit(cell)
+            for i in range(side + 5, side + 8):
+                carrier = union(carrier, one_bit(int(rings.of_cells[cell, i % RING])))
+            put_set(captured, owner, union(set_in(captured, owner), carrier))
+            return count + 1
+    turns = int(CAPTURABLE[number])
+    while turns > 0:
+        turn = lowest(turns)
+        turns &= turns - 1
         other = int(rings.of_cells[cell, turn])
-        if other >= len(rings.of_cells) or owners[other] != EMPTY:
-            continue
         if turn < DIRECTIONS:
             captor = captor_of(rings, owners, cell, turn)
         else:
@@ -153,13 +237,16 @@ def fill_around(
     changed: NDArray[np.int16],
     count: int,
 ) -> None:
-    """Put stones on the dead and captured cells around cells that have changed, and so on.
+    """Put stones on the inferior cells around cells that have changed, and so on.
+
+    A permanently inferior cell that a change two steps away has made so may be left empty.
 
     Args:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
-        captured: ``(2, 3)``: for each player, the set of the captured cells; those filled are
-            added.
+        captured: ``(2, 3)``: for each player, the set of the cells that the player needs for what
+            is filled: captured cells, and permanently inferior ones with their empty neighbours.
+            Those of what is filled are added.
         changed: ``(size,)``: the cells that have changed. It is changed.
         count: How many there are.
     """
@@ -187,7 +274,7 @@ def fill_all(
 
 @kernel
 def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
-    """Put stones on all dead and captured cells, and again, until there are none.
+    """Put stones on dead, captured and permanently inferior cells, and on what that makes so.
 
     Args:
         rings: Of the board.
@@ -226,16 +313,21 @@ def choose_moves(
         chosen: ``(size,)``: receives for each cell itself, if it is chosen; if it is dominated, a
             cell that dominates it, which may be dominated in turn; else -1.
     """
+    turns = scratch_array(len(rings.of_cells), np.uint8)
     for cell in range(len(rings.of_cells)):
-        is_move = owners[cell] == EMPTY and not is_vulnerable(rings, owners, cell, player)
-        chosen[cell] = cell if is_move else NOWHERE
+        chosen[cell] = NOWHERE
+        turns[cell] = 0
+        if owners[cell] == EMPTY:
+            ring = number_of_ring(rings, owners, cell)
+            turns[cell] = COMPARABLE[player, ring]
+            if KILLERS[ring, 1 - player] <= 0:
+                chosen[cell] = cell
     for cell in range(len(rings.of_cells)):
-        if owners[cell] != EMPTY:
-            continue
-        for turn in range(DIRECTIONS):
+        left = int(turns[cell])
+        while left > 0:
+            turn = lowest(left)
+            left &= left - 1
             other = int(rings.others[cell, turn])
-            if other == NOWHERE or owners[other] != EMPTY:
-                continue
             if chosen[cell] != cell and chosen[other] != other:
                 continue
             number = number_of_pair(rings, owners, cell, turn)

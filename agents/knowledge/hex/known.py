@@ -3,13 +3,17 @@
 * ``"inferior"``: every node is expanded without the cells that patterns show to be inferior
   (`agents.knowledge.hex.inferior`).
 * ``"connections"``: a node that has been visited `visits` times, and the root, is looked at for
-  virtual connections (`agents.knowledge.hex.h_search`), on the board as it is filled in with the
-  first part, on the board as it is without. Children outside of the must-play region are proven
-  losses, the key of a winning semi-connection is a proven win, and so the node may be proven; the
-  solver of the search does the rest (Arneson, Hayward and Henderson, "Monte Carlo tree search in
-  Hex", 2010).
+  virtual connections of the opponent, the root for those of the player to move as well
+  (`agents.knowledge.hex.h_search`): on the board as it is filled in with the first part, on the
+  board as it is without. Children outside of the must-play region are proven losses, the key of a
+  winning semi-connection is a proven win, and so the node may be proven; the solver of the search
+  does the rest (Arneson, Hayward and Henderson, "Monte Carlo tree search in Hex", 2010).
+* ``"templates"``: the connections begin with the edge templates of the position
+  (`agents.knowledge.hex.edge_templates`). The H-search finds what they show by itself: with
+  lists as long as here they decide no more positions.
 * ``"priors"``: moves are tried in the order of what the cells around them promise
-  (`agents.knowledge.hex.priors`, `agents.search.bias`).
+  (`agents.knowledge.hex.priors`, `agents.search.bias`). A search with an evaluator, a network, has
+  its priors from there.
 * ``"openings"``: with the swap, the first stone and whether it is taken over follow from a table
   (`agents.knowledge.hex.openings`).
 
@@ -21,22 +25,26 @@ at anew: a node is several moves from the root, and to follow each of them takes
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.knowledge.bits import NONE, meet, one_bit
+from agents.knowledge.bits import NONE, meet, one_bit, set_in, union
+from agents.knowledge.hex.edge_templates import with_templates
 from agents.knowledge.hex.h_search import (
     IS_FULL,
     MOST_CELLS,
+    MOST_EXTENDED,
     connect,
     empty_cells,
     must_play,
     new_connections,
     new_grid,
+    new_owners,
+    sees_win,
     winning_key,
 )
-from agents.knowledge.hex.inferior import choose_moves, chosen_for, fill_in, new_rings
+from agents.knowledge.hex.inferior import choose_moves, chosen_for, fill_all, new_rings
 from agents.knowledge.hex.priors import HexPriors
 from agents.search.bias import ProgressiveBias
+from agents.search.evaluated import is_evaluated
 from agents.search.knowledge import all_covered
 from agents.search.mcts import Variant
 from agents.search.tree import ROOT, Tree
@@ -45,14 +53,18 @@ from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
 from hexenv.messages import suggestion
 
-PARTS: Final = ("inferior", "connections", "priors", "openings")
+HELPFUL: Final = ("inferior", "connections", "priors", "openings")
+PARTS: Final = (*HELPFUL, "templates")
 ALL: Final = "all"
+"""In place of those that are `HELPFUL`."""
+FULLS: Final = 6
+SEMIS: Final = 20
+"""Connections and semi-connections that are kept of a pair of places: fewer than the solver keeps,
+in two thirds of the time, for nearly as many positions decided."""
 BIAS: Final = 2.5
 """Weight of a prior; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5
 """The score of a move without a visit, besides."""
-MOST_EXTENDED: Final = 20_000
-"""Connections that are extended in one position for one player."""
 
 
 @compiled
@@ -63,13 +75,17 @@ class HexParts(NamedTuple):
     connections: bool
     visits: int
     """Of a node, when it is looked at for connections."""
+    templates: bool = False
+    """Whether the connections begin with edge templates."""
     grid: Any = None
     rings: Any = None
     links: Any = None
     owners: Any = None
     """``(num_cells() + 2,)``: scratch space; the owners of the cells, filled in, and 0 and 1."""
+    captured: Any = None
+    """``(2, 3)``: the sets of cells that each player needs for what is filled in."""
     chosen: Any = None
-    """``(num_cells(),)``: scratch space; see `choose_moves`."""
+    """``(num_cells(),)``: scratch space; see `fill_all` and `choose_moves`."""
     last_root: Any = None
     """``(1,)``: the hash of the root that was looked at last."""
 
@@ -85,13 +101,13 @@ class HexParts(NamedTuple):
                 f"expected Hex on at most {MOST_CELLS} cells, for what is known of it, got "
                 f"{game.rows} x {game.columns}"
             )
-        owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
-        owners[size:] = 0, 1
+        grid = new_grid(game.rows, game.columns)
         return self._replace(
-            grid=new_grid(game.rows, game.columns),
+            grid=with_templates(grid, game.rows, game.columns) if self.templates else grid,
             rings=new_rings(game.rows, game.columns),
-            links=new_connections(size),
-            owners=owners,
+            links=new_connections(size, FULLS, SEMIS),
+            owners=new_owners(size),
+            captured=np.zeros((2, 3), np.int64),
             chosen=np.zeros(size, np.int16),
             last_root=np.full(1, -1, np.int64),
         )
@@ -120,8 +136,8 @@ class HexParts(NamedTuple):
                 best += 1
         return best if best > 0 else kept
 
-    def is_due(self, tree: Tree, node: int) -> bool:
-        return self.connections and tree.visits[node] == self.visits
+    def is_due(self, visits: int) -> bool:
+        return self.connections and visits == self.visits
 
     def is_root_due(self, game: Any, state: State) -> bool:
         """Whether the root is another one than last time."""
@@ -137,7 +153,7 @@ class HexParts(NamedTuple):
             return
         read_board(self, game, state)
         player, owners = game.to_play(state), self.owners[: len(self.grid.around)]
-        if connect(self.grid, owners, player, True, MOST_EXTENDED, self.links):
+        if sees_win(self.grid, owners, player, node == ROOT, MOST_EXTENDED, self.links):
             key = winning_key(self.links)
             if self.inferior and key != IS_FULL and not prove_win(tree, node, key):
                 choose_moves(self.rings, self.owners, player, self.chosen)
@@ -147,6 +163,8 @@ class HexParts(NamedTuple):
         moves = NONE
         if not connect(self.grid, owners, 1 - player, False, MOST_EXTENDED, self.links):
             moves = must_play(self.links, empty_cells(owners))
+            if moves != NONE:
+                moves = union(moves, set_in(self.captured, 1 - player))
         if node == ROOT and moves == NONE:
             return
         first = tree.first_child[node]
@@ -160,7 +178,7 @@ def parts_in(names: str) -> tuple[str, ...]:
     """The names in a text.
 
     Raises:
-        ValueError: If there is no such part.
+        ValueError: If there is no such part, or no connections for the templates.
     """
     given = tuple(names.split("+"))
     for name in given:
@@ -169,20 +187,32 @@ def parts_in(names: str) -> tuple[str, ...]:
                 f"expected knowledge of {', '.join(PARTS)}, with a plus between them, or {ALL}; "
                 f"got {names!r}{suggestion(name, (*PARTS, ALL))}"
             )
-    return PARTS if ALL in given else given
+    if ALL in given:
+        given = (*HELPFUL, *given)
+    if "templates" in given and "connections" not in given:
+        raise ValueError(f"expected connections, for knowledge of templates, got {names!r}")
+    return given
 
 
 def with_knowledge(variant: Variant, names: str, visits: int) -> Variant:
     """A variant of tree search with the parts that a text names.
 
     Raises:
-        ValueError: If there is no such part.
+        ValueError: If there is no such part, or it is the priors in a search with an evaluator;
+            there all are all but these.
     """
     given = parts_in(names)
-    if "priors" in given:
+    if is_evaluated(variant.selection):
+        if "priors" in names.split("+"):
+            raise ValueError(
+                f"expected no priors by patterns where an evaluator gives the priors, got {names!r}"
+            )
+    elif "priors" in given:
         rule = ProgressiveBias(variant.selection, HexPriors(), BIAS, FIRST_PLAY)
         variant = variant._replace(selection=rule)
-    return variant._replace(knowledge=HexParts("inferior" in given, "connections" in given, visits))
+    has_templates = "templates" in given
+    parts = HexParts("inferior" in given, "connections" in given, visits, has_templates)
+    return variant._replace(knowledge=parts)
 
 
 @kernel
@@ -196,7 +226,8 @@ def read_board(parts: Any, game: Any, state: State) -> None:
     """Write the owners of the cells, filled in if that is wanted."""
     game.owners(state, parts.owners)
     if parts.inferior:
-        fill_in(parts.rings, parts.owners)
+        parts.captured[:] = 0
+        fill_all(parts.rings, parts.owners, parts.captured, parts.chosen)
 
 
 @kernel

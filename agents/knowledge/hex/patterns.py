@@ -1,9 +1,9 @@
 """The patterns of inferior cells, derived: ``python -m agents.knowledge.hex.patterns`` writes them.
 
-A pattern is a cell, or two cells side by side, with the ring of cells around, each of which is
-empty or one of the players'. A stone can matter to the game only by what it joins: so two fillings
-of the inside are equally good if, however the ring is completed, the same stones of the ring are
-joined by what is within. This module simply tries all completions.
+A pattern is one cell, two cells side by side or a rhombus of four, with the ring of cells around,
+each of which is empty or one of the players'. A stone can matter to the game only by what it joins:
+so two fillings of the inside are equally good if, however the ring is completed, the same stones of
+the ring are joined by what is within. This module simply tries all completions.
 
 * A cell is *dead* if it makes no difference who owns it.
 * It is *killed* by a stone on an empty cell of the ring if it is dead then. A move that the
@@ -15,19 +15,28 @@ joined by what is within. This module simply tries all completions.
 * One cell of a pair dominates the other for a player if the player's stone there and the opponent's
   on the other join all for the player that they would the other way round. For the game after one
   move is like the game after the other, with the cells exchanged.
+* A cell between three stones of a player and three empty cells is *permanently inferior* for the
+  opponent if the board is as good for the player as that with a stone of the player on the cell.
+  See `keeps_up`: the player always finds a reply on the four cells.
 
 (Bjornsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon game",
 2006; Henderson and Hayward, "Captured-reversible moves and star-decomposition domination in Hex",
-2013.) The tables are in `agents.knowledge.hex.pattern_tables`.
+2013; Henderson, "Playing and solving the game of Hex", 2010.) The tables are in
+`agents.knowledge.hex.pattern_tables`.
 
 A ring is numbered by its cells as digits of base 3, the first the lowest: 0 for empty, 1 and 2 for
 player 0 and 1. That of one cell goes clockwise from below, as `AROUND` of
 `agents.knowledge.hex.h_search`. That of a cell and its neighbour in one of these directions goes
-clockwise around both, from the first cell's next direction.
+clockwise around both, from the first cell's next direction. Of a rhombus only the seven cells
+beyond the empty ones are numbered, clockwise, 1 being the player with the three stones.
+
+By the same reasoning with play on one or two cells, only dead and captured ones can be filled. Play
+on three cells fills almost nothing more: of 8,334 empty cells in positions of 11 x 11 none for a
+triangle, 2 for three in a row, 1 for three around a corner; for the rhombus it was 196.
 """
 
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +44,11 @@ RING: Final = 6
 """Cells around one cell."""
 PAIR_RING: Final = 8
 """Cells around two neighbours."""
+RHOMBUS: Final = 4
+"""The cells of a rhombus: one, and three of its neighbours in a row, clockwise."""
+RHOMBUS_RING: Final = 10
+BEYOND: Final = 7
+"""Cells of its ring, the first, that do not touch the first of its cells."""
 DEAD: Final = -1
 """In place of the cells that kill a cell, where it is dead as it is."""
 OUTPUT: Final = Path(__file__).with_name("pattern_tables.py")
@@ -43,14 +57,22 @@ Ring = tuple[int, ...]
 """The owners of its cells: 0 empty, 1 and 2 the players."""
 
 
+TOUCHED: Final = {
+    1: [range(RING)],
+    2: [(0, 1, 2, 3, 4), (4, 5, 6, 7, 0)],
+    RHOMBUS: [(7, 8, 9), (0, 1, 2, 9), (2, 3, 4), (4, 5, 6, 7)],
+}
+"""By the number of cells inside: the cells of the ring that each of them touches."""
+RINGS: Final = {1: RING, 2: PAIR_RING, RHOMBUS: RHOMBUS_RING}
+
+
 def edges(inside: int) -> list[tuple[int, int]]:
     """Which cells of a pattern are neighbours: those of the ring first, then those inside."""
-    count = RING if inside == 1 else PAIR_RING
+    count = RINGS[inside]
     found = [(i, (i + 1) % count) for i in range(count)]
-    if inside == 1:
-        return found + [(i, count) for i in range(count)]
-    found += [(i, count) for i in (0, 1, 2, 3, 4)] + [(i, count + 1) for i in (4, 5, 6, 7, 0)]
-    return [*found, (count, count + 1)]
+    found += [(i, count + cell) for cell, ring in enumerate(TOUCHED[inside]) for i in ring]
+    pairs = combinations(range(inside), 2)
+    return found + [(count + i, count + j) for i, j in pairs if (i, j) != (1, 3)]
 
 
 @cache
@@ -110,13 +132,77 @@ def capturers(ring: Ring, player: int) -> int:
 def dominates(ring: Ring, player: int, cell: int) -> bool:
     """Whether one of two cells, 0 or 1, dominates the other for a player."""
     with_cell = (player, 3 - player) if cell == 0 else (3 - player, player)
-    for full in completions(ring):
-        better, worse = joined(full, with_cell), joined(full, with_cell[::-1])
-        own = [i for i, owner in enumerate(full) if owner == player]
-        for i, j in product(own, own):
-            if worse[i] == worse[j] and better[i] != better[j]:
-                return False
-    return True
+    return all(
+        joins_as_much(full, with_cell, with_cell[::-1], player) for full in completions(ring)
+    )
+
+
+def joins_as_much(full: Ring, one: Ring, other: Ring, player: int) -> bool:
+    """Whether a filling of the inside joins all for a player that another does, in a full ring."""
+    better, worse = joined(full, one), joined(full, other)
+    own = [i for i, owner in enumerate(full) if owner == player]
+    return all(worse[i] != worse[j] or better[i] == better[j] for i, j in product(own, own))
+
+
+# ---- permanently inferior cells ------------------------------------------------------------------
+
+FILLINGS: Final[list[Ring]] = list(product((1, 2), repeat=RHOMBUS))
+
+
+@cache
+def order(ring: Ring) -> frozenset[tuple[Ring, Ring]]:
+    """Pairs of fillings of a rhombus of which the first joins all for player 1 that the other does.
+
+    However the ring is completed.
+    """
+    if 0 in ring:
+        i = ring.index(0)
+        return order((*ring[:i], 1, *ring[i + 1 :])) & order((*ring[:i], 2, *ring[i + 1 :]))
+    pairs = product(FILLINGS, FILLINGS)
+    return frozenset((one, other) for one, other in pairs if joins_as_much(ring, one, other, 1))
+
+
+@cache
+def keeps_up(better: frozenset[tuple[Ring, Ring]], real: Ring, other: Ring, replies: bool) -> bool:
+    """Whether one board is as good for player 1 as another, by what is inside a pattern.
+
+    Player 1 wins on the other board, and plays on the real one by thinking of both. A move of the
+    opponent inside is answered inside the real board, or taken for a move in the other board, where
+    the winning strategy has a reply; and a reply inside the other board is answered in the same
+    way. In the end all cells inside are filled, and if the filling of the real board joins as much,
+    player 1 wins there too. (This is how games are compared in Selinger, "On the combinatorial
+    value of Hex positions", 2022.) Where no cell is left inside, player 1, who is to move, has a
+    move more than the strategy needs, which does no harm.
+
+    Args:
+        better: See `order`.
+        real: The cells inside of the real board, 0 where it is empty.
+        other: Those of the other board.
+        replies: Whether player 1 is to reply; else the opponent is to move in the real board, or
+            player 1's strategy in the other.
+    """
+    if 0 not in real + other:
+        return (real, other) in better
+    first, second = (1, 2) if replies else (2, 1)
+    after = (
+        *((changed, other) for changed in moves(real, first)),
+        *((real, changed) for changed in moves(other, second)),
+    )
+    results = (keeps_up(better, *both, not replies) for both in after)
+    return any(results) if replies else all(results)
+
+
+def moves(inside: Ring, player: int) -> list[Ring]:
+    """What the moves of a player make of the inside."""
+    return [(*inside[:i], player, *inside[i + 1 :]) for i, owner in enumerate(inside) if owner == 0]
+
+
+def is_inferior(beyond: Ring) -> bool:
+    """Whether a cell beside three stones of player 1 may be filled for player 1."""
+    return keeps_up(order((*beyond, 1, 1, 1)), (0, 0, 0, 0), (1, 0, 0, 0), replies=False)
+
+
+# ---- the tables ----------------------------------------------------------------------------------
 
 
 def rings(count: int) -> list[Ring]:
@@ -150,12 +236,18 @@ def dominance_table() -> list[int]:
     ]
 
 
+def inferior_table() -> list[bool]:
+    """For each way to own the seven cells beyond, whether the cell is permanently inferior."""
+    return [is_inferior(beyond) for beyond in rings(BEYOND)]
+
+
 def as_text() -> str:
     """The module of the tables."""
     cells = "".join(f"{first & 0xFF:02x}{second & 0xFF:02x}" for first, second in ring_table())
     pairs = "".join(map(str, pair_table()))
     stones = "".join(f"{first:02x}{second:02x}" for first, second in capturer_table())
     better = "".join(f"{bits:x}" for bits in dominance_table())
+    inferior = "".join(str(int(is_it)) for is_it in inferior_table())
     return (
         '"""Made by ``python -m agents.knowledge.hex.patterns``, which says what it means."""\n\n'
         + _constant(
@@ -167,6 +259,8 @@ def as_text() -> str:
         + _constant("CAPTURERS", stones, "Four digits a ring: where each player captures them.")
         + "\n"
         + _constant("DOMINANCE", better, "One digit a ring: which cell is as good, for whom.")
+        + "\n"
+        + _constant("INFERIOR", inferior, "One digit for the cells beyond: 1 if inferior.")
     )
 
 

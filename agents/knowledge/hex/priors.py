@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.reading import load_arrays
+from agents.knowledge.hex.h_search import AROUND, new_owners
+from agents.knowledge.hex.patterns import RING
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, State
@@ -35,14 +37,11 @@ from hexenv.games.hex import Hex
 
 WEIGHTS: Final = Path(__file__).with_name("priors.npz")
 VERSION: Final = 1
-AROUND: Final = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
-"""The ring: steps down and to the right, clockwise from below."""
 BRIDGES: Final = ((1, 1), (2, -1), (1, -2), (-1, -1), (-2, 1), (-1, 2))
 BEYOND: Final = tuple((2 * down, 2 * right) for down, right in AROUND)
 NEAR: Final = (*AROUND, *BRIDGES, *BEYOND)
 """All cells up to two cells away; the neighbourhood is the first twelve. The half turn of each is
 three further in its six."""
-RING: Final = 6
 NEIGHBOURHOOD: Final = 12
 FAR: Final = len(NEAR)
 """In place of a step, where the last stone is further away."""
@@ -135,13 +134,11 @@ class HexPriors(NamedTuple):
     def with_memory(self, game: Any) -> "HexPriors":
         size: int = game.rows * game.columns
         near, places = new_surroundings(game.rows, game.columns)
-        owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
-        owners[size:] = 0, 1
         return self._replace(
             weights=learnt_weights() if self.weights is None else self.weights,
             near=near,
             places=places,
-            owners=owners,
+            owners=new_owners(size),
             steps=np.full(size + 2, FAR, np.int8),
         )
 

@@ -23,7 +23,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from agents.core.files import replacing
+from agents.core.files import write_text
 from agents.knowledge.hex.h_search import NOWHERE
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
@@ -55,6 +55,15 @@ def write_proof(
     Raises:
         TimeoutError: If the time is over.
     """
+    winner, lines = prove(solver, stones, mover, clock)
+    write_text(path, "".join(line + "\n" for line in lines))
+    return winner, len(lines) - 1
+
+
+def prove(
+    solver: HexSolver, stones: tuple[int, int], mover: int, clock: Clock
+) -> tuple[int, list[str]]:
+    """Solve a position: the winner, and the lines of the proof of it; see `write_proof`."""
     winner, carrier = solver.solve(*stones, mover, clock)
     found = int(solver.nodes.move[0])
     move = found if winner == mover and found != NOWHERE else None
@@ -72,11 +81,8 @@ def write_proof(
         "move": move,
         "nodes": len(proof.nodes),
     }
-    with replacing(path) as file, file.open("w", encoding="utf-8") as out:
-        out.write(json.dumps(head) + "\n")
-        for own, free, replies in proof.nodes:
-            out.write(json.dumps([f"{own:x}", f"{free:x}", *replies]) + "\n")
-    return winner, len(proof.nodes)
+    nodes = ([f"{own:x}", f"{free:x}", *replies] for own, free, replies in proof.nodes)
+    return winner, [json.dumps(head), *map(json.dumps, nodes)]
 
 
 class _Proof:

@@ -9,9 +9,12 @@ its applications", 2002). All numbers are in a table (`agents.knowledge.hex.solv
 Each new position is looked at once (Arneson, Hayward and Henderson, "Solving Hex: beyond humans",
 2010):
 
-* Dead and captured cells are filled (`agents.knowledge.hex.inferior`). The search goes on from the
-  filled position.
+* Dead, captured and permanently inferior cells are filled (`agents.knowledge.hex.inferior`). The
+  search goes on from the filled position.
 * The H-search (`agents.knowledge.hex.h_search`) shows who has won, or which moves must be played.
+  Below the root it looks only for connections of the opponent: what would join the mover's sides
+  now has mostly been found before the opponent's move, which then was not tried, as it left that as
+  it is. To look for it again would take a third of the time.
 * Vulnerable moves are left out.
 * Where the current is strong (`agents.knowledge.hex.circuit`), a move is tried early. The later a
   move comes in this order, the larger is its first number, so most of the bad ones are never
@@ -38,8 +41,10 @@ found:
   dead cell makes no difference to any game, so C stays a carrier if it is given to the opponent.
   Cells captured by the opponent are the opponent's already. Of two cells captured by the player,
   the player answers each stone in one with the other, and has what both would give: C and the two
-  cells are a carrier. So the carrier in a position as it is before it is filled, by which its
-  siblings are pruned, is C *and all cells that the winner has captured*.
+  cells are a carrier. For a permanently inferior cell the player has a strategy on it and its three
+  empty neighbours that gives as much: C and the four cells are a carrier. So the carrier in a
+  position as it is before it is filled, by which its siblings are pruned, is C *and all cells that
+  the winner has captured*, or needs for what is filled.
 * The table keeps carriers of filled positions, without the cells that were captured to get there:
   these belong to the way there, and each way adds its own.
 """
@@ -62,6 +67,7 @@ from agents.knowledge.bits import (
 )
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.h_search import (
+    MOST_EXTENDED,
     NOWHERE,
     SEMI,
     Connections,
@@ -72,6 +78,7 @@ from agents.knowledge.hex.h_search import (
     must_play,
     new_connections,
     new_grid,
+    sees_win,
     winning_carrier,
     winning_key,
 )
@@ -93,13 +100,11 @@ from hexenv.games import base
 from hexenv.games.base import EMPTY, State
 from hexenv.games.hex import Hex
 
-MOST_EXTENDED: Final = 20_000
-"""Connections that are extended in one position for one player."""
 INFINITE: Final = 1 << 28
 """The number of what cannot be shown."""
 OPEN: Final = 2
 """In place of a winner: the numbers have reached their limits."""
-RANKS: Final = 2
+RANKS: Final = 6
 """Moves in the order of their currents that have the same first number; the next have one more."""
 PATIENCE: Final = 4
 """A position is left when its number is larger than that of the second best by one part of so many:
@@ -221,7 +226,7 @@ def settle(nodes: Any, depth: int) -> int:
     nodes.control[NODES] += 1
     mover, links = int(nodes.mover[depth]), nodes.links
     owners = nodes.owners[depth][: len(nodes.volts)]
-    if connect(nodes.grid, owners, mover, True, MOST_EXTENDED, links):
+    if sees_win(nodes.grid, owners, mover, depth == 0, MOST_EXTENDED, links):
         put_set(nodes.proof, depth, winning_carrier(links))
         nodes.move[depth] = winning_key(links)
         return close(nodes, depth, mover)
@@ -416,8 +421,8 @@ def lose(nodes: Any, depth: int) -> int:
 class HexSolver(ExactSolver):
     """Solves positions of Hex on one board and remembers them; it counts no plies.
 
-    Up to 6x6 every position takes seconds at most, on 7x7 the first moves take up to some minutes;
-    larger boards may take very long while they are nearly empty.
+    Up to 6x6 every position takes a second at most, on 7x7 a first move less than a minute; larger
+    boards may take very long while they are nearly empty.
 
     Args:
         game: Hex on a board of at most `h_search.MOST_CELLS` cells.

@@ -4,20 +4,28 @@ A position and its half turn are one: it is kept as it is or turned, whichever h
 in the first cell where they differ. The positions are kept whole, so none is taken for another.
 Each may lie in one of `PLACES` entries; where all are taken, the new one replaces the one that took
 the fewest positions to search.
+
+A table can be saved: an ``npz`` archive without pickle, with the entries that are taken.
 """
 
-from typing import Final, NamedTuple
+import json
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.files import replacing
+from agents.core.reading import load_arrays, parse_json
 from agents.knowledge.bits import NONE, WORD, meet, one_bit, union
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import CompiledFunction, compiled, kernel, uses_machine_code
 from hexenv.games.base import EMPTY
 
 PLACES: Final = 4
 """Entries, one after the other, of which a position takes one."""
 MOST_EFFORT: Final = 1 << 30
+FORMAT: Final = "hexenv table of the Hex solver"
+VERSION: Final = 1
 
 
 @compiled
@@ -165,3 +173,74 @@ def put(
     table.efforts[entry] = min(max(effort, 1), MOST_EFFORT)
     table.movers[entry] = mover
     table.moves[entry] = size - 1 - move if turns and move >= 0 else move
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+@kernel
+def merge(table: Table, saved: Table) -> None:
+    """Take the entries of another table of the same board, but where better ones are."""
+    for row in range(len(saved.efforts)):
+        table.key[:] = saved.stones[row]
+        entry, is_there = entry_of(table, int(saved.movers[row]))
+        if is_there or table.efforts[entry] > saved.efforts[row]:
+            continue
+        table.stones[entry] = saved.stones[row]
+        table.cells[entry] = saved.cells[row]
+        table.excluded[entry] = saved.excluded[row]
+        table.numbers[entry] = saved.numbers[row]
+        table.efforts[entry] = saved.efforts[row]
+        table.movers[entry] = saved.movers[row]
+        table.moves[entry] = saved.moves[row]
+
+
+_merge: Final = CompiledFunction(merge)
+
+
+def save_table(path: Path, table: Table, rows: int, columns: int, about: dict[str, Any]) -> None:
+    """Write the entries that are taken, and what else there is to say; see `load_table`."""
+    taken = np.flatnonzero(table.efforts)
+    head = {"format": FORMAT, "version": VERSION, "rows": rows, "columns": columns, **about}
+    arrays = {name: each[taken] for name, each in table._asdict().items() if name != "key"}
+    arrays["about"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load_table(path: Path, table: Table, rows: int, columns: int) -> dict[str, Any]:
+    """Take the entries of a file into a table; returns what else the file says.
+
+    Entries that would take the place of larger ones are left out, so the table may have any size.
+    Beyond the checks below, a file is trusted as the solver's own work: no answer in it is proven
+    again.
+
+    Raises:
+        ValueError: If the file is damaged, or of another kind or board, or if an entry has a number
+            out of range, a cell that is not on the board, or one with stones of both players.
+    """
+    size, arrays = rows * columns, load_arrays(path, "a saved table")
+    expected = {"format": FORMAT, "version": VERSION, "rows": rows, "columns": columns}
+    try:
+        about = dict(parse_json(arrays.pop("about").tobytes()))
+        saved = Table(key=table.key, **arrays)
+        found = {key: about.get(key) for key in expected}
+        if found != expected:
+            raise ValueError(f"expected {expected}, got {found}")
+        for name, own in table._asdict().items():
+            other = getattr(saved, name)
+            count = len(own) if name == "key" else len(saved.efforts)
+            if (other.dtype, other.shape) != (own.dtype, (count, *own.shape[1:])):
+                raise ValueError(f"{name} is {other.dtype} {other.shape}")
+        in_range = (saved.movers >> 1 == 0) & (saved.moves >= -1) & (saved.moves < size)
+        words = range(saved.key.shape[1])
+        on_board = np.array([(1 << min(WORD, size - WORD * word)) - 1 for word in words])
+        sets = np.concatenate([saved.stones, saved.cells[:, None], saved.excluded[:, None]], 1)
+        is_set = not (sets & ~on_board).any() and not (sets[:, 0] & sets[:, 1]).any()
+        in_range = in_range & (saved.efforts > 0) & (saved.numbers >= 0).all(1)
+        if not (is_set and in_range.all()):
+            raise ValueError("there are impossible entries")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a saved table, got another file: {error}") from error
+    (_merge if uses_machine_code() else merge)(table, saved)
+    return about
