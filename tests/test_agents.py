@@ -411,7 +411,7 @@ def fewest_wins(games):
     ids=["hex", "greedy", "more simulations", "tictactoe", "gomoku"],
 )
 def test_the_better_player_wins(env, players):
-    games = 40 if JIT else 16
+    games = 40 if JIT else 24
     summary = summarise(list(play_match(env, players(), games)))
     assert summary.score * games >= fewest_wins(games)
     assert summary.illegal_moves == (0, 0)

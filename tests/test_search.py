@@ -428,7 +428,7 @@ FOUND = [  # wins, and then moves that stop the opponent's
     (tictactoe_v0, {}, "152", "3"),
     (connect4_v0, {}, "12121", "1"),
     (hex_v0, {"board_size": 3}, "b1 b3 b2", "a3"),
-    (gomoku_v0, IN_7, "a1 a2 b1 b2 c1 c2 d1", "e1"),
+    (gomoku_v0, {"board_size": 5}, "a1 a2 b1 b2 c1 c2 d1", "e1"),
 ]
 
 
