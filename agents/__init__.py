@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.knowledge.gomoku.rhmcts import RHMCTS
     from agents.knowledge.hex.hex_alphabeta import HexAlphaBeta
     from agents.knowledge.hex.hexpert import Hexpert
+    from agents.knowledge.hex.hexzero import HexZero
     from agents.mcts.alphazero import AlphaZero
     from agents.mcts.anet import ANETRolloutMCTS
     from agents.mcts.distance import DistanceMCTS
@@ -63,6 +64,7 @@ __all__ = [
     "GumbelAgent",
     "HTPEngine",
     "HexAlphaBeta",
+    "HexZero",
     "Hexpert",
     "HistoryMCTS",
     "NetworkAgent",

@@ -41,6 +41,7 @@ AGENTS: Final = {
     "gumbel": "agents.mcts.gumbel:GumbelAgent",
     "hex-alphabeta": "agents.knowledge.hex.hex_alphabeta:HexAlphaBeta",
     "hexpert": "agents.knowledge.hex.hexpert:Hexpert",
+    "hexzero": "agents.knowledge.hex.hexzero:HexZero",
     "history": "agents.mcts.history:HistoryMCTS",
     "htp": "agents.protocols.htp:HTPEngine",
     "lgr": "agents.mcts.lgr:LGR",

@@ -35,11 +35,13 @@ from agents.registry import (
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
     "alphabeta", "alphazero", "anet", "distance", "flat", "gomocup", "grave", "greedy",
-    "gumbel", "hex-alphabeta", "hexpert", "history", "htp", "lgr", "mast", "network", "nrpa",
-    "own-network", "puct", "quality", "random", "rave", "rhmcts", "rllib", "sb3", "solver",
+    "gumbel", "hex-alphabeta", "hexpert", "hexzero", "history", "htp", "lgr", "mast", "network",
+    "nrpa", "own-network", "puct", "quality", "random", "rave", "rhmcts", "rllib", "sb3", "solver",
     "transposition", "ucb1-tuned", "uct",
 ]  # fmt: skip
-NEED_A_MODEL = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
+NEED_A_MODEL = {
+    "alphazero", "anet", "gumbel", "hexzero", "network", "own-network", "puct", "rllib", "sb3",
+}  # fmt: skip
 NEED_AN_ENGINE = {"gomocup", "htp"}
 
 

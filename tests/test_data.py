@@ -376,6 +376,19 @@ def test_games_of_data_are_as_self_play_gives_them(made, tmp_path):
     np.testing.assert_array_equal(batch.values[has_value], positions.values[has_value])
 
 
+def test_decided_positions_of_data_can_be_left_out(made):
+    pytest.importorskip("torch", reason="the extra train is not installed")
+    from agents.learning.data import games_of
+
+    positions = made.positions()
+    found, whole = games_of(positions, decided=False), games_of(positions)
+    decided = np.abs(positions.values) == 1.0
+    assert 0 < decided.sum() < len(decided)
+    assert not found.policies[decided].any()
+    np.testing.assert_array_equal(found.policies[~decided], whole.policies[~decided])
+    np.testing.assert_array_equal(found.actions, whole.actions)
+
+
 def test_a_network_learns_from_data_alone(made, tmp_path):
     pytest.importorskip("safetensors", reason="the extra train is not installed")
     from training_runs import log_of, tiny

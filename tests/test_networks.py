@@ -598,7 +598,7 @@ def test_a_flipped_bit_is_refused_wherever_it_is(tmp_path):
         assert all(torch.equal(one, other) for one, other in pairs)
 
 
-@pytest.mark.parametrize("name", ["connect4", "hex5", "hex7", "tictactoe"])
+@pytest.mark.parametrize("name", ["connect4", "hex5", "hex7", "hex9", "hex11", "tictactoe"])
 def test_a_shipped_network_has_a_checksum(tmp_path, name):
     whole = find_network(name).read_bytes()
     path = tmp_path / "net.safetensors"

@@ -14,9 +14,8 @@ PUBLIC = {
     "agents": """
         GRAVE LGR MAST NRPA RAVE RHMCTS UCT ANETRolloutMCTS Agent AlphaBeta AlphaZero DistanceMCTS
         FlatMonteCarlo ForfeitError GomocupEngine GreedyAgent GumbelAgent HTPEngine HexAlphaBeta
-        Hexpert
-        HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS RandomAgent
-        Solver Statistics TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
+        HexZero Hexpert HistoryMCTS NetworkAgent OwnNetworkAgent PUCTAgent PolicyAgent QualityMCTS
+        RandomAgent Solver Statistics TranspositionMCTS TreeSearchAgent UCB1TunedMCTS
     """,
     "agents.arena": """
         AgentStanding CallableAgent Entrant ForfeitError GameResult MatchSummary OnMove

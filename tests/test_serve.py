@@ -508,8 +508,9 @@ def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
     monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: None)
     assert not any("net=" in each.agent for each in opponents("hex"))
     monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: True)
-    nets = {"hex5", "hex7"}
-    assert {each.agent.partition("net=")[2][:4] for each in opponents("hex")} == {"", *nets}
+    nets = {"hex5", "hex7", "hex9", "hex11"}
+    named = {each.agent.partition("net=")[2].partition(",")[0] for each in opponents("hex")}
+    assert named == {"", *nets}
 
 
 # ---- messages ------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ NETS = {
     "connect4": ("connect4", {}),
     "hex5": ("hex", {"board_size": 5}),
     "hex7": ("hex", {"board_size": 7}),
+    "hex9": ("hex", {"board_size": 9}),
+    "hex11": ("hex", {"board_size": 11}),
 }
 OPENINGS = json.loads((Path(__file__).parent / "data" / "hex_openings.json").read_text())
 LARGEST = 2_000_000

@@ -119,8 +119,9 @@ LED = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib",
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`."""
-OF_A_GAME = {"hex-alphabeta", "hexpert", "rhmcts"}
-"""Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_rhmcts`."""
+OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
+"""Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,
+`test_rhmcts`."""
 
 
 @pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_A_GAME))

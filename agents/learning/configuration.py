@@ -126,6 +126,7 @@ class ReplayOptions(Struct, frozen=True, forbid_unknown_fields=True):
     reuse: Annotated[float, about("how often a position is drawn on average", 0, 1000)] = 2.0
     most_reuse: Annotated[int, about("how often a position is drawn at most", 1, 65535)] = 50
     fill: Annotated[int, about("positions before the first step of training", 1, 10**9)] = 4096
+    decided: Annotated[bool, about("data: learn from positions of value 1 and -1, too")] = True
 
 
 class LearningOptions(Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,11 +17,15 @@ from agents.learning.replay import Games
 from hexenv.games.base import Game
 
 
-def games_of(positions: Positions) -> Games:
+def games_of(positions: Positions, decided: bool = True) -> Games:
     """Positions of whole games as self-play would have given them.
 
-    Where an agent had no value, it is the outcome.
+    Where an agent had no value, it is the outcome. `decided`: whether positions that an agent knew
+    to be won or lost, with the value 1 or -1, are learnt from, too.
     """
+    policies = positions.policies
+    if not decided:
+        policies = np.where(np.abs(positions.values)[:, None] == 1.0, np.float32(0.0), policies)
     lengths = lengths_of(positions.plies)
     starts = np.cumsum(lengths) - lengths
     own, players = positions.outcomes[starts], positions.players[starts]
@@ -29,13 +33,13 @@ def games_of(positions: Positions) -> Games:
         lengths.astype(np.int32),
         np.where(players == 0, own, -own).astype(np.int8),
         positions.actions,
-        positions.policies,
+        policies,
         positions.values_or_outcomes,
     )
 
 
-def games_of_folder(path: str | os.PathLike[str], game: Game) -> Games:
-    """The games in a folder of data.
+def games_of_folder(path: str | os.PathLike[str], game: Game, decided: bool = True) -> Games:
+    """The games in a folder of data; see `games_of`.
 
     Raises:
         OSError: If a file cannot be read.
@@ -45,7 +49,7 @@ def games_of_folder(path: str | os.PathLike[str], game: Game) -> Games:
     if type(data.game) is not type(game) or data.game != game:
         raise ValueError(f"expected data of {game} in {path}, got some of {data.game}")
     none = Games.none(game.num_actions())
-    return Games.joined([none, *map(games_of, data.shards())])
+    return Games.joined([none, *(games_of(shard, decided) for shard in data.shards())])
 
 
 class PositionDataset(Dataset[dict[str, Tensor]]):

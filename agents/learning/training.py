@@ -90,7 +90,7 @@ class Run:
         if configuration.data:
             from agents.learning.data import games_of_folder  # most runs play their own games
 
-            games = games_of_folder(configuration.data, self.game)
+            games = games_of_folder(configuration.data, self.game, replay.decided)
         capacity = replay.capacity if games is None else len(games.actions)
         self.buffer = ReplayBuffer(self.game, capacity, planes, replay.recency, replay.most_reuse)
         self._learnable_data = 0  # positions, where the run learns from a folder of data

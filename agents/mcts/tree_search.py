@@ -28,7 +28,6 @@ from agents.core.agent import (
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.registry import make_agent
 from agents.search.environment import (
     View,
     check_in_play,
@@ -37,8 +36,6 @@ from agents.search.environment import (
     planner_view,
     turn_based,
 )
-from agents.search.evaluated import Evaluator
-from agents.search.guide import BATCH, Guide, GuidedSearch, with_bias
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
 from agents.search.proofs import SOLVERS
@@ -61,6 +58,8 @@ from hexenv.messages import check_seed, true_or_false
 
 if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
+    from agents.search.evaluated import Evaluator
+    from agents.search.guide import Guide, GuidedSearch
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 PARALLEL: Final = ("root", "tree")
@@ -93,7 +92,7 @@ class SearchOptions(TypedDict, total=False):
     discount: float
     knowledge: str | None
     knowledge_at: int
-    guide: Evaluator | str | None
+    guide: Any | str | None
     guide_at: int
     guide_weight: int
 
@@ -205,7 +204,7 @@ class TreeSearchAgent(AgentBase):
         discount: float = 1.0,
         knowledge: str | None = None,
         knowledge_at: int = 256,
-        guide: Evaluator | str | None = None,
+        guide: Any | str | None = None,
         guide_at: int = 32,
         guide_weight: int = 16,
         game_knowledge: GameKnowledge | None = None,
@@ -239,6 +238,8 @@ class TreeSearchAgent(AgentBase):
         guide_weight = whole_number_within("guide_weight", guide_weight, 0, 1024)
         self.guide = None
         if guide is not None:
+            from agents.search.guide import Guide  # few searches have one
+
             self.guide = Guide(evaluator_of(guide), guide_at, guide_weight)
         self._worker_class = TreeWorker
         if transpositions:
@@ -584,6 +585,8 @@ class TreeSearchAgent(AgentBase):
             known = knowledge_of(plain.game)
             variant = known.add_knowledge(variant, plain.game, self.knowledge, self.knowledge_at)
         if self.guide is not None:
+            from agents.search.guide import with_bias
+
             variant = with_bias(variant)
         return with_memory(variant, view.game)
 
@@ -681,8 +684,10 @@ class TreeSearchAgent(AgentBase):
         view: View,
         worker: "TreeWorker",
         kept: "CodeAndArrays",
-    ) -> GuidedSearch:
+    ) -> "GuidedSearch":
         """A search with looks of the guide."""
+        from agents.search.guide import BATCH, GuidedSearch
+
         guide, (game, variant, is_fast) = cast("Guide", self.guide), kept.of_view
         if hasattr(game, "fitted"):
             raise ValueError(f"expected a game for two players, for a guide, got {game}")
@@ -764,8 +769,10 @@ class TreeSearchAgent(AgentBase):
 # ---- policies in searches ------------------------------------------------------------------------
 
 
-def evaluator_of(policy: Evaluator | str) -> Evaluator:
+def evaluator_of(policy: "Evaluator | str") -> "Evaluator":
     """The evaluator that a search was given, or its name; ValueError if it is none."""
+    from agents.registry import make_agent
+
     evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
     if not hasattr(evaluator, "evaluate"):
         raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")

@@ -20,7 +20,7 @@ class NetworkAgent(PolicyAgent):
 
     Args:
         net: The file of a network that ``hexenv train`` has saved, or the name of a shipped one:
-            ``tictactoe``, ``connect4``, ``hex5``, ``hex7``.
+            ``tictactoe``, ``connect4``, ``hex5``, ``hex7``, ``hex9``, ``hex11``.
         temperature: See `PolicyAgent`.
         seed: See `PolicyAgent`.
 

@@ -28,9 +28,11 @@ from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, uses_machine_code
 
 SLICE: Final = 256
-"""Simulations between two looks of the policy."""
+"""The fewest simulations between two looks of the policy."""
+SLICES: Final = 16
+"""Later it looks when the search has grown by this part: larger batches are quicker."""
 BATCH: Final = 64
-"""The most nodes that it looks at after a slice; others wait."""
+"""The most nodes that it looks at together."""
 BIAS: Final = 2.5
 """Weight of its priors, where the rule has no bias; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5
@@ -217,6 +219,7 @@ class GuidedSearch:
             none = np.zeros((0, game.num_actions()))
             self._find = compiled_find_due.specialise(*self._to_find)
             self._take = compiled_take_advice.specialise(*self._to_take, none, none[:, 0])
+        self._done = 0
         self._before_look = 1  # then the root has children
 
     def run(self, simulations: int) -> int:
@@ -226,17 +229,21 @@ class GuidedSearch:
             count = min(self._before_look, simulations - done)
             ran = self._search(count)
             done += ran
+            self._done += ran
             self._before_look -= ran
             if ran < count:
                 break
             if self._before_look == 0:
-                self._look()
-                self._before_look = SLICE
+                while self._look() == BATCH:
+                    pass
+                self._before_look = max(SLICE, self._done // SLICES)
         return done
 
-    def _look(self) -> None:
+    def _look(self) -> int:
+        """Let the policy look at a batch of nodes; returns how many there were."""
         count = self._find(*self._to_find)
         if count > 0:
             found = self._guide.policy.evaluate(self._to_find[0], self._states[:count])
             priors, values = (np.ascontiguousarray(array, np.float64) for array in found)
             self._take(*self._to_take, priors, values)
+        return count

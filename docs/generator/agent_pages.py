@@ -85,6 +85,7 @@ SPECIAL = {
     "NetworkAgent": ("hex7", "hex_v0.env(board_size=7)"),
     "GumbelAgent": ("network:net=connect4", "connect4_v0.env()"),
     "HexAlphaBeta": (None, "hex_v0.env(board_size=7)"),
+    "HexZero": (None, "hex_v0.env(board_size=7)"),
     "Hexpert": (None, "hex_v0.env(board_size=7)"),
     "PUCTAgent": ("network:net=connect4", "connect4_v0.env()"),
     "RHMCTS": (None, "gomoku_v0.env()"),

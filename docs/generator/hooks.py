@@ -66,6 +66,7 @@ WEIGHTS = {
     "agents/rllib.md": 0.3,
     "agents/own-network.md": 0.3,
     "agents/hexpert.md": 0.5,
+    "agents/hexzero.md": 0.5,
     "games/index.md": 1,
     "games/": 3,
     "guides/own-game.md": 3,
