@@ -478,7 +478,7 @@ def test_what_is_offered_can_be_started():
 
 NEITHER_OFFERED_NOR_KEPT = {
     "evaluation", "path", "command", "policy", "book", "patterns", "planes", "algorithm", "memory",
-    "match_seconds", "tolerance", "setup", "knowledge",
+    "match_seconds", "tolerance", "setup", "knowledge", "guide",
 }  # fmt: skip
 """Parameters of agents that name files, commands or objects."""
 
