@@ -414,7 +414,7 @@ NOT_FOR_PAGES = {"anet", "gomocup", "gumbel", "htp", "own-network", "puct", "rll
 """Agents that take a policy, a path or a command."""
 
 
-NEED_A_NETWORK = {"alphazero", "network"}
+NEED_A_NETWORK = {"alphazero", "hexzero", "network"}
 
 
 @pytest.mark.parametrize("has_torch", [True, False])
@@ -478,7 +478,7 @@ def test_what_is_offered_can_be_started():
 
 NEITHER_OFFERED_NOR_KEPT = {
     "evaluation", "path", "command", "policy", "book", "patterns", "planes", "algorithm", "memory",
-    "match_seconds", "tolerance", "setup", "knowledge", "guide",
+    "match_seconds", "tolerance", "setup", "knowledge",
 }  # fmt: skip
 """Parameters of agents that name files, commands or objects."""
 

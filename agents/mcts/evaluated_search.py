@@ -9,15 +9,8 @@ from numpy.typing import NDArray
 
 from agents.core.agent import Statistics, in_turn
 from agents.core.options import whole_number_within
-from agents.mcts.tree_search import (
-    SearchOptions,
-    TreeSearchAgent,
-    TreeWorker,
-    WorkerRun,
-    evaluator_of,
-    prepare_policy,
-    show_to,
-)
+from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
+from agents.registry import make_agent
 from agents.search.environment import View
 from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_by_side
 from agents.search.mcts import Variant
@@ -60,7 +53,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     ) -> None:
         if options.get("implicit_minimax"):
             raise ValueError("expected no implicit_minimax where a policy evaluates positions")
-        self.evaluator: Any = evaluator_of(policy)
+        evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
+        if not hasattr(evaluator, "evaluate"):
+            raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
+        self.evaluator = evaluator
         self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
@@ -72,7 +68,8 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     def see_as(self, env: Any) -> None:
         """Let the evaluator see positions as in an environment; it may have been elsewhere."""
-        show_to(self.evaluator, env)
+        if hasattr(self.evaluator, "see_as"):
+            self.evaluator.see_as(env)
 
     def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
         from agents.mcts.many_evaluated import ManyEvaluatedSearches
@@ -86,8 +83,10 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
+        self.see_as(env)
         super().prepare(env)
-        prepare_policy(self.evaluator, env)
+        if hasattr(self.evaluator, "prepare"):
+            self.evaluator.prepare(env)
 
     def statistics_of(
         self, trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float

@@ -58,8 +58,6 @@ from hexenv.messages import check_seed, true_or_false
 
 if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
-    from agents.search.evaluated import Evaluator
-    from agents.search.guide import Guide, GuidedSearch
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 PARALLEL: Final = ("root", "tree")
@@ -92,9 +90,6 @@ class SearchOptions(TypedDict, total=False):
     discount: float
     knowledge: str | None
     knowledge_at: int
-    guide: Any | str | None
-    guide_at: int
-    guide_weight: int
 
 
 class TreeSearchAgent(AgentBase):
@@ -162,11 +157,6 @@ class TreeSearchAgent(AgentBase):
             the tree, see `GameKnowledge.add_knowledge`. For searches of one tree each, with a
             solver.
         knowledge_at: After how many visits a node is looked at for what takes long to find out.
-        guide: A policy (an evaluator, or the name of a policy as for `PUCTAgent`) that looks at
-            nodes which are visited often, see `agents.search.guide`; for searches of one tree each,
-            of games for two players.
-        guide_at: After how many visits it looks at a node.
-        guide_weight: As how many simulations its value of the node counts.
         game_knowledge: What is known of the game, for a variant that needs it; None: what is
             registered for the game, where `threats` or `implicit_minimax` ask for it.
 
@@ -204,9 +194,6 @@ class TreeSearchAgent(AgentBase):
         discount: float = 1.0,
         knowledge: str | None = None,
         knowledge_at: int = 256,
-        guide: Any | str | None = None,
-        guide_at: int = 32,
-        guide_weight: int = 16,
         game_knowledge: GameKnowledge | None = None,
     ) -> None:
         self.simulations, self.seconds = check_budget(simulations, seconds)
@@ -234,13 +221,6 @@ class TreeSearchAgent(AgentBase):
             )
         self.knowledge = knowledge
         self.knowledge_at = whole_number_within("knowledge_at", knowledge_at, 1, 2**31 - 1)
-        guide_at = whole_number_within("guide_at", guide_at, 1, 2**31 - 1)
-        guide_weight = whole_number_within("guide_weight", guide_weight, 0, 1024)
-        self.guide = None
-        if guide is not None:
-            from agents.search.guide import Guide  # few searches have one
-
-            self.guide = Guide(evaluator_of(guide), guide_at, guide_weight)
         self._worker_class = TreeWorker
         if transpositions:
             self._worker_class = _graph_worker(self.variant, self.implicit_minimax)
@@ -275,8 +255,6 @@ class TreeSearchAgent(AgentBase):
             self._check_tree_can_be_shared()
         if knowledge is not None:
             self._check_knowledge_fits()
-        if self.guide is not None:
-            self._check_guide_fits()
 
     def _new_workers(self, seed: int | None) -> None:
         check_seed(seed)
@@ -303,15 +281,6 @@ class TreeSearchAgent(AgentBase):
             "another backup than that of means": not isinstance(variant.backup, MeanBackup),
         }
         self._refuse_for(reasons, "no knowledge", self.knowledge)
-
-    def _check_guide_fits(self) -> None:
-        has_own_kernel = self._kernel() is not compiled_search
-        reasons = {
-            "another search than that of one tree": self._has_own_run or has_own_kernel,
-            "another backup than that of means": not isinstance(self.variant.backup, MeanBackup),
-            "early_stop": self.early_stop,
-        }
-        self._refuse_for(reasons, "no guide", "one")
 
     @property
     def _has_own_run(self) -> bool:
@@ -352,7 +321,6 @@ class TreeSearchAgent(AgentBase):
             and self.workers == 1
             and not (self.early_stop or self.transpositions or self._uses_knowledge)
             and self.knowledge is None
-            and self.guide is None
             and self.on_slice is None
             and self._saved is None
             and self.route != "environment"
@@ -392,8 +360,6 @@ class TreeSearchAgent(AgentBase):
 
     @in_turn
     def act(self, env: Any) -> int:
-        if self.guide is not None:
-            show_to(self.guide.policy, env)
         env, plain = self._planned(env)
         check_in_play(env)
         if self._uses_knowledge or self.knowledge is not None:
@@ -432,8 +398,6 @@ class TreeSearchAgent(AgentBase):
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
-        if self.guide is not None:
-            prepare_policy(self.guide.policy, env)
         plain = self._planned(env)[1]
         if self._uses_knowledge:
             plain = self._knowledge_of(plain.game).after_opening(plain)
@@ -584,10 +548,6 @@ class TreeSearchAgent(AgentBase):
         if self.knowledge is not None:
             known = knowledge_of(plain.game)
             variant = known.add_knowledge(variant, plain.game, self.knowledge, self.knowledge_at)
-        if self.guide is not None:
-            from agents.search.guide import with_bias
-
-            variant = with_bias(variant)
         return with_memory(variant, view.game)
 
     def _remember(self, view: View, chosen: int) -> None:
@@ -643,8 +603,8 @@ class TreeSearchAgent(AgentBase):
             raise ValueError("expected an agent without transpositions, for trees in files")
         if self.implicit_minimax > 0.0 or self._given_knowledge is not None:
             raise ValueError("expected an agent whose selection does not look at patterns")
-        if self.knowledge is not None or self.guide is not None:
-            raise ValueError("expected an agent without knowledge or guide, for trees in files")
+        if self.knowledge is not None:
+            raise ValueError("expected an agent without knowledge, for trees in files")
 
     def _take_saved_tree(self, view: View, number: int) -> None:
         """Give a worker its loaded tree, if that knows the position and keeps the game's rules."""
@@ -673,29 +633,7 @@ class TreeSearchAgent(AgentBase):
         def search(simulations: int) -> int:
             return run(*before, simulations, worker.rng)
 
-        if self.guide is not None:
-            return WorkerRun(self._guided(search, view, worker, kept).run, worker, view)
         return WorkerRun(search, worker, view)
-
-    @announced
-    def _guided(
-        self,
-        search: Callable[[int], int],
-        view: View,
-        worker: "TreeWorker",
-        kept: "CodeAndArrays",
-    ) -> "GuidedSearch":
-        """A search with looks of the guide."""
-        from agents.search.guide import BATCH, GuidedSearch
-
-        guide, (game, variant, is_fast) = cast("Guide", self.guide), kept.of_view
-        if hasattr(game, "fitted"):
-            raise ValueError(f"expected a game for two players, for a guide, got {game}")
-        if self._uses_knowledge:
-            policy = self._knowledge_of(game).plain_evaluator(guide.policy)
-            guide = guide._replace(policy=policy)
-        of_tree = cast("Tree", worker.tree), variant, kept.simulation, worker.rng, is_fast
-        return GuidedSearch(search, guide, game, view.root, view.new_states(BATCH), *of_tree)
 
     @announced
     def _code_and_arrays(self, view: View, worker: "TreeWorker") -> "CodeAndArrays":
@@ -764,32 +702,6 @@ class TreeSearchAgent(AgentBase):
             return self.statistics_of(trees, line, run.view, simulations, seconds)
 
         self.on_slice(found)
-
-
-# ---- policies in searches ------------------------------------------------------------------------
-
-
-def evaluator_of(policy: "Evaluator | str") -> "Evaluator":
-    """The evaluator that a search was given, or its name; ValueError if it is none."""
-    from agents.registry import make_agent
-
-    evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
-    if not hasattr(evaluator, "evaluate"):
-        raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
-    return evaluator
-
-
-def show_to(policy: Any, env: Any) -> None:
-    """Let a policy see positions as in an environment; it may have been elsewhere."""
-    if hasattr(policy, "see_as"):
-        policy.see_as(env)
-
-
-def prepare_policy(policy: Any, env: Any) -> None:
-    """Let a policy compile now what it needs in an environment."""
-    show_to(policy, env)
-    if hasattr(policy, "prepare"):
-        policy.prepare(env)
 
 
 # ---- the workers ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.selection import inner_tree, scored_first
-from agents.search.simulation import Simulation, no_memory
+from agents.search.simulation import Simulation
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
 from hexenv.games.base import State
@@ -37,22 +37,6 @@ class Priors(Protocol):
         ...
 
 
-@compiled
-class EvenPriors(NamedTuple):
-    """All children have the same prior."""
-
-    total: float = 1.0
-    """Of the priors of a node."""
-
-    with_memory = no_memory
-
-    def write(
-        self, game: Any, state: State, tree: Tree, node: int, out: NDArray[np.float64]
-    ) -> None:
-        first, count = tree.first_child[node], tree.child_count[node]
-        out[first : first + count] = self.total / count
-
-
 class BiasExtras(NamedTuple):
     """What `ProgressiveBias` keeps for each node."""
 
@@ -60,9 +44,6 @@ class BiasExtras(NamedTuple):
     """What the rule behind it keeps."""
     prior: NDArray[np.float64]
     """``(N,)``: its prior."""
-    is_guided: NDArray[np.bool_]
-    """``(N,)``: of nodes with children, whether these have priors of a policy; see
-    `agents.search.guide`."""
 
 
 @compiled
@@ -84,8 +65,7 @@ class ProgressiveBias(NamedTuple):
         return self.selection.needs_moves()
 
     def new_extras(self, max_nodes: int) -> BiasExtras:
-        inner = self.selection.new_extras(max_nodes)
-        return BiasExtras(inner, np.empty(max_nodes), np.zeros(max_nodes, np.bool_))
+        return BiasExtras(self.selection.new_extras(max_nodes), np.empty(max_nodes))
 
     def with_memory(self, game: Any) -> "ProgressiveBias":
         selection, priors = self.selection.with_memory(game), self.priors.with_memory(game)
@@ -94,7 +74,6 @@ class ProgressiveBias(NamedTuple):
     def initialise(self, game: Any, state: State, tree: Tree, node: int) -> None:
         self.selection.initialise(game, state, inner_tree(tree), node)
         self.priors.write(game, state, tree, node, tree.extras.prior)
-        tree.extras.is_guided[node] = False
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> Any:
         return self.selection.prepare(inner_tree(tree), node, rng)

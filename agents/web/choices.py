@@ -177,7 +177,7 @@ def allowed_agents() -> tuple[str, ...]:
     """The names of the agents that a page may start.
 
     All their required parameters can be set on a page, so they need no path and no command. Agents
-    with a network also need PyTorch.
+    with a network, given or their own, also need PyTorch.
     """
     return tuple(filter(_is_allowed, agent_classes()))
 
@@ -186,7 +186,7 @@ def _is_allowed(name: str) -> bool:
     required = {
         key
         for key, parameter in parameters(agent_classes()[name]).items()
-        if parameter.default is parameter.empty
+        if parameter.default is parameter.empty or key == "net"
     }
     return required <= fields(name).keys()
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.mcts.puct import PUCTAgent, PUCTOptions
-from agents.mcts.tree_search import prepare_policy
 from agents.policies.network import NetworkAgent
+from hexenv.games.base import new_states
 
 TRAINED_ON: Final = (5, 7, 9, 11)
 """The rows of the boards of the shipped networks, ``hex5`` to ``hex11``."""
@@ -32,8 +32,7 @@ class ShippedNetworks:
     def prepare(self, env: Any) -> None:
         """Load the network for an environment now."""
         game = env.unwrapped.game
-        if not game.swap:
-            prepare_policy(self.network_for(game), env)
+        self.evaluate(game, new_states(game, 1))
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """See `agents.search.evaluated.Evaluator`."""
