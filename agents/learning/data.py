@@ -20,8 +20,8 @@ from hexenv.games.base import Game
 def games_of(positions: Positions, decided: bool = True) -> Games:
     """Positions of whole games as self-play would have given them.
 
-    Where an agent had no value, it is the outcome. `decided`: whether positions that an agent knew
-    to be won or lost, with the value 1 or -1, are learnt from, too.
+    Where an agent had no value, it is the outcome. `decided`: whether positions whose value is 1 or
+    -1, as proven ones, are learnt from, too.
     """
     policies = positions.policies
     if not decided:

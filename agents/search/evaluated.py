@@ -582,8 +582,8 @@ class EvaluatedSearch:
     def run(self, roots: Any, simulations: int | NDArray[np.int32]) -> int:
         """Search from ``(T,)`` positions, or a list of them; returns the simulations run.
 
-        `simulations` are for each tree; a tree with -1 is left as it is. Without any, the roots
-        that are not evaluated yet are, and the knowledge looks at all of them.
+        `simulations` are for each tree; a tree with -1 is left as it is. Where no tree has more
+        than 0, the roots without an evaluation get one, and the knowledge looks at all roots.
         """
         remaining = self._pending.remaining
         remaining[:] = simulations
