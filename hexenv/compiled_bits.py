@@ -11,6 +11,9 @@ from typing import Any, Final
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
+NOT_NEGATIVE: Final = 2**31 - 1
+"""Bits of a number that is not negative: a compiler then looks for no negative index."""
+
 
 def count_bits(bits: int) -> int:
     """How many bits of a number from 0 to 2^63 - 1 are set."""

@@ -10,6 +10,8 @@ from hex_oracles import all_positions, brute_force, exact_winner, proven_winner,
 from agents.knowledge.bits import WORD
 from agents.knowledge.hex import h_moves, h_search, inferior
 from agents.knowledge.hex.edge_templates import with_templates
+from agents.knowledge.hex.patterns import RING
+from agents.knowledge.hex.surroundings import numbers_of
 from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
 
@@ -255,7 +257,8 @@ def test_moves_outside_of_the_must_play_of_a_filled_board_lose_on_the_board_as_i
         *bits, mover = random_bits(rng, board.cells, 5, 10)
         owners = np.append(owners_of(bits, board.cells), np.int8([0, 1]))
         needed = np.zeros((2, 3), np.int64)
-        fill(rings, owners, needed, np.zeros(board.cells, np.int16))
+        numbers = numbers_of(rings.of_cells, owners, 0, RING)
+        fill(rings, owners, numbers, needed, np.zeros(board.cells, np.int16))
         if find(board.grid, owners[:-2], 1 - mover, False, ALL, board.links):
             continue
         filled = [

@@ -7,6 +7,8 @@ from hex_oracles import all_positions, brute_force, proven_winner, random_bits
 
 from agents.knowledge.hex import inferior, patterns
 from agents.knowledge.hex.h_search import new_grid
+from agents.knowledge.hex.patterns import RING
+from agents.knowledge.hex.surroundings import numbers_of
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import EMPTY
 
@@ -111,7 +113,8 @@ class Board:
         """The moves that are chosen; without any, all."""
         cells = np.flatnonzero(owners[: self.cells] == EMPTY).tolist()
         chosen = np.zeros(self.cells, np.int16)
-        (choose if JIT else inferior.choose_moves)(self.rings, owners, player, chosen)
+        numbers = numbers_of(self.rings.of_cells, owners, 0, RING)
+        (choose if JIT else inferior.choose_moves)(self.rings, owners, numbers, player, chosen)
         self.left_out += np.sum((chosen >= 0) & (chosen != np.arange(self.cells)))
         return [cell for cell in cells if chosen[cell] == cell] or cells
 
@@ -156,11 +159,12 @@ def test_the_winner_stays_the_same_in_random_positions():
 
 def dominated_moves(board, owners, player):
     """Pairs of moves of which the first dominates the second, by the tables."""
+    numbers = numbers_of(board.rings.of_cells, owners, 0, RING)
     for cell, turn in np.ndindex(board.cells, inferior.DIRECTIONS):
         other = int(board.rings.others[cell, turn])
         if owners[cell] != EMPTY or other < 0 or owners[other] != EMPTY:
             continue
-        number = inferior.number_of_pair(board.rings, owners, cell, turn)
+        number = inferior.number_of_pair(numbers, cell, other, turn)
         bits = int(inferior.DOMINATING[number]) >> 2 * player
         if bits & 1:
             yield cell, other
@@ -214,6 +218,21 @@ def test_the_winner_stays_the_same_by_proofs(tmp_path, size, empty, count):
     assert board.left_out > count / 2
 
 
+def test_filling_keeps_the_numbers_of_the_rings():
+    board, rng = Board(5, 6), np.random.default_rng(8)
+    for _ in range(100 if JIT else 10):
+        *bits, _ = random_bits(rng, board.cells)
+        owners = np.full(board.cells + 2, EMPTY, np.int8)
+        for player in (0, 1):
+            owners[[cell for cell in range(board.cells) if bits[player] >> cell & 1]] = player
+            owners[board.cells + player] = player
+        numbers = numbers_of(board.rings.of_cells, owners, 0, RING)
+        captured, changed = np.zeros((2, 3), np.int64), np.zeros(board.cells, np.int16)
+        inferior.fill_all(board.rings, owners, numbers, captured, changed)
+        assert (owners == board.filled(bits)[1]).all()
+        assert (numbers == numbers_of(board.rings.of_cells, owners, 0, RING)).all()
+
+
 @needs_compiler
 def test_machine_code_and_plain_python_fill_the_same():
     board, rng = Board(5, 6), np.random.default_rng(9)
@@ -226,10 +245,11 @@ def test_machine_code_and_plain_python_fill_the_same():
             plain[board.cells + player] = player
         inferior.fill_in(board.rings, plain)
         assert (plain == owners).all()
+        numbers = numbers_of(board.rings.of_cells, owners, 0, RING)
         for player in (0, 1):
             found = [np.zeros(board.cells, np.int16) for _ in range(2)]
             for route, chosen in zip((choose, inferior.choose_moves), found, strict=True):
-                route(board.rings, owners, player, chosen)
+                route(board.rings, owners, numbers, player, chosen)
             assert (found[0] == found[1]).all()
 
 
@@ -342,12 +362,15 @@ def test_no_pair_that_matters_is_passed_over():
         owners[cells:] = 0, 1
         stones = rng.choice(cells, rng.integers(cells), replace=False)
         owners[stones] = rng.integers(2, size=len(stones))
+        numbers = numbers_of(rings.of_cells, owners, 0, RING)
         for cell, turn in np.argwhere(rings.others >= 0):
             other = rings.others[cell, turn]
             if owners[cell] != EMPTY or owners[other] != EMPTY:
                 continue
-            first, second = (inferior.number_of_ring(rings, owners, at) for at in (cell, other))
-            pair = inferior.number_of_pair(rings, owners, cell, turn)
+            first, second = numbers[cell], numbers[other]
+            pair = inferior.number_of_pair(numbers, cell, other, turn)
+            around = owners[rings.of_pairs[cell, turn]] + 1
+            assert pair == sum(int(digit) * 3**i for i, digit in enumerate(around))
             if inferior.CAPTURES[pair]:
                 assert inferior.CAPTURABLE[first] >> turn & 1
                 assert inferior.CAPTURABLE[second] >> turn + 3 & 1

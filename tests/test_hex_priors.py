@@ -14,7 +14,9 @@ from agents.knowledge.hex.priors import (
     WEIGHTS,
     HexPriors,
     Weights,
+    factors_of,
     load_weights,
+    new_surroundings,
     same_neighbourhoods,
     same_replies,
 )
@@ -28,18 +30,21 @@ from agents.search.tree import ROOT, add_node, children, expand, new_tree
 from hexenv import hex_v0
 from hexenv.games import base, hex
 
-ANY = HexPriors(
-    Weights(
-        np.random.default_rng(1).normal(size=3**12).astype(np.float32)[same_neighbourhoods()],
-        np.random.default_rng(2).normal(size=19 * 3**6).astype(np.float32)[same_replies()],
-        np.random.default_rng(3).normal(size=2 * PLACES).astype(np.float32),
-    )
+DRAWN = Weights(
+    np.random.default_rng(1).normal(size=3**12).astype(np.float32)[same_neighbourhoods()],
+    np.random.default_rng(2).normal(size=19 * 3**6).astype(np.float32)[same_replies()],
+    np.random.default_rng(3).normal(size=2 * PLACES).astype(np.float32),
 )
+ANY = HexPriors(factors_of(DRAWN))
 
 
-def priors_of(game, state, priors=ANY):
+def priors_of(game, state):
     """The prior of each action."""
-    memory = priors.with_memory(game)
+    return written(ANY.with_memory(game), game, state)
+
+
+def written(memory, game, state):
+    """What priors with their memory write."""
     tree, rng = new_tree(game.num_actions() + 1), np.random.default_rng(0)
     add_node(tree, -1, 1)
     expand(game, state, tree, ROOT, NoKnowledge(), np.zeros(game.num_actions(), np.int32), rng)
@@ -74,6 +79,35 @@ def test_both_players_see_the_same():
     image.ply, image.last_action = 11, 25 % 6 * 5 + 25 // 6
     found, seen = priors_of(game, state), priors_of(mirrored, image)
     np.testing.assert_allclose(seen.reshape(6, 5).T, found.reshape(5, 6), rtol=1e-6)
+
+
+def test_what_was_seen_before_changes_nothing():
+    """The memory of one position after the other, and a new one for each."""
+    game, rng = hex.Hex(5, 6), np.random.default_rng(4)
+    memory = ANY.with_memory(game)
+    for _ in range(20):
+        state = after(game, rng.permutation(30)[: rng.integers(12)])
+        np.testing.assert_array_equal(written(memory, game, state), priors_of(game, state))
+
+
+def test_the_prior_of_a_move_is_the_softmax_of_its_weights():
+    """By numbers that are found anew, from the board alone."""
+    game, moves = hex.Hex(5, 7), [17, 24, 8, 30, 3]
+    found = priors_of(game, after(game, moves))
+    near, places = new_surroundings(5, 7)
+    owners = np.append(np.full(35, -1, np.int8), np.int8([0, 1]))
+    owners[moves] = [0, 1, 0, 1, 0]
+    weights = {}
+    for cell in set(range(35)) - set(moves):
+        digits = [0 if owners[i] < 0 else 1 + int(owners[i] ^ 1) for i in near[1, cell, :12]]
+        number = sum(digit * 3**i for i, digit in enumerate(digits))
+        steps = np.flatnonzero(near[1, moves[-1]] == cell)
+        reply = (steps[0] if len(steps) else FAR) * 3**6 + number % 3**6
+        weights[cell] = (
+            DRAWN.neighbourhoods[number] + DRAWN.replies[reply] + DRAWN.distances[places[1, cell]]
+        )
+    powers = np.exp(list(weights.values()))
+    np.testing.assert_allclose(found[list(weights)], powers / powers.sum(), rtol=1e-5)
 
 
 def test_a_bias_of_no_weight_changes_nothing():
@@ -127,7 +161,7 @@ def test_learning_finds_what_the_games_show(tmp_path):
     others = tmp_path / "others"
     make_data(others, "hex", ["uct:simulations=300"], games=20, options=["board_size=4"], seed=2)
     data, weights = Data(others), load_weights(path)
-    moves = moves_of(data.positions(), data.game, HexPriors(weights).with_memory(data.game))
+    moves = moves_of(data.positions(), data.game, HexPriors().with_memory(data.game))
     number, reply, place = moves.features.T
     merit = weights.neighbourhoods[number] + weights.replies[reply] + weights.distances[place]
     order = np.lexsort((merit, moves.position))

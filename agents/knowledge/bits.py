@@ -43,9 +43,11 @@ NONE: Final = (0, 0, 0)
 @inlined_kernel
 def one_bit(number: int) -> tuple[int, int, int]:
     """The large set of one number, 0 to 188."""
-    bit = 1 << (number % WORD)
-    word = number // WORD
-    return (bit if word == 0 else 0, bit if word == 1 else 0, bit if word == 2 else 0)
+    if number < WORD:
+        return (1 << number, 0, 0)
+    if number < 2 * WORD:
+        return (0, 1 << (number - WORD), 0)
+    return (0, 0, 1 << (number - 2 * WORD))
 
 
 @inlined_kernel

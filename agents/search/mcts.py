@@ -39,12 +39,11 @@ from agents.search.tree import (
     record_visit,
 )
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
+from hexenv.compiled_bits import NOT_NEGATIVE
 from hexenv.games.base import Game, State, score_of
 
 NO_CHILD: Final = -1
 """No number of a node."""
-NOT_NEGATIVE: Final = 2**31 - 1
-"""Bits of a number that is not negative: a compiler then looks for no negative index."""
 BLOCK: Final = 8
 """So many children are first compared with the best before them, all at once."""
 

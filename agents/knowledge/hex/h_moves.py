@@ -120,6 +120,8 @@ def place_own(grid: Grid, player: int, cell: int, links: Connections) -> None:
     if meet(merged, one_bit(size)) and meet(merged, one_bit(size + 1)):
         join_sides(links)
         return
+    note(links, CHAIN, cell, (int(links.is_chain[cell]), 0, 0), 0)
+    links.is_chain[cell] = True
     for one in range(1, size + 2):
         if links.place_of[one] != one:
             continue
@@ -142,8 +144,6 @@ def place_own(grid: Grid, player: int, cell: int, links: Connections) -> None:
         if old != NOWHERE and old != name and meet(merged, one_bit(old)):
             note(links, PLACE, stone, (old, 0, 0), 0)
             links.place_of[stone] = name
-    note(links, CHAIN, cell, (int(links.is_chain[cell]), 0, 0), 0)
-    links.is_chain[cell] = True
 
 
 @kernel

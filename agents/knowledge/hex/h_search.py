@@ -17,8 +17,8 @@ computer Hex", Artificial Intelligence 134, 2002; Henderson, "Playing and solvin
 
 Nothing goes through a side, which would join all cells along it, and the lists of each pair of
 places are short (`FULLS`, `SEMIS`): not all that there is is found, but what is found is proven.
-Connections of two empty cells are extended only if they are small, as most of what comes of the
-others comes from chains and sides as well. Carriers are extended in the order of their size, so the
+Of two empty cells only small connections are kept (`OF_EMPTY`), as most of what comes of the others
+comes from chains and sides as well. Carriers are extended in the order of their size, so the
 lists keep the smallest, and what contains another of the same pair is left out (as Pawlewicz,
 Hayward, Henderson and Arneson, "Stronger virtual connections in Hex", 2015).
 
@@ -45,6 +45,7 @@ from agents.knowledge.bits import (
     union,
 )
 from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled_bits import NOT_NEGATIVE
 from hexenv.games.base import EMPTY
 
 MOST_CELLS: Final = 169
@@ -58,8 +59,9 @@ WINS: Final = 64
 """The most semi-connections that are kept of the two sides."""
 LARGEST: Final = 60
 """Cells of a carrier, at most."""
-LARGEST_OF_EMPTY: Final = 4
-"""Cells of the carrier of a connection between two empty cells, at most, if it is extended."""
+OF_EMPTY: Final = 4
+"""Cells of the carrier of a connection or semi-connection of two empty cells, at most, if nothing
+else is said."""
 MOST_EXTENDED: Final = 20_000
 """Connections that a search extends in one position for one player."""
 WAITING: Final = 1 << 15
@@ -109,8 +111,8 @@ def new_grid(rows: int, columns: int) -> Grid:
 
 
 def new_owners(size: int) -> NDArray[np.int8]:
-    """Room for the owners of so many cells, with 0 and 1 behind them for what lies beyond."""
-    owners: NDArray[np.int8] = np.empty(size + 2, np.int8)
+    """The owners of so many empty cells, with 0 and 1 behind them for what lies beyond."""
+    owners: NDArray[np.int8] = np.full(size + 2, EMPTY, np.int8)
     owners[size:] = 0, 1
     return owners
 
@@ -161,10 +163,16 @@ class Connections(NamedTuple):
     """The most connections of a pair."""
     most_semis: int
     """The most semi-connections of a pair."""
+    of_empty: int
+    """The most cells of a carrier between two empty cells."""
 
 
 def new_connections(
-    size: int, most_fulls: int = FULLS, most_semis: int = SEMIS, changes: int = 0
+    size: int,
+    most_fulls: int = FULLS,
+    most_semis: int = SEMIS,
+    changes: int = 0,
+    of_empty: int = OF_EMPTY,
 ) -> Connections:
     """Room for the connections on a board of so many cells.
 
@@ -173,6 +181,7 @@ def new_connections(
         most_fulls: The most connections that are kept of a pair of places.
         most_semis: The most semi-connections that are kept of a pair of places.
         changes: How many are remembered, to be undone; see `agents.knowledge.hex.h_moves`.
+        of_empty: The most cells of a carrier between two empty cells.
 
     Raises:
         ValueError: If there are more cells than `MOST_CELLS`.
@@ -199,6 +208,7 @@ def new_connections(
         np.full(2, -1, np.int32),
         most_fulls,
         most_semis,
+        of_empty,
     )
 
 
@@ -206,7 +216,7 @@ def new_connections(
 def pair_of(one: int, other: int) -> int:
     """The number of a pair of places."""
     low, high = min(one, other), max(one, other)
-    return high * (high - 1) // 2 + low
+    return high * (high - 1) // 2 + low & NOT_NEGATIVE
 
 
 # ---- places --------------------------------------------------------------------------------------
@@ -329,7 +339,8 @@ def undo(links: Connections, count: int) -> None:
 @inlined_kernel
 def first_row(links: Connections, pair: int, kind: int) -> int:
     """Where a list of a pair begins."""
-    return pair * (links.most_fulls + links.most_semis) + kind * links.most_fulls
+    row = pair * (links.most_fulls + links.most_semis) + kind * links.most_fulls
+    return row & NOT_NEGATIVE
 
 
 @inlined_kernel
@@ -400,8 +411,10 @@ def row_for(links: Connections, pair: int, kind: int, carrier: tuple[int, int, i
 
 @inlined_kernel
 def add(links: Connections, one: int, other: int, carrier: tuple[int, int, int], key: int) -> None:
-    """Let a connection wait to be extended, if it is new."""
+    """Let a connection wait to be extended, if it is new and not too large."""
     size = size_of(carrier)
+    if size > links.of_empty and not links.is_chain[one] and not links.is_chain[other]:
+        return
     pair, kind = pair_of(one, other), FULL if key == IS_FULL else SEMI
     if size > LARGEST or not may_take(links, pair, kind):
         return
@@ -457,8 +470,11 @@ def apply_and(links: Connections, end: int, middle: int, carrier: tuple[int, int
     through = carrier if is_chain else union(carrier, one_bit(middle))
     avoided = union(carrier, one_bit(end))
     key = IS_FULL if is_chain else middle
+    only_chains = size_of(through) > links.of_empty and not links.is_chain[end]
     for i in range(int(links.partner_counts[middle])):
-        far = int(links.partners[middle, i])
+        far = int(links.partners[middle, i]) & NOT_NEGATIVE
+        if only_chains and not links.is_chain[far]:  # too large between empty cells
+            continue
         if far == end or meet(carrier, one_bit(far)):
             continue
         pair = pair_of(middle, far)
@@ -515,12 +531,6 @@ def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int]
         apply_or(links, one, other, pair, row)
         return
     make_partners(links, pair, one, other)
-    if (
-        size_of(carrier) > LARGEST_OF_EMPTY
-        and not links.is_chain[one]
-        and not links.is_chain[other]
-    ):
-        return
     sides = len(links.place_of) - 2
     if other < sides:
         apply_and(links, one, other, carrier)

@@ -31,7 +31,8 @@ from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
 from agents.knowledge.hex.pattern_tables import CAPTURERS, CELLS, DOMINANCE, INFERIOR, PAIRS
 from agents.knowledge.hex.patterns import BEYOND, PAIR_RING, RING, TOUCHED, rings
-from hexenv.compiled import compiled, kernel, scratch_array
+from agents.knowledge.hex.surroundings import change_numbers, number_all
+from hexenv.compiled import compiled, inlined_kernel, kernel, scratch_array
 from hexenv.games.base import EMPTY
 
 
@@ -61,6 +62,24 @@ DIRECTIONS: Final = 3
 """Of pairs: each pair is looked at from one of its cells."""
 
 
+def parts_of_pairs() -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """What the ring of each cell of a pair adds to the number of the pair's ring.
+
+    ``(3, 3**6)`` each, by the direction from the first cell to the second: the digits of the five
+    cells around the first one, and of the three that are around the second one only.
+    """
+    digits = np.arange(3**RING) // 3 ** np.arange(RING)[:, None] % 3
+    first, second = np.zeros((2, DIRECTIONS, 3**RING), np.int16)
+    for turn in range(DIRECTIONS):
+        for i in range(PAIR_RING):
+            part, step = (first, i + 1) if i < RING - 1 else (second, i)
+            part[turn] += digits[(turn + step) % RING] * 3**i
+    return first, second
+
+
+OF_FIRST, OF_SECOND = parts_of_pairs()
+
+
 def directions_of(pairs: NDArray[np.bool_], turns: int) -> NDArray[np.uint8]:
     """By the ring of a cell, in which of the first directions there may be such a pair, as bits.
 
@@ -79,6 +98,8 @@ def directions_of(pairs: NDArray[np.bool_], turns: int) -> NDArray[np.uint8]:
 
 CAPTURABLE: Final = directions_of(CAPTURES > 0, RING)
 """``(3**6,)``: with which neighbours a cell may be captured, by its ring, as bits."""
+FILLABLE: Final = (KILLERS[:, 0] < 0) | (OPEN_TO != NOWHERE) | (CAPTURABLE > 0)
+"""``(3**6,)``: whether a cell may be dead, permanently inferior or captured, by its ring."""
 COMPARABLE: Final = np.stack(
     [
         directions_of((CAPTURING[:, player] | DOMINATING >> 2 * player & 3) > 0, DIRECTIONS)
@@ -138,30 +159,16 @@ def new_rings(rows: int, columns: int) -> Rings:
     return Rings(of_cells, others, of_pairs, beyond)
 
 
-@kernel
-def number_of_ring(rings: Rings, owners: NDArray[np.int8], cell: int) -> int:
-    """The number of the ring around a cell."""
-    number, weight = 0, 1
-    for i in range(RING):
-        number += (int(owners[rings.of_cells[cell, i]]) + 1) * weight
-        weight *= 3
-    return number
+@inlined_kernel
+def number_of_pair(numbers: NDArray[np.int32], cell: int, other: int, turn: int) -> int:
+    """The number of the ring around an empty cell and its empty neighbour in a direction."""
+    return int(OF_FIRST[turn, numbers[cell]]) + int(OF_SECOND[turn, numbers[other]])
 
 
 @kernel
-def number_of_pair(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
-    """The number of the ring around a cell and its neighbour in a direction."""
-    number, weight = 0, 1
-    for i in range(PAIR_RING):
-        number += (int(owners[rings.of_pairs[cell, turn, i]]) + 1) * weight
-        weight *= 3
-    return number
-
-
-@kernel
-def captor_of(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int) -> int:
+def captor_of(numbers: NDArray[np.int32], cell: int, other: int, turn: int) -> int:
     """Who captures an empty cell and its empty neighbour in a direction; EMPTY for nobody."""
-    captors = int(CAPTURES[number_of_pair(rings, owners, cell, turn)])
+    captors = int(CAPTURES[number_of_pair(numbers, cell, other, turn)])
     return EMPTY if captors == 0 else 0 if captors & 1 else 1
 
 
@@ -181,31 +188,39 @@ def is_inferior(rings: Rings, owners: NDArray[np.int8], cell: int, turn: int, ow
 
 
 @kernel
+def fill_with(
+    rings: Rings, owners: NDArray[np.int8], numbers: NDArray[np.int32], cell: int, owner: int
+) -> None:
+    """Put a player's stone on an empty cell."""
+    owners[cell] = owner
+    change_numbers(rings.of_cells, numbers, cell, 1 + owner, RING)
+
+
+@kernel
 def fill_cell(
     rings: Rings,
     owners: NDArray[np.int8],
+    numbers: NDArray[np.int32],
     captured: NDArray[np.int64],
     cell: int,
     changed: NDArray[np.int16],
     count: int,
 ) -> int:
-    """Put a stone on a cell if it is inferior, or on it and a neighbour if both are captured.
+    """Put a stone on an empty cell if it is inferior, or on two if they are captured.
 
     The cells are added to those that have changed, of which there are `count`; returns how many
     there are then.
     """
-    if owners[cell] != EMPTY:
-        return count
+    number = int(numbers[cell])
     changed[count] = cell
-    number = number_of_ring(rings, owners, cell)
     if KILLERS[number, 0] < 0:
-        owners[cell] = 0
+        fill_with(rings, owners, numbers, cell, 0)
         return count + 1
     side = int(OPEN_TO[number])
     if side != NOWHERE:
         owner = int(owners[rings.of_cells[cell, (side + 3) % RING]])
         if is_inferior(rings, owners, cell, side, owner):
-            owners[cell] = owner
+            fill_with(rings, owners, numbers, cell, owner)
             carrier = one_bit(cell)
             for i in range(side + 5, side + 8):
                 carrier = union(carrier, one_bit(int(rings.of_cells[cell, i % RING])))
@@ -217,11 +232,12 @@ def fill_cell(
         turns &= turns - 1
         other = int(rings.of_cells[cell, turn])
         if turn < DIRECTIONS:
-            captor = captor_of(rings, owners, cell, turn)
+            captor = captor_of(numbers, cell, other, turn)
         else:
-            captor = captor_of(rings, owners, other, turn - DIRECTIONS)
+            captor = captor_of(numbers, other, cell, turn - DIRECTIONS)
         if captor != EMPTY:
-            owners[cell] = owners[other] = captor
+            fill_with(rings, owners, numbers, cell, captor)
+            fill_with(rings, owners, numbers, other, captor)
             both = union(one_bit(cell), one_bit(other))
             put_set(captured, captor, union(set_in(captured, captor), both))
             changed[count + 1] = other
@@ -233,6 +249,7 @@ def fill_cell(
 def fill_around(
     rings: Rings,
     owners: NDArray[np.int8],
+    numbers: NDArray[np.int32],
     captured: NDArray[np.int64],
     changed: NDArray[np.int16],
     count: int,
@@ -244,6 +261,7 @@ def fill_around(
     Args:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
+        numbers: ``(size,)``: the numbers of the rings. It is changed.
         captured: ``(2, 3)``: for each player, the set of the cells that the player needs for what
             is filled: captured cells, and permanently inferior ones with their empty neighbours.
             Those of what is filled are added.
@@ -255,21 +273,23 @@ def fill_around(
         cell = int(changed[count])
         for i in range(RING):
             near = int(rings.of_cells[cell, i])
-            if near < len(rings.of_cells):
-                count = fill_cell(rings, owners, captured, near, changed, count)
+            if near < len(rings.of_cells) and owners[near] == EMPTY and FILLABLE[numbers[near]]:
+                count = fill_cell(rings, owners, numbers, captured, near, changed, count)
 
 
 @kernel
 def fill_all(
     rings: Rings,
     owners: NDArray[np.int8],
+    numbers: NDArray[np.int32],
     captured: NDArray[np.int64],
     changed: NDArray[np.int16],
 ) -> None:
     """`fill_around` all cells of a board; `changed` is scratch space."""
     for cell in range(len(rings.of_cells)):
-        count = fill_cell(rings, owners, captured, cell, changed, 0)
-        fill_around(rings, owners, captured, changed, count)
+        if owners[cell] == EMPTY and FILLABLE[numbers[cell]]:
+            count = fill_cell(rings, owners, numbers, captured, cell, changed, 0)
+            fill_around(rings, owners, numbers, captured, changed, count)
 
 
 @kernel
@@ -280,35 +300,39 @@ def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, and 0 and 1. It is changed.
     """
-    captured = scratch_array((2, 3), np.int64)
+    size = len(rings.of_cells)
+    captured, numbers = scratch_array((2, 3), np.int64), scratch_array(size, np.int32)
     captured[:] = 0
-    fill_all(rings, owners, captured, scratch_array(len(rings.of_cells), np.int16))
+    number_all(rings.of_cells, owners, 0, numbers, RING)
+    fill_all(rings, owners, numbers, captured, scratch_array(size, np.int16))
 
 
 @kernel
-def killer_of(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> int:
-    """Where the opponent kills a stone of a player on an empty cell by one reply, or `NOWHERE`."""
-    killers = int(KILLERS[number_of_ring(rings, owners, cell), 1 - player])
+def killer_of(rings: Rings, numbers: NDArray[np.int32], cell: int, player: int) -> int:
+    """Where the opponent kills a stone of a player on an empty cell by one reply, or `NOWHERE`.
+
+    `numbers` are those of the rings.
+    """
+    killers = int(KILLERS[numbers[cell], 1 - player])
     if killers <= 0:
         return NOWHERE
     return int(rings.of_cells[cell, lowest(killers)])
 
 
 @kernel
-def is_vulnerable(rings: Rings, owners: NDArray[np.int8], cell: int, player: int) -> bool:
-    """Whether the opponent can kill a stone of a player on an empty cell by one reply."""
-    return killer_of(rings, owners, cell, player) != NOWHERE
-
-
-@kernel
 def choose_moves(
-    rings: Rings, owners: NDArray[np.int8], player: int, chosen: NDArray[np.int16]
+    rings: Rings,
+    owners: NDArray[np.int8],
+    numbers: NDArray[np.int32],
+    player: int,
+    chosen: NDArray[np.int16],
 ) -> None:
     """Choose the moves that are neither vulnerable nor dominated.
 
     Args:
         rings: Of the board.
         owners: ``(size + 2,)``: the owners of the cells, filled in, and 0 and 1.
+        numbers: ``(size,)``: the numbers of the rings.
         player: Who is to move.
         chosen: ``(size,)``: receives for each cell itself, if it is chosen; if it is dominated, a
             cell that dominates it, which may be dominated in turn; else -1.
@@ -318,7 +342,7 @@ def choose_moves(
         chosen[cell] = NOWHERE
         turns[cell] = 0
         if owners[cell] == EMPTY:
-            ring = number_of_ring(rings, owners, cell)
+            ring = int(numbers[cell])
             turns[cell] = COMPARABLE[player, ring]
             if KILLERS[ring, 1 - player] <= 0:
                 chosen[cell] = cell
@@ -330,7 +354,7 @@ def choose_moves(
             other = int(rings.others[cell, turn])
             if chosen[cell] != cell and chosen[other] != other:
                 continue
-            number = number_of_pair(rings, owners, cell, turn)
+            number = number_of_pair(numbers, cell, other, turn)
             for i in range(PAIR_RING):
                 if CAPTURING[number, player] >> i & 1:
                     stone = int(rings.of_pairs[cell, turn, i])

@@ -42,7 +42,9 @@ from agents.knowledge.hex.h_search import (
     winning_key,
 )
 from agents.knowledge.hex.inferior import choose_moves, chosen_for, fill_all, new_rings
+from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.priors import HexPriors
+from agents.knowledge.hex.surroundings import follow, numbers_of
 from agents.search.bias import ProgressiveBias
 from agents.search.evaluated import is_evaluated
 from agents.search.knowledge import all_covered
@@ -60,7 +62,10 @@ ALL: Final = "all"
 FULLS: Final = 6
 SEMIS: Final = 20
 """Connections and semi-connections that are kept of a pair of places: fewer than the solver keeps,
-in two thirds of the time, for nearly as many positions decided."""
+as"""
+OF_EMPTY: Final = 2
+"""the cells of a carrier between two empty cells: neighbours and bridges. In less than half of the
+time nearly as many positions are decided (``tests/benchmarks/hex_connections.py``)."""
 BIAS: Final = 2.5
 """Weight of a prior; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5
@@ -82,6 +87,12 @@ class HexParts(NamedTuple):
     links: Any = None
     owners: Any = None
     """``(num_cells() + 2,)``: scratch space; the owners of the cells, filled in, and 0 and 1."""
+    numbers: Any = None
+    """``(num_cells(),)``: scratch space; the numbers of the rings."""
+    seen: Any = None
+    """``(num_cells() + 2,)``: the owners in the last position, not filled in, and 0 and 1."""
+    seen_numbers: Any = None
+    """``(num_cells(),)``: the numbers of the rings there."""
     captured: Any = None
     """``(2, 3)``: the sets of cells that each player needs for what is filled in."""
     chosen: Any = None
@@ -101,12 +112,16 @@ class HexParts(NamedTuple):
                 f"expected Hex on at most {MOST_CELLS} cells, for what is known of it, got "
                 f"{game.rows} x {game.columns}"
             )
-        grid = new_grid(game.rows, game.columns)
+        grid, rings = new_grid(game.rows, game.columns), new_rings(game.rows, game.columns)
+        seen = new_owners(size)
         return self._replace(
             grid=with_templates(grid, game.rows, game.columns) if self.templates else grid,
-            rings=new_rings(game.rows, game.columns),
-            links=new_connections(size, FULLS, SEMIS),
+            rings=rings,
+            links=new_connections(size, FULLS, SEMIS, of_empty=OF_EMPTY),
             owners=new_owners(size),
+            numbers=np.zeros(size, np.int32),
+            seen=seen,
+            seen_numbers=numbers_of(rings.of_cells, seen, 0, RING),
             captured=np.zeros((2, 3), np.int64),
             chosen=np.zeros(size, np.int16),
             last_root=np.full(1, -1, np.int64),
@@ -128,7 +143,7 @@ class HexParts(NamedTuple):
                 kept += 1
         if kept == 0:
             return game.legal_actions(state, out)
-        choose_moves(self.rings, self.owners, player, self.chosen)
+        choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
         best = 0
         for i in range(kept):
             if self.chosen[out[i]] == out[i]:
@@ -156,7 +171,7 @@ class HexParts(NamedTuple):
         if sees_win(self.grid, owners, player, node == ROOT, MOST_EXTENDED, self.links):
             key = winning_key(self.links)
             if self.inferior and key != IS_FULL and not prove_win(tree, node, key):
-                choose_moves(self.rings, self.owners, player, self.chosen)
+                choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
                 key = chosen_for(self.chosen, key)
             prove_win(tree, node, key)
             return
@@ -226,8 +241,12 @@ def read_board(parts: Any, game: Any, state: State) -> None:
     """Write the owners of the cells, filled in if that is wanted."""
     game.owners(state, parts.owners)
     if parts.inferior:
+        around, numbers = parts.rings.of_cells, parts.numbers
+        follow(around, parts.owners, 0, parts.seen, parts.seen_numbers, RING)
+        for cell in range(len(numbers)):
+            numbers[cell] = parts.seen_numbers[cell]
         parts.captured[:] = 0
-        fill_all(parts.rings, parts.owners, parts.captured, parts.chosen)
+        fill_all(parts.rings, parts.owners, numbers, parts.captured, parts.chosen)
 
 
 @kernel

@@ -35,10 +35,8 @@ from agents.knowledge.hex.priors import (
     VERSION,
     WEIGHTS,
     HexPriors,
-    Weights,
     forget_last,
     look_around,
-    number_of,
     same_neighbourhoods,
     same_replies,
     turned,
@@ -55,7 +53,6 @@ PENALTIES: Final = (1e-6, 1e-5, 1e-5, 1e-6)
 RATE: Final = 0.1
 """Of Adam, at first; it falls to nothing."""
 STEPS: Final = 300
-NOTHING: Final = Weights(*(np.zeros(1, np.float32) for _ in range(3)))
 HELD_OUT: Final = 10
 """Every so many games one is not learnt from."""
 
@@ -96,7 +93,7 @@ def list_moves(
                 look_around(priors, game, state[0])
                 for i in range(game.legal_actions(state[0], legal)):
                     cell = int(legal[i])
-                    number = number_of(priors, cell, player)
+                    number = int(priors.numbers[player, cell])
                     out[row, 0], out[row, 1], out[row, 2] = ply, cell, number
                     out[row, 3] = int(priors.steps[cell]) * 3**RING + number % 3**RING
                     out[row, 4] = stage * PLACES + int(priors.places[player, cell])
@@ -209,7 +206,7 @@ def best_found(model: Model, moves: Moves, learnt: NDArray[np.bool_]) -> float:
 
 def learn(folders: Sequence[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None:
     """Learn from the data in some folders, and write the weights."""
-    priors = HexPriors(NOTHING)
+    priors = HexPriors()
     parts: list[Moves] = []
     for folder in folders:
         data = Data(folder)

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from agents.core.reading import load_arrays
 from agents.knowledge.hex.h_search import AROUND, new_owners
 from agents.knowledge.hex.patterns import RING
+from agents.knowledge.hex.surroundings import follow, numbers_of
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, kernel
-from hexenv.games.base import EMPTY, State
+from hexenv.games.base import State
 from hexenv.games.hex import Hex
 
 WEIGHTS: Final = Path(__file__).with_name("priors.npz")
@@ -110,17 +111,41 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
         raise ValueError(f"{path}: expected weights of patterns of Hex: {error}") from None
 
 
+@compiled
+class Factors(NamedTuple):
+    """The powers of weights: what a move has is the product of three of them."""
+
+    neighbourhoods: NDArray[np.float32]
+    """``(3**12,)``: with that of the ring where the last stone is far."""
+    replies: NDArray[np.float32]
+    """``(19 * 3**6,)``: beside that."""
+    distances: NDArray[np.float32]
+    """``(2 * PLACES,)``."""
+
+
+def factors_of(weights: Weights) -> Factors:
+    """The factors that weights stand for."""
+    replies = weights.replies.reshape(FAR + 1, 3**RING)
+    rings = np.arange(3**NEIGHBOURHOOD) % 3**RING
+    return Factors(
+        np.exp(weights.neighbourhoods + replies[FAR, rings]),
+        np.exp(replies - replies[FAR]).ravel(),
+        np.exp(weights.distances),
+    )
+
+
 @cache
-def learnt_weights() -> Weights:
-    """The weights in the package."""
-    return load_weights(WEIGHTS)
+def learnt_factors() -> Factors:
+    """Those of the weights in the package."""
+    return factors_of(load_weights(WEIGHTS))
 
 
 @compiled
 class HexPriors(NamedTuple):
     """`agents.search.bias.Priors` of moves of Hex."""
 
-    weights: Any = None
+    factors: Any = None
+    """`Factors`; None: those in the package."""
     near: Any = None
     """``(2, size, 18)``: for each player to move the cells of `NEAR`, as they are seen; ``size``
     and ``size + 1`` beyond the sides of player 0 and player 1."""
@@ -130,35 +155,43 @@ class HexPriors(NamedTuple):
     """``(size + 2,)``: scratch space; the owners of the cells, and 0 and 1."""
     steps: Any = None
     """``(size + 2,)``: scratch space, `FAR` between uses: the steps from the last stone."""
+    seen: Any = None
+    """``(2, size + 2)``: for each player, the owners when the player was last to move, and"""
+    numbers: Any = None
+    """``(2, size)``: the numbers of the neighbourhoods then,"""
+    valued: Any = None
+    """``(2, size)``: those of which the factors are"""
+    values: Any = None
+    """``(2, size)``."""
 
     def with_memory(self, game: Any) -> "HexPriors":
         size: int = game.rows * game.columns
         near, places = new_surroundings(game.rows, game.columns)
+        owners = new_owners(size)
+        numbers = [numbers_of(near[i], owners, i, NEIGHBOURHOOD) for i in (0, 1)]
         return self._replace(
-            weights=learnt_weights() if self.weights is None else self.weights,
+            factors=learnt_factors() if self.factors is None else self.factors,
             near=near,
             places=places,
-            owners=new_owners(size),
+            owners=owners,
             steps=np.full(size + 2, FAR, np.int8),
+            seen=np.stack([owners, owners]),
+            numbers=np.stack(numbers),
+            valued=np.full((2, size), -1, np.int32),
+            values=np.zeros((2, size), np.float32),
         )
 
     def write(
         self, game: Hex, state: State, tree: Tree, node: int, out: NDArray[np.float64]
     ) -> None:
         look_around(self, game, state)
-        player, size = game.to_play(state), game.rows * game.columns
+        player, size = int(game.to_play(state)), game.rows * game.columns
         first, count = tree.first_child[node], tree.child_count[node]
         stage = 0 if state.ply < OPENING else 1
-        highest = -np.inf
-        for child in range(first, first + count):
-            action = int(tree.action[child])
-            out[child] = 0.0
-            if action < size:  # not the swap
-                out[child] = weight_of(self, action, player, stage)
-            highest = max(highest, out[child])
         whole = 0.0
         for child in range(first, first + count):
-            out[child] = np.exp(out[child] - highest)
+            action = int(tree.action[child])
+            out[child] = 1.0 if action == size else factor_of(self, action, player, stage)
             whole += out[child]
         for child in range(first, first + count):
             out[child] /= whole
@@ -167,8 +200,11 @@ class HexPriors(NamedTuple):
 
 @kernel
 def look_around(self: Any, game: Hex, state: State) -> None:
-    """Read the board, and the steps from the last stone."""
+    """Read the board, number the neighbourhoods, and mark the steps from the last stone."""
     game.owners(state, self.owners)
+    player = int(game.to_play(state))
+    near, seen, numbers = self.near[player], self.seen[player], self.numbers[player]
+    follow(near, self.owners, player, seen, numbers, NEIGHBOURHOOD)
     mark_steps(self, game, state, True)
 
 
@@ -188,24 +224,17 @@ def mark_steps(self: Any, game: Hex, state: State, is_on: bool) -> None:
 
 
 @kernel
-def number_of(self: Any, cell: int, player: int) -> int:
-    """The number of the neighbourhood of a cell for a player; its ring is that modulo 3**6."""
-    number, weight = 0, 1
-    for i in range(NEIGHBOURHOOD):
-        owner = int(self.owners[self.near[player, cell, i]])
-        number += (0 if owner == EMPTY else 1 + (owner ^ int(player))) * weight
-        weight *= 3
-    return number
-
-
-@kernel
-def weight_of(self: Any, cell: int, player: int, stage: int) -> float:
-    """The sum of the weights of a move."""
-    number = number_of(self, cell, player)
-    reply = int(self.steps[cell]) * 3**RING + number % 3**RING
-    place = stage * PLACES + int(self.places[player, cell])
-    weights = self.weights
-    return weights.neighbourhoods[number] + weights.replies[reply] + weights.distances[place]
+def factor_of(self: Any, cell: int, player: int, stage: int) -> float:
+    """The product of the factors of a move."""
+    number, factors = int(self.numbers[player, cell]), self.factors
+    if self.valued[player, cell] != number:
+        self.valued[player, cell] = number
+        self.values[player, cell] = factors.neighbourhoods[number]
+    found = float(self.values[player, cell])
+    found *= factors.distances[stage * PLACES + int(self.places[player, cell])]
+    if self.steps[cell] != FAR:
+        found *= factors.replies[int(self.steps[cell]) * 3**RING + number % 3**RING]
+    return found
 
 
 def new_surroundings(rows: int, columns: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:

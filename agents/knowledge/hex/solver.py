@@ -82,7 +82,15 @@ from agents.knowledge.hex.h_search import (
     winning_carrier,
     winning_key,
 )
-from agents.knowledge.hex.inferior import Rings, fill_all, fill_around, killer_of, new_rings
+from agents.knowledge.hex.inferior import (
+    Rings,
+    fill_all,
+    fill_around,
+    fill_with,
+    killer_of,
+    new_rings,
+)
+from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.solver_table import (
     PLACES,
     Table,
@@ -93,6 +101,7 @@ from agents.knowledge.hex.solver_table import (
     turned,
     write_key,
 )
+from agents.knowledge.hex.surroundings import number_all
 from agents.solvers.depth_first import NODES, UNKNOWN
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import CompiledFunction, compiled, kernel
@@ -127,6 +136,8 @@ class HexNodes(NamedTuple):
     table: Table
     owners: NDArray[np.int8]
     """``(depths, size + 2)``: the owners of the cells as they are filled in, and 0 and 1."""
+    ring_numbers: NDArray[np.int32]
+    """``(depths, size)``: the numbers of the rings around the cells."""
     captured: NDArray[np.int64]
     """``(depths, 2, 3)``: the cells that each player has captured since the last move."""
     mover: NDArray[np.int64]
@@ -194,6 +205,7 @@ def new_nodes(rows: int, columns: int, entries: int) -> HexNodes:
         links,
         new_table(size, entries),
         owners,
+        np.zeros((depths, size), np.int32),
         captured=numbers(2, 3),
         mover=numbers(),
         must=numbers(3),
@@ -305,17 +317,28 @@ def close(nodes: Any, depth: int, winner: int) -> int:
 
 
 @kernel
+def fill_board(nodes: Any) -> None:
+    """Fill in the root."""
+    owners, numbers = nodes.owners[0], nodes.ring_numbers[0]
+    number_all(nodes.rings.of_cells, owners, 0, numbers, RING)
+    fill_all(nodes.rings, owners, numbers, nodes.captured[0], nodes.changed)
+
+
+@kernel
 def put_child(nodes: Any, depth: int, move: int) -> None:
     """Write the position after a move into the next row, filled in."""
     mover, owners = int(nodes.mover[depth]), nodes.owners[depth + 1]
     for cell in range(len(owners)):
         owners[cell] = nodes.owners[depth, cell]
-    owners[move] = mover
+    rings = nodes.ring_numbers[depth + 1]
+    for cell in range(len(rings)):
+        rings[cell] = nodes.ring_numbers[depth, cell]
+    fill_with(nodes.rings, owners, rings, move, mover)
     nodes.mover[depth + 1] = 1 - mover
     captured = nodes.captured[depth + 1]
     captured[:] = 0
     nodes.changed[0] = move
-    fill_around(nodes.rings, owners, captured, nodes.changed, 1)
+    fill_around(nodes.rings, owners, rings, captured, nodes.changed, 1)
 
 
 @kernel
@@ -329,7 +352,7 @@ def list_moves(nodes: Any, depth: int) -> int:
     for cell in range(len(nodes.volts)):
         if not meet(set_in(nodes.must, depth), one_bit(cell)):
             continue
-        if killer_of(nodes.rings, owners, cell, mover) != NOWHERE:
+        if killer_of(nodes.rings, nodes.ring_numbers[depth], cell, mover) != NOWHERE:
             continue
         place = count
         while place > 0 and nodes.currents[cell] > nodes.currents[nodes.moves[depth, place - 1]]:
@@ -405,11 +428,11 @@ def choose(nodes: Any, depth: int) -> int:
 @kernel
 def lose(nodes: Any, depth: int) -> int:
     """Close a position that is lost, with the replies to the vulnerable moves; who wins it."""
-    owners, mover = nodes.owners[depth], int(nodes.mover[depth])
+    mover = int(nodes.mover[depth])
     must, proof = set_in(nodes.must, depth), set_in(nodes.proof, depth)
     for cell in range(len(nodes.volts)):
         if meet(must, one_bit(cell)):
-            killer = killer_of(nodes.rings, owners, cell, mover)
+            killer = killer_of(nodes.rings, nodes.ring_numbers[depth], cell, mover)
             proof = union(proof, union(one_bit(cell), one_bit(killer)))
     put_set(nodes.proof, depth, proof)
     return close(nodes, depth, 1 - mover)
@@ -437,7 +460,7 @@ class HexSolver(ExactSolver):
         super().__init__(game, compiles, 128)
         self.cells = game.rows * game.columns
         self.nodes = new_nodes(game.rows, game.columns, max(entries, PLACES))
-        self._fill = CompiledFunction(fill_all) if compiles else fill_all
+        self._fill = CompiledFunction(fill_board) if compiles else fill_board
 
     def nodes_at(self, state: State) -> HexNodes:
         return self.nodes
@@ -451,7 +474,7 @@ class HexSolver(ExactSolver):
         nodes.mover[0] = mover
         nodes.limits[0] = INFINITE
         nodes.captured[0] = 0
-        self._fill(nodes.rings, nodes.owners[0], nodes.captured[0], nodes.changed)
+        self._fill(nodes)
         winner = self.search(nodes, clock)
         carrier = nodes.proof[0] | nodes.captured[0, winner]
         return winner, sum(int(word) << WORD * i for i, word in enumerate(carrier))
