@@ -11,7 +11,7 @@ import pytest
 from environments import make, played, random_action, shown, theirs
 from grown_trees import assert_same_nodes, below, nodes, positions_of, with_options
 
-from agents.knowledge.hex.bridges import SaveBridge
+from agents.knowledge.hex.bridges import BEFORE, FillSavingBridges, SaveBridge
 from agents.mcts.distance import DistanceScore, DistanceUCB
 from agents.mcts.flat import Evenly
 from agents.mcts.grave import Grave
@@ -724,6 +724,55 @@ def test_without_an_intrusion_another_policy_is_asked(line):
     state = notation.play(game, line)
     assert choice(policy, game, state) == legal(game, state)[-1]
     assert other.asked == 1
+
+
+@pytest.mark.parametrize("size", [(2, 2), (3, 5), (5, 5), (7, 4)])
+def test_a_filled_board_is_a_game_in_which_bridges_are_saved(size):
+    """It ends with the move that wins, and what intrudes into a bridge is answered."""
+    game, rng = hex.Hex(*size, swap=size[0] == size[1]), np.random.default_rng(1)
+    policy, one_by_one = SaveBridge().with_memory(game), SaveBridge(Last()).with_memory(game)
+    assert isinstance(policy, FillSavingBridges)
+    saved = 0
+    for _ in range(30):
+        state, simulation = base.new_state(game), new_simulation(game, recorded=True)
+        for _ in range(int(rng.integers(4))):
+            if not game.is_terminal(state):
+                game.step(state, int(rng.choice(legal(game, state))))
+        if game.is_terminal(state):
+            continue
+        played, ply = base.clone(game, state), int(state.ply)
+        simulation.length[0] = simulation.depth[0] = ply
+        result = policy.simulate(game, state, rng, np.zeros(game.num_actions()), simulation)
+        moves = simulation.cells[ply : simulation.length[0]].tolist()
+        assert simulation.players[ply : ply + len(moves)].tolist() == [
+            (ply + turn) % 2 for turn in range(len(moves))
+        ]
+        for move in moves:
+            assert not game.is_terminal(played)
+            answers = {choice(one_by_one, game, played, seed=seed) for seed in range(20)}
+            if one_by_one.otherwise.asked == 0:
+                saved += 1
+                assert move in answers
+            one_by_one.otherwise.asked = 0
+            game.step(played, move)
+        assert game.is_terminal(played)
+        assert result == game.outcome(played, 0)
+        assert (policy.turns == BEFORE).all()
+    assert saved > 0 or size == (2, 2)
+
+
+def test_fills_are_uniform_where_no_bridge_is_saved():
+    """All orders of the last cells of a board are about as frequent."""
+    game = hex.Hex(2, 2)
+    policy = SaveBridge().with_memory(game)
+    rng, counts = np.random.default_rng(2), {}
+    for _ in range(2_000):
+        state, simulation = notation.play(game, []), new_simulation(game, recorded=True)
+        policy.simulate(game, state, rng, np.zeros(4), simulation)
+        first = int(simulation.cells[0])
+        counts[first] = counts.get(first, 0) + 1
+    assert sorted(counts) == [0, 1, 2, 3]
+    assert max(counts.values()) < 1.2 * min(counts.values())
 
 
 # ---- rewards -------------------------------------------------------------------------------------
