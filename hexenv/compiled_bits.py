@@ -12,7 +12,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 NOT_NEGATIVE: Final = 2**31 - 1
-"""Bits of a number that is not negative: a compiler then looks for no negative index."""
+"""A mask: ``index & NOT_NEGATIVE`` tells a compiler that an index is not negative, so
+that it leaves out the code for negative ones."""
 
 
 def count_bits(bits: int) -> int:

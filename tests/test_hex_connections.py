@@ -287,6 +287,25 @@ def connected(board, place, other):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("of_empty", [0, 2, 4])
+def test_only_small_connections_of_empty_cells_are_kept(of_empty):
+    links = h_search.new_connections(25, of_empty=of_empty)
+    owners = owners_of([1 << 12, 1 << 6], 25)
+    h_search.connect(h_search.new_grid(5, 5), owners, 0, False, 500, links)
+    largest = {False: 0, True: 0}
+    for one in range(1, 27):
+        for other in range(one):
+            pair = h_search.pair_of(one, other)
+            has_chain = bool(links.is_chain[one] or links.is_chain[other])
+            for kind in (h_search.FULL, h_search.SEMI):
+                first = h_search.first_row(links, pair, kind)
+                for row in range(first, first + links.counts[pair, kind]):
+                    size = sum(int(word).bit_count() for word in links.sets[row])
+                    largest[has_chain] = max(largest[has_chain], size)
+    assert largest[False] == of_empty
+    assert largest[True] > 4
+
+
 def test_finds_bridges_and_edge_templates():
     board = Board(5, 7)
     board.find((0, 0), 1, False)  # player 1 joins left and right

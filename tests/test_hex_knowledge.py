@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hex_oracles import as_bits, brute_force, exact_winner
+from hex_oracles import after, as_bits, brute_force, exact_winner
 
 from agents import RAVE, RHMCTS, UCT, ANETRolloutMCTS, GumbelAgent, Hexpert, PolicyAgent, PUCTAgent
-from agents.knowledge.hex.known import with_knowledge
+from agents.knowledge.hex.known import HexParts, with_knowledge
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.puct import PUCT
 from agents.registry import make_agent
@@ -20,7 +20,7 @@ from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
 from hexenv import hex_v0, tictactoe_v0
-from hexenv.games import base
+from hexenv.games import base, hex
 
 needs_compiler = pytest.mark.compiled(only=True)
 BOTH = "inferior+connections"
@@ -37,6 +37,20 @@ def random_position(size, stones, rng):
                 break
         else:
             return env
+
+
+def test_positions_seen_before_change_nothing():
+    """One memory for many positions of a board, and a new one for each."""
+    rng, game = np.random.default_rng(6), hex.Hex(5, 7)
+    kept = HexParts(True, True, 1).with_memory(game)
+    for _ in range(20):
+        state = after(game, rng.permutation(35)[: rng.integers(14)])
+        found = []
+        for parts in (kept, HexParts(True, True, 1).with_memory(game)):
+            out = np.zeros(35, np.int32)
+            count = parts.list_actions(game, state, rng, out)
+            found.append([*out[:count], -1, *parts.owners, -1, *parts.numbers])
+        assert found[0] == found[1]
 
 
 def check_tree(agent, env, winner):

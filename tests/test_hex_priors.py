@@ -15,6 +15,7 @@ from agents.knowledge.hex.priors import (
     HexPriors,
     Weights,
     factors_of,
+    learnt_factors,
     load_weights,
     new_surroundings,
     same_neighbourhoods,
@@ -150,6 +151,17 @@ def test_machine_code_finds_the_same(make):
         agent.act(env)
         found.append(agent.statistics.visits)
     np.testing.assert_array_equal(*found)
+
+
+def test_learning_needs_no_weights(tmp_path, monkeypatch):
+    """The file that is to be written may be missing, or of another version."""
+    monkeypatch.setattr("agents.knowledge.hex.priors.WEIGHTS", tmp_path / "missing")
+    learnt_factors.cache_clear()
+    make_data(
+        tmp_path / "g", "hex", ["uct:simulations=20"], games=12, options=["board_size=3"], seed=1
+    )
+    learn([tmp_path / "g"], tmp_path / "weights.npz")
+    assert load_weights(tmp_path / "weights.npz").distances.any()
 
 
 @pytest.mark.slow

@@ -748,7 +748,7 @@ def test_a_filled_board_is_a_game_in_which_bridges_are_saved(size):
             (ply + turn) % 2 for turn in range(len(moves))
         ]
         for move in moves:
-            assert not game.is_terminal(played)
+            assert move in legal(game, played)
             answers = {choice(one_by_one, game, played, seed=seed) for seed in range(20)}
             if one_by_one.otherwise.asked == 0:
                 saved += 1
@@ -761,18 +761,20 @@ def test_a_filled_board_is_a_game_in_which_bridges_are_saved(size):
     assert saved > 0 or size == (2, 2)
 
 
-def test_fills_are_uniform_where_no_bridge_is_saved():
-    """All orders of the last cells of a board are about as frequent."""
-    game = hex.Hex(2, 2)
-    policy = SaveBridge().with_memory(game)
-    rng, counts = np.random.default_rng(2), {}
-    for _ in range(2_000):
-        state, simulation = notation.play(game, []), new_simulation(game, recorded=True)
-        policy.simulate(game, state, rng, np.zeros(4), simulation)
-        first = int(simulation.cells[0])
-        counts[first] = counts.get(first, 0) + 1
-    assert sorted(counts) == [0, 1, 2, 3]
-    assert max(counts.values()) < 1.2 * min(counts.values())
+def test_games_of_filled_boards_are_as_frequent_as_move_by_move():
+    game, rng = hex.Hex(2, 3), np.random.default_rng(2)
+    counts = [Counter(), Counter()]
+    policies = [SaveBridge().with_memory(game), SaveBridge(Uniform(fast=False)).with_memory(game)]
+    for policy, count in zip(policies, counts, strict=True):
+        for _ in range(4_000):
+            state, simulation = notation.play(game, []), new_simulation(game, recorded=True)
+            policy.simulate(game, state, rng, np.zeros(6, np.int32), simulation)
+            count[tuple(simulation.cells[: simulation.length[0]])] += 1
+    games = sorted(set(counts[0]) | set(counts[1]))
+    first, second = np.array([[count[game] for game in games] for count in counts], float)
+    chi_squared = np.sum((first - second) ** 2 / (first + second))
+    assert len(games) > 50
+    assert chi_squared < len(games) + 4 * math.sqrt(2 * len(games))
 
 
 # ---- rewards -------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ NONE: Final = (0, 0, 0)
 
 @inlined_kernel
 def one_bit(number: int) -> tuple[int, int, int]:
-    """The large set of one number, 0 to 188."""
+    """The large set of one number, 0 to 188, which is not checked."""
     if number < WORD:
         return (1 << number, 0, 0)
     if number < 2 * WORD:

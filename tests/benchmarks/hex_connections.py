@@ -25,7 +25,9 @@ from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
 
 FIRST_PLY, LAST_PLY = 10, 60
-LIMITS = [(2, 4), (4, 8), (6, 20), (10, 20), (10, 40), (20, 40), (20, 80)]
+LIMITS = [(4, 8, 2), (6, 20, 2), (6, 20, 4), (10, 40, 2), (10, 40, 4), (10, 40, 60), (20, 80, 4)]
+"""Connections and semi-connections of a pair of places, and cells of a carrier between two empty
+cells, at most."""
 ALL = 20_000
 CHANGES = 1 << 19
 REPEATS = 5
@@ -96,8 +98,10 @@ def measure_limits(size: int, games: list[list[int]], count: int) -> list[list[s
         if ply < len(moves) - 1:
             positions.append((board.filled(moves[:ply]), ply & 1))
     rows = []
-    for fulls, semis in LIMITS:
-        links = [h_search.new_connections(board.cells, fulls, semis) for _ in range(2)]
+    for fulls, semis, of_empty in LIMITS:
+        links = [
+            h_search.new_connections(board.cells, fulls, semis, of_empty=of_empty) for _ in range(2)
+        ]
         times, shares = [], []
         for owners, mover in positions:
             for player in (mover, 1 - mover):
@@ -111,7 +115,7 @@ def measure_limits(size: int, games: list[list[int]], count: int) -> list[list[s
             shares.append(board.left(owners, links, mover))
         open_shares = [share for share in shares if share > 0]
         rows.append([
-            f"{size} x {size}", f"{fulls} and {semis}", f"{shares.count(0.0)} of {count}",
+            f"{size} x {size}", f"{fulls}, {semis}, {of_empty}", f"{shares.count(0.0)} of {count}",
             f"{100 * np.mean(open_shares):.1f} %", f"{100 * np.mean(shares):.1f} %",
             f"{np.median(times):.2f}", f"{np.mean(times):.2f}", f"{np.percentile(times, 95):.2f}",
         ])  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.playout import Uniform, action_on, memory_behind, play_out
-from agents.search.simulation import Simulation, no_memory, no_moves, no_update
+from agents.search.simulation import Simulation, no_moves, no_update
 from agents.search.tree import Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
 from hexenv.games.base import EMPTY, Actions, State, score_of, split_draw
@@ -75,6 +75,8 @@ class SaveBridge(NamedTuple):
     the pattern is own, empty, own; the board's edge counts as own. Of several bridges, the first
     from a random direction is completed.
 
+    Where fast uniform moves are its `otherwise`, the search gets `FillSavingBridges` in its place.
+
     Examples:
         >>> from agents import UCT, TreeSearchAgent
         >>> from hexenv import hex_v0
@@ -106,26 +108,28 @@ class SaveBridge(NamedTuple):
 
 @compiled
 class FillSavingBridges(NamedTuple):
-    """`SaveBridge` before uniformly random moves: the board is filled, and then looked at.
+    """`SaveBridge` with uniform moves otherwise: the board is filled, and then looked at.
 
     That takes less time than to look after every move whether the game is over. The moves after its
     end are not counted. The swap is never played.
     """
 
     places: NDArray[np.int16]
-    """``(PLACES,)``: the places of a state that are empty, in any order, and"""
-    index: NDArray[np.int16]
-    """``(PLACES,)``: where each is in that list."""
+    """``(PLACES,)``: a list of the places of a state that are empty, in any order."""
+    index_of: NDArray[np.int16]
+    """``(PLACES,)``: where a place is in `places`."""
     order: NDArray[np.int16]
-    """``(PLACES,)``: the places in the order in which they were filled, and"""
+    """``(PLACES,)``: the places in the order in which they are filled."""
     turns: NDArray[np.int16]
-    """``(PLACES,)``: the turn in which each was; `BEFORE` between uses."""
+    """``(PLACES,)``: the turn in which a place is filled; `BEFORE` between uses."""
     otherwise: Uniform = Uniform()
 
     choose = choose_saving
     needs_moves = no_moves
     update = no_update
-    with_memory = no_memory
+
+    def with_memory(self, game: Hex) -> "FillSavingBridges":
+        return new_fill_saving_bridges()
 
     def simulate(
         self,
@@ -159,7 +163,7 @@ def fill_saving_bridges(
     self: FillSavingBridges, game: Hex, state: State, rng: np.random.Generator
 ) -> int:
     """Fill the board, write `order`; returns how many cells were empty."""
-    owners, places, index = state.owners, self.places, self.index
+    owners, places, index = state.owners, self.places, self.index_of
     total = 0
     for row in range(1, game.rows + 1):
         for place in range(row * WIDTH + 1, row * WIDTH + 1 + game.columns):

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.knowledge.hex.h_search import (
+    LARGEST,
     Connections,
     Grid,
     connect,
@@ -71,7 +72,7 @@ class Resistance(NamedTuple):
         return self._replace(
             grid=new_grid(game.rows, game.columns),
             rings=new_rings(game.rows, game.columns),
-            links=new_connections(size, FEW_FULLS, FEW_SEMIS),
+            links=new_connections(size, FEW_FULLS, FEW_SEMIS, of_empty=LARGEST),  # all are wires
             owners=owners,
             volts=np.zeros(size + 2),
         )

@@ -216,7 +216,7 @@ def new_connections(
 def pair_of(one: int, other: int) -> int:
     """The number of a pair of places."""
     low, high = min(one, other), max(one, other)
-    return high * (high - 1) // 2 + low & NOT_NEGATIVE
+    return (high * (high - 1) // 2 + low) & NOT_NEGATIVE
 
 
 # ---- places --------------------------------------------------------------------------------------

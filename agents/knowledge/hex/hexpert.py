@@ -31,14 +31,14 @@ class Hexpert(RAVE):
 
     Args:
         **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
-            ``"all"`` (but the templates), `knowledge_at` 64.
+            ``"all"`` (but the templates), `knowledge_at` 32.
     """
 
     name = "hexpert"
     other_defaults: ClassVar[SearchOptions] = {
         "solver": "hard",
         "knowledge": "all",
-        "knowledge_at": 64,
+        "knowledge_at": 32,
     }
 
     def __init__(

@@ -62,10 +62,11 @@ ALL: Final = "all"
 FULLS: Final = 6
 SEMIS: Final = 20
 """Connections and semi-connections that are kept of a pair of places: fewer than the solver keeps,
-as"""
+as that takes less time."""
 OF_EMPTY: Final = 2
-"""the cells of a carrier between two empty cells: neighbours and bridges. In less than half of the
-time nearly as many positions are decided (``tests/benchmarks/hex_connections.py``)."""
+"""The most cells of a carrier between two empty cells. With 2 these are neighbours and bridges. The
+three limits decide nearly as many positions as those of the solver, in less than half of the time
+(``tests/benchmarks/hex_connections.py``)."""
 BIAS: Final = 2.5
 """Weight of a prior; see `ProgressiveBias`."""
 FIRST_PLAY: Final = 0.5

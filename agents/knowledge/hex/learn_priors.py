@@ -34,6 +34,7 @@ from agents.knowledge.hex.priors import (
     RING,
     VERSION,
     WEIGHTS,
+    Factors,
     HexPriors,
     forget_last,
     look_around,
@@ -53,6 +54,8 @@ PENALTIES: Final = (1e-6, 1e-5, 1e-5, 1e-6)
 RATE: Final = 0.1
 """Of Adam, at first; it falls to nothing."""
 STEPS: Final = 300
+UNUSED: Final = Factors(*(np.ones(1, np.float32) for _ in range(3)))
+"""The features of moves need no factors: there may be no file of weights yet."""
 HELD_OUT: Final = 10
 """Every so many games one is not learnt from."""
 
@@ -206,7 +209,7 @@ def best_found(model: Model, moves: Moves, learnt: NDArray[np.bool_]) -> float:
 
 def learn(folders: Sequence[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None:
     """Learn from the data in some folders, and write the weights."""
-    priors = HexPriors()
+    priors = HexPriors(UNUSED)
     parts: list[Moves] = []
     for folder in folders:
         data = Data(folder)

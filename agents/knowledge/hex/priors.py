@@ -1,6 +1,7 @@
 """How good a move of Hex looks by the cells around it: priors for tree searches.
 
-A move has the sum of four weights, and its prior is the softmax of these sums over all moves:
+A move has the sum of four weights, and its prior is the softmax of these sums over all moves. (The
+search multiplies e to the power of the weights, `Factors`, which is the same.) They are:
 
 * the weight of its *ring*, the six cells around it;
 * that of its *neighbourhood*, these and the six cells that a bridge leads to, if it is common;
@@ -113,12 +114,15 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
 
 @compiled
 class Factors(NamedTuple):
-    """The powers of weights: what a move has is the product of three of them."""
+    """e to the power of the weights.
+
+    The product of three of them is a move's prior, before it is divided by the sum over all moves.
+    """
 
     neighbourhoods: NDArray[np.float32]
-    """``(3**12,)``: with that of the ring where the last stone is far."""
+    """``(3**12,)``: of a neighbourhood, and of the reply with its ring to a stone far away."""
     replies: NDArray[np.float32]
-    """``(19 * 3**6,)``: beside that."""
+    """``(19 * 3**6,)``: of a reply, divided by that to a stone far away."""
     distances: NDArray[np.float32]
     """``(2 * PLACES,)``."""
 
@@ -156,13 +160,13 @@ class HexPriors(NamedTuple):
     steps: Any = None
     """``(size + 2,)``: scratch space, `FAR` between uses: the steps from the last stone."""
     seen: Any = None
-    """``(2, size + 2)``: for each player, the owners when the player was last to move, and"""
+    """``(2, size + 2)``: for each player, the owners when the player was last to move."""
     numbers: Any = None
-    """``(2, size)``: the numbers of the neighbourhoods then,"""
-    valued: Any = None
-    """``(2, size)``: those of which the factors are"""
-    values: Any = None
-    """``(2, size)``."""
+    """``(2, size)``: the numbers of the neighbourhoods then."""
+    cached_numbers: Any = None
+    """``(2, size)``: the number of which `cached_factors` has the factor; -1 at first."""
+    cached_factors: Any = None
+    """``(2, size)``: of `Factors.neighbourhoods`, which is large, so that reading it takes long."""
 
     def with_memory(self, game: Any) -> "HexPriors":
         size: int = game.rows * game.columns
@@ -177,8 +181,8 @@ class HexPriors(NamedTuple):
             steps=np.full(size + 2, FAR, np.int8),
             seen=np.stack([owners, owners]),
             numbers=np.stack(numbers),
-            valued=np.full((2, size), -1, np.int32),
-            values=np.zeros((2, size), np.float32),
+            cached_numbers=np.full((2, size), -1, np.int32),
+            cached_factors=np.zeros((2, size), np.float32),
         )
 
     def write(
@@ -227,10 +231,10 @@ def mark_steps(self: Any, game: Hex, state: State, is_on: bool) -> None:
 def factor_of(self: Any, cell: int, player: int, stage: int) -> float:
     """The product of the factors of a move."""
     number, factors = int(self.numbers[player, cell]), self.factors
-    if self.valued[player, cell] != number:
-        self.valued[player, cell] = number
-        self.values[player, cell] = factors.neighbourhoods[number]
-    found = float(self.values[player, cell])
+    if self.cached_numbers[player, cell] != number:
+        self.cached_numbers[player, cell] = number
+        self.cached_factors[player, cell] = factors.neighbourhoods[number]
+    found = float(self.cached_factors[player, cell])
     found *= factors.distances[stage * PLACES + int(self.places[player, cell])]
     if self.steps[cell] != FAR:
         found *= factors.replies[int(self.steps[cell]) * 3**RING + number % 3**RING]

@@ -84,13 +84,12 @@ from agents.knowledge.hex.h_search import (
 )
 from agents.knowledge.hex.inferior import (
     Rings,
-    fill_all,
     fill_around,
     fill_with,
     killer_of,
     new_rings,
+    number_and_fill,
 )
-from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.solver_table import (
     PLACES,
     Table,
@@ -101,7 +100,6 @@ from agents.knowledge.hex.solver_table import (
     turned,
     write_key,
 )
-from agents.knowledge.hex.surroundings import number_all
 from agents.solvers.depth_first import NODES, UNKNOWN
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import CompiledFunction, compiled, kernel
@@ -317,11 +315,10 @@ def close(nodes: Any, depth: int, winner: int) -> int:
 
 
 @kernel
-def fill_board(nodes: Any) -> None:
-    """Fill in the root."""
+def fill_root(nodes: Any) -> None:
+    """Fill in the position at the root."""
     owners, numbers = nodes.owners[0], nodes.ring_numbers[0]
-    number_all(nodes.rings.of_cells, owners, 0, numbers, RING)
-    fill_all(nodes.rings, owners, numbers, nodes.captured[0], nodes.changed)
+    number_and_fill(nodes.rings, owners, numbers, nodes.captured[0], nodes.changed)
 
 
 @kernel
@@ -330,15 +327,15 @@ def put_child(nodes: Any, depth: int, move: int) -> None:
     mover, owners = int(nodes.mover[depth]), nodes.owners[depth + 1]
     for cell in range(len(owners)):
         owners[cell] = nodes.owners[depth, cell]
-    rings = nodes.ring_numbers[depth + 1]
-    for cell in range(len(rings)):
-        rings[cell] = nodes.ring_numbers[depth, cell]
-    fill_with(nodes.rings, owners, rings, move, mover)
+    numbers = nodes.ring_numbers[depth + 1]
+    for cell in range(len(numbers)):
+        numbers[cell] = nodes.ring_numbers[depth, cell]
+    fill_with(nodes.rings, owners, numbers, move, mover)
     nodes.mover[depth + 1] = 1 - mover
     captured = nodes.captured[depth + 1]
     captured[:] = 0
     nodes.changed[0] = move
-    fill_around(nodes.rings, owners, rings, captured, nodes.changed, 1)
+    fill_around(nodes.rings, owners, numbers, captured, nodes.changed, 1)
 
 
 @kernel
@@ -460,7 +457,7 @@ class HexSolver(ExactSolver):
         super().__init__(game, compiles, 128)
         self.cells = game.rows * game.columns
         self.nodes = new_nodes(game.rows, game.columns, max(entries, PLACES))
-        self._fill = CompiledFunction(fill_board) if compiles else fill_board
+        self._fill = CompiledFunction(fill_root) if compiles else fill_root
 
     def nodes_at(self, state: State) -> HexNodes:
         return self.nodes

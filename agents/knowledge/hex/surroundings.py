@@ -16,6 +16,7 @@ from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import EMPTY
 
 GROUP: Final = 6
+"""Cells of a group."""
 
 
 @inlined_kernel
@@ -28,7 +29,7 @@ def digit_of(owner: int, player: int) -> int:
 def number_of(
     around: NDArray[np.int16], owners: NDArray[np.int8], player: int, cell: int, count: int
 ) -> int:
-    """The number of the first so many cells around a cell.
+    """The number of what lies around a cell.
 
     Args:
         around: ``(size, count or more)``: the cells around each cell; ``size`` and ``size + 1``
@@ -36,7 +37,7 @@ def number_of(
         owners: ``(size + 2,)``: the owners of all these.
         player: Whose view it is.
         cell: The cell.
-        count: How many cells around it count; whole groups of six.
+        count: How many cells around it are numbered: one or more groups of six.
     """
     number, weight = 0, 1
     for i in range(count):
@@ -71,7 +72,17 @@ def numbers_of(
 def change_numbers(
     around: NDArray[np.int16], numbers: NDArray[np.int32], cell: int, change: int, count: int
 ) -> None:
-    """Let the digit of a cell change by so much in the numbers of the cells around it."""
+    """Change the digit of a cell in the numbers of the cells around it.
+
+    If one cell is around another, the other is at the opposite place around it.
+
+    Args:
+        around: See `number_of`.
+        numbers: ``(size,)``. It is changed.
+        cell: The cell.
+        change: The new digit less the old one.
+        count: See `number_of`.
+    """
     for start in range(0, count, GROUP):
         for i in range(GROUP):
             near = int(around[cell, start + (i + GROUP // 2) % GROUP])
