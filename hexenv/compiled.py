@@ -48,6 +48,7 @@ from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_ke
 
 __all__ = [
     "COMPILE_ERRORS",
+    "NOT_NEGATIVE",
     "CompiledFunction",
     "announced",
     "can_be_compiled",
@@ -167,6 +168,11 @@ def optional_method(name: str, default: F) -> F:
     resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
     overload(call, strict=False, jit_options=_OPTIONS)(resolve)
     return cast("F", call)
+
+
+NOT_NEGATIVE: Final = 2**31 - 1
+"""A mask: ``index & NOT_NEGATIVE`` tells a compiler that an index is not negative, so
+that it leaves out the code for negative ones."""
 
 
 def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:

@@ -11,10 +11,6 @@ from typing import Any, Final
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-NOT_NEGATIVE: Final = 2**31 - 1
-"""A mask: ``index & NOT_NEGATIVE`` tells a compiler that an index is not negative, so
-that it leaves out the code for negative ones."""
-
 
 def count_bits(bits: int) -> int:
     """How many bits of a number from 0 to 2^63 - 1 are set."""

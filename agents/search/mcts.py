@@ -38,8 +38,7 @@ from agents.search.tree import (
     new_tree,
     record_visit,
 )
-from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.compiled_bits import NOT_NEGATIVE
+from hexenv.compiled import NOT_NEGATIVE, CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.games.base import Game, State, score_of
 
 NO_CHILD: Final = -1

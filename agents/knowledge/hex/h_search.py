@@ -44,8 +44,7 @@ from agents.knowledge.bits import (
     size_of,
     union,
 )
-from hexenv.compiled import compiled, inlined_kernel, kernel
-from hexenv.compiled_bits import NOT_NEGATIVE
+from hexenv.compiled import NOT_NEGATIVE, compiled, inlined_kernel, kernel
 from hexenv.games.base import EMPTY
 
 MOST_CELLS: Final = 169
