@@ -48,7 +48,6 @@ from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_ke
 
 __all__ = [
     "COMPILE_ERRORS",
-    "NOT_NEGATIVE",
     "CompiledFunction",
     "announced",
     "can_be_compiled",
