@@ -28,9 +28,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import numba
+import numpy as np
 
 from hexenv.compiled_callees import constants_of
+from hexenv.compiled_numba import numba
 
 _started: Final = time.time()
 """About the time when this process began."""
@@ -132,7 +133,7 @@ def _sources(modules: Iterable[str]) -> list[str] | None:
 
 _LIBRARIES: Final = (
     Path(sysconfig.get_path("stdlib")).resolve(),
-    Path(numba.__file__).resolve().parents[1],
+    Path(np.__file__).resolve().parents[1],
 )
 
 
