@@ -213,8 +213,12 @@ def _lower_scratch_array(context: Any, builder: Any, signature: Any, arguments: 
     return array._getvalue()
 
 
+def _overload_scratch_array(shape: Any, dtype: Any) -> Any:  # with a counted reference
+    return lambda shape, dtype: np.empty(shape, dtype)  # pyright: ignore[reportUnknownLambdaType]
+
+
 if "scratch arrays" in MISSING:
-    overload(scratch_array, strict=False)(lambda shape, dtype: scratch_array)
+    overload(scratch_array, strict=False)(_overload_scratch_array)
 else:
     type_callable(scratch_array)(_type_scratch_array)
     for _shape in (types.Integer, types.UniTuple):

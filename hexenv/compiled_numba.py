@@ -1,7 +1,7 @@
 """What is taken from numba, and what happens where numba or a part of it is missing.
 
 Machine code needs numba's public interface, `cpu_target`, `AbstractTemplate` and
-`AttributeTemplate`. Where one of these is missing, or all of numba, everything runs as plain Python.
+`AttributeTemplate`. Where one of these is missing, or numba is, everything runs as plain Python.
 `PRIVATE` are names that numba keeps to itself and that make machine code faster, or faster to get:
 where one is missing, the public interface does instead. Both are told once, in a warning.
 """
@@ -35,6 +35,9 @@ class _Nothing:
 
     def __call__(self, *_arguments: Any, **_keywords: Any) -> Any:
         return self
+
+    def __bool__(self) -> bool:
+        return False
 
     def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
         return (object,)
