@@ -48,8 +48,7 @@ NOTHING: Final[Any] = _Nothing()
 try:
     import numba
     from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils, event
+    from numba.core import cgutils, event, types
     from numba.core.errors import NumbaError, NumbaRuntimeError, TypingError
     from numba.core.registry import cpu_target
     from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
@@ -170,7 +169,7 @@ def _tell(text: str) -> None:
 if not HAS_NUMBA:
     _tell(
         f"there is no machine code without numba ({_problem}): everything runs as plain Python, "
-        "and searches take some hundred times as long"
+        "and searches take 150 to 1,200 times as long"
     )
 elif MISSING:
     _uses = (f"{PRIVATE[use][0]} (no {', '.join(names)})" for use, names in MISSING.items())
