@@ -41,11 +41,9 @@ def visits():
 
 def searched(prelude):
     """What `SEARCH` prints in a process of its own, after a prelude; and the warnings."""
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
-    environment.pop("NUMBA_DISABLE_JIT", None)
-    done = subprocess.run(
-        [sys.executable, "-c", prelude + SEARCH], env=environment, capture_output=True, text=True
-    )
+    environment = {name: each for name, each in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    command = [sys.executable, "-c", prelude + SEARCH]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "Warning: " in line]
     return done.stdout.strip(), told
