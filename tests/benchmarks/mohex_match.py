@@ -103,16 +103,18 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--playouts", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--skip", type=int, default=0, help="openings of the seed to leave out")
     parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
     options = {key: value for key, value in vars(given).items() if key not in ("mohex", "results")}
     lines: list[str] = given.results.read_text().splitlines() if given.results.exists() else []
     of_file, *games = [json.loads(line) for line in lines] or [options]
-    for key in ("agent", "size", "playouts", "seed"):
+    for key in ("agent", "size", "playouts", "seed", "skip"):
         expect_unchanged(key, of_file[key], options[key], given.results)
     if not lines:
         given.results.write_text(json.dumps(options) + "\n")
-    openings = np.random.default_rng(given.seed).permutation(given.size**2)[: given.pairs].tolist()
+    drawn = np.random.default_rng(given.seed).permutation(given.size**2).tolist()
+    openings = drawn[given.skip : given.skip + given.pairs]
     ours: Any = make_agent(given.agent)
     mohex = new_mohex(given.mohex, given.playouts)
     env = hex_v0.env(board_size=given.size)
