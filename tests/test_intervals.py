@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from agents.arena.intervals import binomial_moments, difference_interval, dispersion, score_interval
+from agents.arena.intervals import (
+    binomial_moments,
+    difference_interval,
+    dispersion,
+    distinct_share,
+    score_interval,
+)
 
 
 def test_independent_games_have_agrestis_and_coulls_interval():
@@ -76,6 +82,34 @@ def test_intervals_of_scores_cover(score, units, games):
     covered = [low <= score <= high for low, high in (score_interval(row, games) for row in points)]
     assert np.mean(covered) >= 0.93
     assert score > 0.9 or np.mean(covered) <= 0.97
+
+
+def test_intervals_cover_where_deterministic_agents_repeat_their_openings():
+    """Pairs from 20 openings, each played six times; as independent ones they covered 0.6."""
+    rng = np.random.default_rng(6)
+    points = np.tile(rng.binomial(2, 0.6, (1000, 20)), 6)
+    covered, believed = (
+        np.mean([low <= 0.6 <= high for low, high in (score_interval(row, 2, s) for row in points)])
+        for s in (1 / 6, 1.0)
+    )
+    assert 0.93 <= covered <= 0.98
+    assert believed < 0.7
+
+
+@pytest.mark.parametrize("score", [0.5, 0.9])
+def test_intervals_cover_where_agents_of_chance_repeat_games(score):
+    """A win is one of three games, a loss one of a hundred: the score is not that of the lines."""
+    rng = np.random.default_rng(7)
+    of_lines, covered = [], []
+    for _ in range(500):
+        won = rng.random(80) < score
+        lines = np.where(won, rng.integers(3, size=80), 3 + rng.integers(100, size=80))
+        share = distinct_share(lines.tolist())
+        low, high = score_interval(won.reshape(-1, 2).sum(1), 2, share)
+        covered.append(low <= score <= high)
+        of_lines.append(np.mean(np.unique(lines) < 3))
+    assert np.mean(covered) >= 0.95
+    assert np.mean(of_lines) < score / 2
 
 
 @pytest.mark.parametrize("share", [0.9, 0.97, 0.99])
