@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.intervals import repeated_lines, repeated_openings
 
 from agents.arena.intervals import (
     binomial_moments,
     difference_interval,
     dispersion,
-    distinct_share,
     score_interval,
 )
 
@@ -85,12 +85,11 @@ def test_intervals_of_scores_cover(score, units, games):
 
 
 def test_intervals_cover_where_deterministic_agents_repeat_their_openings():
-    """Pairs from 20 openings, each played six times; as independent ones they covered 0.6."""
-    rng = np.random.default_rng(6)
-    points = np.tile(rng.binomial(2, 0.6, (1000, 20)), 6)
+    """Taken for distinct ones, pairs from 20 openings, each played six times, cover 0.6."""
+    points, share = repeated_openings(np.random.default_rng(6), 0.6, 20, 6, 1000)
     covered, believed = (
         np.mean([low <= 0.6 <= high for low, high in (score_interval(row, 2, s) for row in points)])
-        for s in (1 / 6, 1.0)
+        for s in (share, 1.0)
     )
     assert 0.93 <= covered <= 0.98
     assert believed < 0.7
@@ -99,17 +98,13 @@ def test_intervals_cover_where_deterministic_agents_repeat_their_openings():
 @pytest.mark.parametrize("score", [0.5, 0.9])
 def test_intervals_cover_where_agents_of_chance_repeat_games(score):
     """A win is one of three games, a loss one of a hundred: the score is not that of the lines."""
-    rng = np.random.default_rng(7)
-    of_lines, covered = [], []
-    for _ in range(500):
-        won = rng.random(80) < score
-        lines = np.where(won, rng.integers(3, size=80), 3 + rng.integers(100, size=80))
-        share = distinct_share(lines.tolist())
-        low, high = score_interval(won.reshape(-1, 2).sum(1), 2, share)
+    covered, of_distinct = [], []
+    for points, share, distinct in repeated_lines(np.random.default_rng(7), score, 80, 3, 100, 500):
+        low, high = score_interval(points, 2, share)
         covered.append(low <= score <= high)
-        of_lines.append(np.mean(np.unique(lines) < 3))
+        of_distinct.append(distinct)
     assert np.mean(covered) >= 0.95
-    assert np.mean(of_lines) < score / 2
+    assert np.mean(of_distinct) < score / 2
 
 
 @pytest.mark.parametrize("share", [0.9, 0.97, 0.99])
