@@ -115,13 +115,7 @@ def play_game(
         game.step(played, action)
     while not is_over(env):
         number = game.to_play(played) ^ first
-        started = time.perf_counter()
-        chosen: Any = None
-        try:
-            chosen = agents[number].act(env)
-        except ForfeitError as error:
-            forfeit = error.reason
-        taken = time.perf_counter() - started
+        chosen, forfeit, taken = _ask(agents[number], env)
         seconds[number] += taken
         moves[number] += 1
         statistics = getattr(agents[number], "statistics", None)
@@ -150,6 +144,17 @@ def play_game(
         (assumed[0], assumed[1]),
         len(opening),
     )
+
+
+def _ask(agent: Agent, env: Any) -> tuple[Any, str | None, float]:
+    """What an agent chooses, or why it forfeits, and the seconds that this took."""
+    started = time.perf_counter()
+    chosen, forfeit = None, None
+    try:
+        chosen = agent.act(env)
+    except ForfeitError as error:
+        forfeit = error.reason
+    return chosen, forfeit, time.perf_counter() - started
 
 
 def check_playable(env: Any) -> None:

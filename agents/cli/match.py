@@ -60,8 +60,7 @@ def match(
 
     Example: hexenv match hex uct:simulations=1000 random --option board_size=7 --render ansi
 
-    The agents' random numbers come from --seed; their own seeds are not used. A game that repeats
-    another one adds nothing to the interval.
+    The agents' random numbers come from --seed; their own seeds are not used.
     """
     with shared.clear_errors():
         env = make_environment(game, options, **({"render_mode": render} if render else {}))
@@ -72,12 +71,10 @@ def match(
         prepare(env, players)
         check_playable(env)
         new_openings(env, opening_plies or 0, seed)  # a wrong number is told before the first game
-    results: list[GameResult] = []
-    interrupted, failure = False, None
+    results, interrupted, failure = list[GameResult](), False, None
     on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     try:
-        is_shown = as_json or render == "ansi"
-        with Progress(console=Console(stderr=True), disable=is_shown) as bar:
+        with Progress(console=Console(stderr=True), disable=as_json or render == "ansi") as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
             for result in play_match(env, players, games, seed, on_move, opening_plies):
                 results.append(result)
@@ -100,8 +97,9 @@ def match(
         _print_summary(agents, summary, draws_openings=opening_plies is None)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    expected = (OSError, PolicyError, UnfitEnvironmentError)
-    if isinstance(failure, expected):  # such as a solver out of time
+    if isinstance(
+        failure, (OSError, PolicyError, UnfitEnvironmentError)
+    ):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure
