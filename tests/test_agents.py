@@ -512,6 +512,8 @@ def test_a_summary_by_hand():
     summary = summarise(results)
     assert summary == MatchSummary(
         games=5,
+        distinct=5,
+        opened=0,
         wins=2,
         draws=1,
         losses=2,
@@ -530,6 +532,32 @@ def test_a_summary_by_hand():
     nothing = summarise([])
     assert (nothing.games, nothing.score, nothing.plies) == (0, 0.0, 0.0)
     assert (nothing.interval, nothing.seconds_per_move) == ((0.0, 1.0), (0.0, 0.0))
+
+
+def test_a_repeated_game_adds_nothing():
+    pair = [game(first=0, outcome=1), game(first=1, outcome=-1)]
+    once, often = summarise(pair), summarise(pair * 30)
+    assert (often.games, often.distinct, often.wins) == (60, 2, 30)
+    assert (often.score, often.interval) == (once.score, pytest.approx(once.interval))
+    odd = summarise([*pair * 30, game(first=0, outcome=-1)])  # the same moves, another outcome
+    assert odd.distinct == 3
+
+
+def test_a_match_draws_openings():
+    def starts(opening_plies, agents=(Scripted, Scripted), env="tictactoe"):
+        players = [agent() for agent in agents]
+        played = play_match(started(env), players, 8, 3, opening_plies=opening_plies)
+        return [(result.first, result.actions[: result.opening]) for result in played]
+
+    assert [len(start) for _, start in starts(2)] == [2] * 8
+    assert [first for first, _ in starts(2)] == [0, 1] * 4
+    assert [start for _, start in starts(2)][::2] == [start for _, start in starts(2)][1::2]
+    assert [len(start) for _, start in starts(0)] == [0] * 8
+    assert [len(start) for _, start in starts(None)] == [0] * 4 + [2] * 4
+    assert starts(None)[4:] == starts(2)[4:]
+    assert [len(start) for _, start in starts(None, (RandomAgent, Scripted))] == [0] * 8
+    with pytest.raises(ValueError, match="expected an opening of 9 plies"):
+        starts(9)
 
 
 def test_forfeits_are_lost_and_told_with_their_reasons():

@@ -260,6 +260,8 @@ def measure(
 ) -> Accuracy:
     """Let an agent act once in each position where a mistake is possible, with several seeds.
 
+    A position that a set has more than once counts once.
+
     Args:
         agent: Its text; see `agents.registry`.
         positions: The set.
@@ -272,7 +274,8 @@ def measure(
     Raises:
         ValueError: If no position is left, or the agent, the environment or a process fails.
     """
-    played = [position for position in positions if position.mistake_possible]
+    once = {(one.game, one.options, str(one.start)): one for one in positions}
+    played = [position for position in once.values() if position.mistake_possible]
     if not played:
         raise ValueError("expected positions in which a mistake is possible, got none")
     simulations: int | None = getattr(make_agent(agent), "simulations", None)

@@ -112,17 +112,12 @@ class Recorder:
         kept = max(0, len(self._searches) - moves)
         del self._searches[kept:], self._seconds[kept:]
 
-    def record(
-        self, result: "GameResult", *, seed: int | None = None, opening: Sequence[int] = ()
-    ) -> GameRecord:
-        """The record of a game that `play_game` has played; then the next game can begin.
-
-        `opening` are the actions before the game.
-        """
+    def record(self, result: "GameResult", *, seed: int | None = None) -> GameRecord:
+        """The record of a game that `play_game` has played; then the next game can begin."""
         self._seconds = [rounded(seconds) for seconds in result.clock]
         try:
             return self._collected(
-                (*opening, *result.actions),
+                result.actions,
                 result.first,
                 outcome=result.outcome * (-1 if result.first else 1),
                 reason=reason_of(result),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.intervals import score_interval
+from agents.arena.intervals import distinct_share, score_interval
 from agents.core.agent import ForfeitError
 from agents.core.structured import expect_unchanged
 from agents.protocols.htp import HTPEngine
@@ -84,13 +84,14 @@ def play(env: Any, agents: list[Any], opening: int, first: int, name: str) -> di
 def summary(games: list[dict[str, Any]]) -> str:
     """The points with their interval, and the processor time of a move."""
     points = [sum(game["won"] for game in games[i : i + 2]) for i in range(0, len(games) - 1, 2)]
-    low, high = score_interval(np.array(points, float), 2.0)
+    share = distinct_share((game["first"], *game["actions"]) for game in games)
+    low, high = score_interval(np.array(points, float), 2.0, share)
     moves, spent = (np.sum([game[key] for game in games], axis=0) for key in ("moves", "seconds"))
     simulations = sum(game["simulations"] for game in games) / moves[0]
     return (
-        f"{sum(game['won'] for game in games)} of {len(games)} ({low:.2f}-{high:.2f}); processor "
-        f"time a move {spent[0] / moves[0]:.2f} s with {simulations:.0f} simulations, MoHex "
-        f"{spent[1] / moves[1]:.2f} s"
+        f"{sum(game['won'] for game in games)} of {len(games)}, {share * len(games):.0f} distinct "
+        f"({low:.2f}-{high:.2f}); processor time a move {spent[0] / moves[0]:.2f} s with "
+        f"{simulations:.0f} simulations, MoHex {spent[1] / moves[1]:.2f} s"
     )
 
 
