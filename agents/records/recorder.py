@@ -167,7 +167,7 @@ class Recorder:
         if is_foreign_name(self._game):
             return tuple(searches)
         rules = rules_of(self._game, self._options)
-        state = base.new_state(rules)
+        state = base.new_state(rules) if start is None else start.state(rules)
         found: list[Search | None] = []
         for action, search in zip(actions, searches, strict=True):
             found.append(search if search is not None and fits(rules, state, search) else None)
