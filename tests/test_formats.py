@@ -314,7 +314,7 @@ def test_a_file_of_piskvork(end):
     assert record.moves == "j8 k8 t1"
     assert record.agents == ("pbrain two.zip", "pbrain-one.exe")  # the second player begins
     assert record.seconds == (0, 1.234, 0.003)
-    assert record.outcome is None
+    assert (record.outcome, record.reason) == (-1, "not played out")
 
 
 def test_psq_of_a_game_by_hand_has_no_names():

@@ -6,18 +6,17 @@ A file that cannot be read or written is an `OSError`; anything but a record is 
 import json
 import os
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.core.files import write_text
-from agents.core.reading import read_object
+from agents.core.reading import names_file, read_object
 from agents.core.structured import WholeKey, convert, to_structure
 from agents.records.record import GameRecord, Search, StartPosition
 from agents.records.recorder import Recorder
-from hexenv.messages import error_in, shortened
+from hexenv.messages import shortened
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult
@@ -81,15 +80,6 @@ def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
     given = read_object(path)
     with names_file(path):
         return _from_object(given)
-
-
-@contextmanager
-def names_file(path: str | os.PathLike[str]) -> Generator[None]:
-    """Adds the name of a file to a `ValueError`."""
-    try:
-        yield
-    except ValueError as error:
-        raise error_in(path, error) from None
 
 
 def _from_object(given: dict[str, Any]) -> GameRecord:
