@@ -181,15 +181,24 @@ def play_match(
     Args:
         env: A two-agent AEC environment.
         agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
-        games: How many.
+        games: How many, at least 1.
         seed: Of all random numbers.
         on_move: As in `play_game`.
+
+    Raises:
+        ValueError: At the call, if these are not two agents, an environment and a number of games.
     """
     check_agents(agents)
-    if whole_number("games", games) < 0:
-        raise ValueError(f"expected games of at least 0, got {games}")
+    if whole_number("games", games) < 1:
+        raise ValueError(f"expected at least 1 game, got {games}")
     if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
         raise ValueError(f"expected an environment, got {shortened(env)}")
+    return _play_match(env, agents, games, seed, on_move)
+
+
+def _play_match(
+    env: Any, agents: Sequence[Agent], games: int, seed: int, on_move: OnMove | None
+) -> Iterator[GameResult]:
     env.reset(seed=seed)
     prepare(env, agents)
     for game in range(games):
@@ -215,7 +224,7 @@ class MatchSummary:
 
     Attributes:
         games: Games played: `wins`, `draws` and `losses` of agent 0 together.
-        score: (wins + draws / 2) / games; 0 without a game.
+        score: (wins + draws / 2) / games.
         interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
             of games in which both agents move first once.
         wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
@@ -249,11 +258,13 @@ class MatchSummary:
 
 
 def summarise(results: Sequence[GameResult]) -> MatchSummary:
-    """The summary of the games of a match."""
+    """The summary of the games of a match; a ValueError if there are none."""
+    if not results:
+        raise ValueError("expected the results of at least one game, got none")
     outcomes = [result.outcome for result in results]
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
-    score = (wins + draws / 2) / count if count else 0.0
+    score = (wins + draws / 2) / count
     points = np.array([(1 + outcome) / 2 for outcome in outcomes])
     starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
 
@@ -270,16 +281,14 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         draws=draws,
         losses=losses,
         score=score,
-        interval=score_interval(
-            np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
-        ),
+        interval=score_interval(np.add.reduceat(points, starts), np.minimum(count - starts, 2)),
         wins_moving_first=of_both(
             lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)
         ),
         games_moving_first=of_both(lambda n: sum(r.first == n for r in results)),
         illegal_moves=of_both(lambda n: sum(r.illegal == n for r in results)),
         seconds_per_move=of_both(seconds_per_move),
-        plies=sum(len(result.actions) for result in results) / max(count, 1),
+        plies=sum(len(result.actions) for result in results) / count,
         forfeits=of_both(lambda n: sum(r.forfeited_by == n for r in results)),
         reasons=tuple(
             f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"

@@ -80,12 +80,14 @@ def match(
     finally:
         env.close()
         close(players)
-    summary = summarise(results)
+    summary = summarise(results) if results else None  # stopped in the first game
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
-        click.echo(json.dumps({**about, "interrupted": interrupted, **summary.as_json()}))
+        found = {"games": 0} if summary is None else summary.as_json()
+        click.echo(json.dumps({**about, "interrupted": interrupted, **found}))
     else:
-        _print_summary(agents, summary)
+        if summary is not None:
+            _print_summary(agents, summary)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
     expected = (OSError, PolicyError, UnfitEnvironmentError)
