@@ -211,7 +211,9 @@ RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju"}
 """The rules of Gomoku as c-gomoku-cli writes them into RU: by the numbers of Gomocup."""
 COLOURS: Final = {"b": 0, "black": 0, "1": 0, "w": 1, "white": 1, "2": 1}
 """The values of PL."""
-SET_UP: Final = {"AE": None, "AB": 0, "AW": 1}
+MOST_SET_UPS: Final = 1000
+"""Of a game, with moves between."""
+SET_UP: Final = {"AB": 0, "AW": 1, "AE": None}
 """The properties of stones that are set up, and their colours; AE takes stones away."""
 
 
@@ -258,7 +260,7 @@ class _Reader:
         self.told: list[str] = []
         """What the user has to know."""
         self._root = nodes[0]
-        self._events = [event for node in nodes for event in _events(node)]
+        self._events = _merged(event for node in nodes for event in _events(node))
         self._plays = [event for event in self._events if isinstance(event, Play)]
         self._game = self._name_game(game)
         first = next((n for n, e in enumerate(self._events) if isinstance(e, Play)), None)
@@ -321,7 +323,7 @@ class _Reader:
         for event in self._events:
             try:
                 if isinstance(event, SetUp):
-                    stood = self._set_up(event, state, self._plays[number:])
+                    stood = self._set_up(event, state, self._plays[number : number + 1])
                     if stood is not None:
                         if actions:
                             self.told.append(f"moves left out before a set-up: {len(actions)}")
@@ -344,7 +346,7 @@ class _Reader:
         about: dict[str, Any] = {"outcome": outcome, "reason": reason, "agents": agents}
         return GameRecord.of(self._game, self._options, actions, start=start, **about)
 
-    def _set_up(self, event: SetUp, state: State, later: Sequence[Play]) -> State | None:
+    def _set_up(self, event: SetUp, state: State, following: Sequence[Play]) -> State | None:
         """The position with other stones, or another player to move; None if it is the same."""
         before = base.cell_owners(self._rules, state)
         owners = before.copy()
@@ -359,8 +361,8 @@ class _Reader:
                 return None
         elif is_same:
             return None
-        elif later:
-            to_play = later[0].colour ^ self._mirrored
+        elif following:
+            to_play = following[0].colour ^ self._mirrored
         else:
             to_play = int(counts[0] == counts[1] + 1)
             if counts[0] - counts[1] not in (0, 1):
@@ -423,6 +425,24 @@ class _Reader:
             return None, None
         letter = (match[2] or "")[:1].upper() if match is not None else ""
         return said, {"R": "resigned", "T": "time", "F": "forfeit"}.get(letter, "not played out")
+
+
+def _merged(events: Iterable[Play | SetUp]) -> list[Play | SetUp]:
+    """Set-ups without a move between them as one."""
+    found: list[Play | SetUp] = []
+    set_ups = 0
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, SetUp) and isinstance(last, SetUp):
+            last.stones.extend(event.stones)
+            to_play = last.to_play if event.to_play is None else event.to_play
+            found[-1] = last._replace(to_play=to_play)
+            continue
+        set_ups += isinstance(event, SetUp)
+        if set_ups > MOST_SET_UPS:
+            raise error_at(event.line, f"expected at most {MOST_SET_UPS} set-ups, got more")
+        found.append(event)
+    return found
 
 
 def _events(node: Node) -> Iterator[Play | SetUp]:
