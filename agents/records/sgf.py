@@ -304,7 +304,8 @@ class _Reader:
         said: dict[str, Any] = {"board_size": (rows, columns)}
         if self._game == "gomoku":
             said["rule"] = next((known for known in RULES if known in rule), RULES[0])
-            if rule and said["rule"] not in rule:
+            has_rule = any(option.partition("=")[0] == "rule" for option in options)
+            if rule and said["rule"] not in rule and not has_rule:
                 self.told.append(f"RU[{rule[:40]}] is read as {said['rule']}")
         else:
             said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
