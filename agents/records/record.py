@@ -11,7 +11,6 @@ from agents.core.structured import Count, Text
 from agents.registry import environment_makers, make_environment, parameters
 from agents.search.environment import is_over
 from agents.search.foreign import ForeignGame, ForeignState
-from hexenv.envs.aec import BoardEnv
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
 
@@ -214,9 +213,10 @@ class GameRecord:
             env = make_environment(self.game, self.options)
         options = None
         if self.start is not None:
-            if not isinstance(env.unwrapped, BoardEnv):
+            rules = getattr(env.unwrapped, "game", None)
+            if rules is None:
                 raise ValueError(f"expected an environment of hexenv's for a start, got {env}")
-            options = {"state": self.start.state(env.unwrapped.game)}
+            options = {"state": self.start.state(rules)}
         env.reset(seed=self.seed, options=options)
         game, state = ForeignGame(env), ForeignState(env)
         yield env

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, StartPosition, fits, is_foreign_name, rules_of
 from agents.registry import environment_makers
-from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
 from hexenv.games.notation import moves_text
 from hexenv.messages import not_one_of
@@ -71,7 +70,7 @@ def start_of(env: Any) -> StartPosition | None:
         ValueError: If the environment does not know it.
     """
     raw = env.unwrapped
-    found = raw.begun_at if isinstance(raw, BoardEnv) else None
+    found = getattr(raw, "begun_at", None)  # environments of others do not know it
     return None if found is None else StartPosition.of(raw.game, found)
 
 

@@ -263,12 +263,14 @@ class _Reader:
         self._events = _merged(event for node in nodes for event in _events(node))
         self._plays = [event for event in self._events if isinstance(event, Play)]
         self._game = self._name_game(game)
-        first = next((n for n, e in enumerate(self._events) if isinstance(e, Play)), None)
-        begins_empty = not any(e.stones for e in self._events[:first] if isinstance(e, SetUp))
+        first = next(iter(self._events), None)
+        begins_empty = not (isinstance(first, SetUp) and first.stones)
         if self._game == "hex" and begins_empty and self._is_of_little_golem():
-            self._plays = [play._replace(colour=1 - play.colour) for play in self._plays]
-            plays = iter(self._plays)
-            self._events = [next(plays) if isinstance(e, Play) else e for e in self._events]
+            self._events = [
+                event._replace(colour=1 - event.colour) if isinstance(event, Play) else event
+                for event in self._events
+            ]
+            self._plays = [event for event in self._events if isinstance(event, Play)]
         self._first = int(begins_empty and bool(self._plays) and self._plays[0].colour == 1)
         self._mirrored = self._first  # until the players exchange their colours
         self._names = ("PW", "PB") if self._first else ("PB", "PW")
