@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 import pickle
+import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -18,6 +19,7 @@ from grown_trees import with_options
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.arena.intervals import score_interval
+from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -529,9 +531,27 @@ def test_a_summary_by_hand():
     assert told.keys() >= {"games", "wins", "draws", "losses", "score", "reasons"}
     assert told["interval"] == list(summary.interval)
     assert (told["illegal_moves"], told["assumed"]) == ([1, 1], [None, None])
-    nothing = summarise([])
-    assert (nothing.games, nothing.score, nothing.plies) == (0, 0.0, 0.0)
-    assert (nothing.interval, nothing.seconds_per_move) == ((0.0, 1.0), (0.0, 0.0))
+
+
+def test_an_empty_match_is_told_at_the_call():
+    with pytest.raises(ValueError, match="at least 1 game, got 0"):
+        play_match(tictactoe_v0.env(), [RandomAgent(), RandomAgent()], games=0)
+    with pytest.raises(ValueError, match="at least one game"):
+        summarise([])
+
+
+def test_a_missing_library_is_told_before_a_search(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for agent in ("hexzero", "network:net=hex5", "alphazero:net=hex5"):
+        with pytest.raises(ValueError, match=r"\[train\]"):
+            make_agent(agent)
+
+
+def test_the_name_of_a_file_is_no_torch_module():
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    for given in ("net.pt", torch.nn.Linear, {"weight": 1}, None):
+        with pytest.raises(ValueError, match="expected a module of PyTorch"):
+            PolicyAgent.from_torch(given)
 
 
 def test_a_repeated_game_adds_nothing():

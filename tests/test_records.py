@@ -14,11 +14,19 @@ from recorded import random_record, with_searches
 
 from agents import UCT, ForfeitError, RandomAgent
 from agents.arena import Tournament, TournamentRun
-from agents.arena.match import play_match
+from agents.arena.match import play_game, play_match
 from agents.cli import main
 from agents.learning.replay import Games, save_games
 from agents.mcts.puct import PUCTAgent
-from agents.records import GameRecord, Recorder, Search, load_record, save_record
+from agents.play.session import Session
+from agents.records import (
+    GameRecord,
+    Recorder,
+    Search,
+    StartPosition,
+    load_record,
+    save_record,
+)
 from agents.records.files import as_text
 from agents.records.formats import load_games
 from agents.records.recorder import search_of
@@ -125,6 +133,11 @@ def refused(path, text):
         ({"searches": [None]}, "searches for 3 plies or none, got 1"),
         ({"searches": [None, 3, None]}, r"searches\[1\] as an object, got 3"),
         ({"searches": [None, {}, None]}, r"searches\[1\].seconds, got none"),
+        ({"start": {"board": "XX./.../...", "to_play": 1}}, "got 2 X and 0 O"),
+        ({"start": {"board": "X..", "to_play": 1}}, "expected a board of 3 rows"),
+        ({"start": {"board": "X../.../...", "to_play": 2}}, "start.to_play as a whole number"),
+        ({"start": {"board": "X../.../..."}}, "start.to_play, got none"),
+        ({"start": "X../.../..."}, "expected start as an object"),
     ],
 )
 def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
@@ -374,6 +387,25 @@ def test_a_game_of_somebody_else_is_recorded_with_its_opening_and_undo():
     assert record.moves == "14"
     assert (record.opening, record.agents, record.seconds) == (1, ("it", "you"), ())
     assert (record.outcome, record.reason) == (1, "resigned")
+
+
+def test_a_game_from_a_position_is_recorded_with_it(tmp_path):
+    env = make_environment("hex", ("board_size=3",))
+    env.reset(options={"board": "X../.O./...", "to_play": 0})
+    players = [UCT(simulations=20, seed=0), RandomAgent(seed=1)]
+    recorder = Recorder("hex", ("board_size=3",), ("a", "b"), players)
+    record = recorder.record(play_game(env, players, on_move=recorder.on_move))
+    assert record.start == StartPosition("X../.O./...", 0)
+    assert record.searches[0] is not None
+    *_, end = record.replay()
+    assert end.unwrapped.state.tobytes() == env.unwrapped.state.tobytes()
+    save_record(record, tmp_path / "game.json")
+    assert load_record(tmp_path / "game.json") == record
+    session = Session(env.unwrapped.clone(), players[1], 0)
+    assert session.record_maker("hex", ("board_size=3",), ("a", "b"))().start == record.start
+    env.unwrapped.begin_at(env.unwrapped.state, [])
+    with pytest.raises(ValueError, match="expected a game whose start is known"):
+        recorder.record_of(env)
 
 
 def test_what_is_no_number_is_not_kept():

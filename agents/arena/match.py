@@ -208,20 +208,34 @@ def play_match(
     Args:
         env: A two-agent AEC environment.
         agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
-        games: How many.
+        games: How many, at least 1.
         seed: Of all random numbers.
         on_move: As in `play_game`.
         opening_plies: How many random plies each pair begins with. With None there are none as long
             as the agents play different games: if the second pair repeats the first one, they leave
             nothing to chance, and the others begin with `OPENING_PLIES`, in environments that can
             be planned in.
+
+    Raises:
+        ValueError: At the call, if these are not two agents, an environment and a number of games.
     """
     check_agents(agents)
-    for name, number in (("games", games), ("opening_plies", opening_plies or 0)):
-        if whole_number(name, number) < 0:
-            raise ValueError(f"expected {name} of at least 0, got {number}")
+    for name, number, least in (("games", games, 1), ("opening_plies", opening_plies or 0, 0)):
+        if whole_number(name, number) < least:
+            raise ValueError(f"expected {name} of at least {least}, got {number}")
     if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
         raise ValueError(f"expected an environment, got {shortened(env)}")
+    return _play_match(env, agents, games, seed, on_move, opening_plies)
+
+
+def _play_match(
+    env: Any,
+    agents: Sequence[Agent],
+    games: int,
+    seed: int,
+    on_move: OnMove | None,
+    opening_plies: int | None,
+) -> Iterator[GameResult]:
     env.reset(seed=seed)
     openings = new_openings(env, opening_plies or 0, seed)
     prepare(env, agents)
@@ -278,7 +292,7 @@ class MatchSummary:
         games: Games played: `wins`, `draws` and `losses` of agent 0 together.
         distinct: How many of them do not repeat an earlier one, by sides, moves and outcome.
         opened: How many began with a random opening.
-        score: (wins + draws / 2) / games; 0 without a game.
+        score: (wins + draws / 2) / games.
         interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
             of games in which both agents move first once. All games together weigh as much as the
             distinct ones: a repeated game adds nothing.
@@ -315,7 +329,9 @@ class MatchSummary:
 
 
 def summarise(results: Sequence[GameResult]) -> MatchSummary:
-    """The summary of the games of a match."""
+    """The summary of the games of a match; a ValueError if there are none."""
+    if not results:
+        raise ValueError("expected the results of at least one game, got none")
     outcomes = [result.outcome for result in results]
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
@@ -335,7 +351,7 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         wins=wins,
         draws=draws,
         losses=losses,
-        score=scores.score or 0.0,
+        score=(wins + draws / 2) / count,
         interval=scores.interval,
         wins_moving_first=of_both(
             lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)
@@ -343,7 +359,7 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
         games_moving_first=of_both(lambda n: sum(r.first == n for r in results)),
         illegal_moves=of_both(lambda n: sum(r.illegal == n for r in results)),
         seconds_per_move=of_both(seconds_per_move),
-        plies=sum(len(result.actions) for result in results) / max(count, 1),
+        plies=sum(len(result.actions) for result in results) / count,
         forfeits=of_both(lambda n: sum(r.forfeited_by == n for r in results)),
         reasons=tuple(
             f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"

@@ -88,18 +88,19 @@ def match(
     finally:
         env.close()
         close(players)
-    summary = summarise(results)
+    summary = summarise(results) if results else None  # stopped in the first game
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
-        played = {"opening_plies": opening_plies, "interrupted": interrupted, **summary.as_json()}
-        click.echo(json.dumps({**about, **played}))
+        about |= {"opening_plies": opening_plies, "interrupted": interrupted}
+        found = {"games": 0} if summary is None else summary.as_json()
+        click.echo(json.dumps({**about, **found}))
     else:
-        _print_summary(agents, summary, draws_openings=opening_plies is None)
+        if summary is not None:
+            _print_summary(agents, summary, draws_openings=opening_plies is None)
         if interrupted:
             click.echo(f"interrupted after {len(results)} of {games} games", err=True)
-    if isinstance(
-        failure, (OSError, PolicyError, UnfitEnvironmentError)
-    ):  # such as a solver out of time
+    expected = (OSError, PolicyError, UnfitEnvironmentError)
+    if isinstance(failure, expected):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
     if failure is not None:
         raise failure

@@ -16,7 +16,7 @@ from agents.arena.match import is_legal, prepare
 from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.play.cells import cell_of, is_by_column
 from agents.records.record import GameRecord, Search, fits
-from agents.records.recorder import rounded, search_of
+from agents.records.recorder import rounded, search_of, start_of
 from agents.search.environment import is_over, legal_actions
 from hexenv.compiled import on_compiling
 from hexenv.games import notation
@@ -495,6 +495,7 @@ class Session:
             game,
             options,
             actions,
+            start=start_of(self.env),
             outcome=self.outcome,
             reason=self.reason,
             agents=names,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.extras import library
-from hexenv.messages import not_one_of
+from hexenv.messages import not_one_of, shortened
 
 PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
@@ -138,6 +138,11 @@ class TorchModule:
 
     def __init__(self, module: Any, channels_first: bool) -> None:
         self._torch = library("torch", "torch")
+        if isinstance(module, type) or not callable(module):
+            raise ValueError(
+                f"expected a module of PyTorch, got {shortened(module)} (NetworkAgent reads the "
+                "files of hexenv train)"
+            )
         self.module = module
         self.channels_first = channels_first
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
+from agents.records.record import GameRecord, Search, StartPosition, fits, is_foreign_name, rules_of
 from agents.registry import environment_makers
 from hexenv.games import base
 from hexenv.games.notation import moves_text
@@ -63,6 +63,17 @@ def _by_action(
     }
 
 
+def start_of(env: Any) -> StartPosition | None:
+    """The position that a game began in; None for the start by the rules.
+
+    Raises:
+        ValueError: If the environment does not know it.
+    """
+    raw = env.unwrapped
+    found = getattr(raw, "begun_at", None)  # environments of others do not know it
+    return None if found is None else StartPosition.of(raw.game, found)
+
+
 class Recorder:
     """Makes records of games while agents play them.
 
@@ -93,6 +104,7 @@ class Recorder:
         self._searches: list[Search | None] = []
         self._seconds: list[float | None] = []
         self._rules: Any = None  # of an environment of the user's, if it is a board of ours
+        self._start: StartPosition | None = None
         self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
 
     def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
@@ -101,6 +113,8 @@ class Recorder:
         The time it took is to be said where the move is played by others.
         """
         self._rules = getattr(env.unwrapped, "game", None)
+        if not self._searches:
+            self._start = start_of(env)
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
         self._known[number] = statistics
@@ -125,7 +139,7 @@ class Recorder:
                 assumed=assumed_of(result, result.first),
             )
         finally:
-            self._searches, self._seconds = [], []
+            self._searches, self._seconds, self._start = [], [], None
 
     def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
         """The record of a game of `hexenv`, perhaps unfinished, played without `play_game`.
@@ -133,6 +147,7 @@ class Recorder:
         `first` is the agent that plays for player 0. `about` may have `seed`, and `outcome` and
         `reason` of a game that the rules have not ended.
         """
+        self._start = start_of(env)
         return self._collected(tuple(env.unwrapped.actions), first, **about)
 
     def _collected(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
@@ -150,6 +165,7 @@ class Recorder:
             opening=opening,
             seconds=(None,) * opening + tuple(seconds) if any(seconds) else (),
             searches=self._fitting(actions, [None] * opening + searches),
+            start=self._start,
             **about,
         )
 
@@ -162,7 +178,7 @@ class Recorder:
         if is_foreign_name(self._game):
             return tuple(searches)
         rules = rules_of(self._game, self._options)
-        state = base.new_state(rules)
+        state = base.new_state(rules) if self._start is None else self._start.state(rules)
         found: list[Search | None] = []
         for action, search in zip(actions, searches, strict=True):
             found.append(search if search is not None and fits(rules, state, search) else None)
