@@ -29,11 +29,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Turn:
-    """The lock of an agent, for `in_turn`. A copy of the agent gets one of its own.
+    """The lock of an agent, or of what agents share. A copy of the agent gets one of its own.
 
     Raises:
-        RuntimeError: In a forked process, if another thread had the agent's turn at the fork: that
-            thread is not in this process, and has left the agent in the middle of something.
+        RuntimeError: In a forked process, if another thread had the turn at the fork: that thread
+            is not in this process, and has left its search in the middle.
     """
 
     def __init__(self) -> None:
@@ -44,8 +44,8 @@ class Turn:
     def __enter__(self) -> None:
         if self._process not in (0, os.getpid()):
             raise RuntimeError(
-                "expected no thread in an agent's act when this process was forked, got an agent "
-                'that was searching (start processes by "spawn", or fork between two moves)'
+                "expected no thread in an agent's act when this process was forked, got one that "
+                'searched (start processes by "spawn", or fork between two moves)'
             )
         self._lock.acquire()
         self._process, self._depth = os.getpid(), self._depth + 1
