@@ -98,7 +98,7 @@ import os, signal, sys, threading
 def run_forked(work):
     process = os.fork()
     if process == 0:
-        signal.alarm(30)  # ends a process that waits for threads that it does not have
+        signal.alarm(120)  # ends a process that waits for threads that it does not have
         code = 1
         try:
             code = work() or 0
@@ -143,13 +143,16 @@ agent = PolicyAgent.from_torch(Large())
 first = agent.act(env)
 work = lambda: agent.act(env) != first
 """
-THREADS = """
-from hexenv.cpus import Threads
-threads = Threads(2)
-assert threads.submit(abs, -1).result() == 1
+VECTOR = """
+import numpy as np
+from hexenv import tictactoe_v0
+from hexenv.vector import BoardVectorEnv
+envs = BoardVectorEnv(tictactoe_v0.raw_env, 4, threads=2, opponent="random", illegal="penalise")
+envs.reset(seed=1)
 def work():
-    assert threads.submit(abs, -2).result() == 2
-    threads.close()
+    envs.step(np.full(4, 4))
+    envs.close()
+envs.step(np.zeros(4, int))
 """
 COMPILING = """
 import time
@@ -167,7 +170,7 @@ work = lambda: not compiled._lock.acquire(timeout=20)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.parametrize(
-    "program", [SEARCHING, NETWORK, THREADS, COMPILING], ids=["agent", "network", "pool", "lock"]
+    "program", [SEARCHING, NETWORK, VECTOR, COMPILING], ids=["agent", "network", "vector", "lock"]
 )
 def test_a_fork_waits_for_no_thread_that_it_does_not_have(program):
     if program is NETWORK:
