@@ -43,7 +43,7 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from hexenv.compiled_cache import cache_directory, digest
+from hexenv.compiled_cache import CheckedFiles, cache_directory, digest
 from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
 
 __all__ = [
@@ -555,6 +555,10 @@ COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
 """What `CompiledFunction.specialise` raises where numba cannot compile a function."""
 
 _lock: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):  # else a process forked while a thread compiles waits for ever
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 _interpreting = 0
 """How many bodies of `interpreted` are running, in all threads."""
 
@@ -613,6 +617,7 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], cou
             dispatcher = _jit(function, cache=True, counts=counts)
             # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
+                dispatcher._cache._cache_file = CheckedFiles(dispatcher._cache._cache_file)
                 return dispatcher
         except RuntimeError:
             pass  # numba found no directory
@@ -629,7 +634,10 @@ def _compile(dispatcher: Any, signature: tuple[Any, ...], counts: bool) -> Any:
     except Exception as error:
         if cache is None or isinstance(error, COMPILE_ERRORS):
             raise
-        # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
+        # Code of another numba, or a full disk: compile without a cache; the next process tries.
+        from hexenv.compiling import tell
+
+        tell(f"machine code cannot be kept ({error}): {cache}")
         shutil.rmtree(cache, ignore_errors=True)
         dispatcher = _jit(dispatcher.py_func, cache=False, counts=counts)
         dispatcher.compile(signature)
@@ -640,11 +648,10 @@ def _is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
     """Whether this process or the cache on disk has the code."""
     if signature in dispatcher.overloads or dispatcher.stats.cache_path is None:
         return signature in dispatcher.overloads
-    with suppress(Exception):  # of a damaged file, which `_compile` removes
-        cache, files = dispatcher._cache, dispatcher._cache._cache_file
+    with suppress(Exception):  # of files that cannot be read, which `_compile` removes
+        cache = dispatcher._cache
         key = cache._index_key(signature, dispatcher.targetctx.codegen())
-        name = files._load_index().get(key)
-        return name is not None and os.path.exists(files._data_path(name))
+        return cache._cache_file.has(key)
     return False
 
 

@@ -1,13 +1,15 @@
 """What an agent is, and the two simplest ones: random and greedy."""
 
+import copy
 import functools
 import inspect
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +29,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Turn:
-    """A lock of an agent, for `in_turn`. A copy of the agent gets one of its own."""
+    """The lock of an agent, or of what agents share. A copy of the agent gets one of its own.
+
+    Raises:
+        RuntimeError: In a forked process, if another thread had the turn at the fork: that thread
+            is not in this process, and has left its search in the middle.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._process = 0  # where the turn is taken
+        self._depth = 0
 
     def __enter__(self) -> None:
+        if self._process not in (0, os.getpid()):
+            raise RuntimeError(
+                "expected no thread in an agent's act when this process was forked, got one that "
+                'searched (start processes by "spawn", or fork between two moves)'
+            )
         self._lock.acquire()
+        self._process, self._depth = os.getpid(), self._depth + 1
 
     def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._process = 0
         self._lock.release()
 
     def __reduce__(self) -> tuple[type["Turn"], tuple[()]]:
@@ -43,10 +61,7 @@ class Turn:
 
 
 def in_turn(method: F) -> F:
-    """Let the threads that share an agent call such methods of it one after another.
-
-    The agent's trees and arrays are then those of one search. It keeps a `Turn` as `turn`.
-    """
+    """Let the threads that share an agent call such methods of it one after another."""
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -54,6 +69,10 @@ def in_turn(method: F) -> F:
             return method(self, *arguments, **options)
 
     return cast("F", call)
+
+
+IN_TURN: Final = ("act", "prepare", "reset", "save", "load", "__getstate__")
+"""The methods of every agent that its threads call one after another."""
 
 
 @dataclass(frozen=True)
@@ -222,12 +241,29 @@ _SHOWN: Final = (bool, int, float, str, type(None), _NameOfClass)
 class AgentBase:
     """The base of the agents' classes: all parameters by name, and what an agent shows of itself.
 
+    Threads may share an agent: it makes one move at a time, and is copied and saved between moves.
     `help`, and the error of a parameter that there is not, name each of them, those too that come
     by ``**options: Unpack[SomeTypedDict]``.
     """
 
     __signature__ = _Signature()
     _given: dict[str, Any]
+    turn: Turn
+    changed_in_place: ClassVar[tuple[str, ...]] = ("_rng", "_workers")
+    """The attributes in which a search writes."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in IN_TURN:
+            if name in vars(cls):
+                setattr(cls, name, in_turn(vars(cls)[name]))
+
+    @in_turn
+    def __getstate__(self) -> dict[str, Any]:
+        # It is pickled after this has returned, when the agent may search again.
+        held = vars(self)
+        changed = {name: held[name] for name in self.changed_in_place if name in held}
+        return {**held, **copy.deepcopy(changed)}
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         names = expect_parameters(cls.__name__, cls, args, kwargs)
@@ -237,6 +273,7 @@ class AgentBase:
             if not isinstance(value, _SHOWN):
                 given[name] = _NameOfClass(type(value).__name__)
         agent._given = given
+        agent.turn = Turn()
         return agent
 
     def _parameters(self) -> dict[str, tuple[Any, bool]]:

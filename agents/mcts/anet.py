@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import in_turn
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, TreeWorker
@@ -97,12 +96,10 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         rule = EvaluatedUCB1(number_within("c", c))
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
-    @in_turn
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)
         self._moves = 0
 
-    @in_turn
     def act(self, env: Any) -> int:
         action = super().act(env)
         self._moves += 1

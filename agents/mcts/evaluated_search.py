@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import Statistics, in_turn
+from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
 from agents.registry import make_agent
@@ -61,7 +61,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     @announced
-    @in_turn
     def act(self, env: Any) -> int:
         self.see_as(env)
         return super().act(env)
@@ -80,7 +79,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         return ManyEvaluatedSearches(self, env, count, threads)
 
     @announced
-    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         self.see_as(env)

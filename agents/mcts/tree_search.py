@@ -21,8 +21,6 @@ from agents.core.agent import (
     AgentBase,
     OnSlice,
     Statistics,
-    Turn,
-    in_turn,
     with_assumption,
 )
 from agents.core.budget import shares, spend
@@ -49,6 +47,7 @@ from agents.search.tree import (
     child_by_action,
     children,
     copy_nodes,
+    first_nodes,
     keep_subtree,
     most_new_nodes,
 )
@@ -249,7 +248,6 @@ class TreeSearchAgent(AgentBase):
         self._saved: Any = None
         self._saved_root: TreeRoot | None = None
         self._finder: WinFinder | None = None
-        self.turn = Turn()
         self._new_workers(seed)
         if parallel == "tree":
             self._check_tree_can_be_shared()
@@ -342,9 +340,8 @@ class TreeSearchAgent(AgentBase):
     def __getstate__(self) -> dict[str, Any]:
         found = self.statistics
         kept = {"_finder": None, "_find_statistics": None, "_statistics_found": found}
-        return {**self.__dict__, **kept}
+        return {**super().__getstate__(), **kept}
 
-    @in_turn
     def reset(self, seed: int | None = None) -> None:
         self.statistics = None
         self._root = self._last = None
@@ -358,7 +355,6 @@ class TreeSearchAgent(AgentBase):
 
     # ---- a move ----------------------------------------------------------------------------------
 
-    @in_turn
     def act(self, env: Any) -> int:
         env, plain = self._planned(env)
         check_in_play(env)
@@ -394,7 +390,6 @@ class TreeSearchAgent(AgentBase):
             return None
 
     @announced
-    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
@@ -775,12 +770,10 @@ class TreeWorker:
         return principal_variation(cast("Tree", self.tree))
 
     def __getstate__(self) -> dict[str, Any]:
-        trimmed = None  # after `reset`, the content of the tree is of no use
+        used = None  # after `reset`, the content of the tree is of no use
         if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
-            count = max(int(self.tree.node_count[0]), 1)
-            trimmed = tree_for(self.variant, count)
-            copy_nodes(self.tree, trimmed)
-        return {**self.__dict__, "tree": trimmed, "kept": None}
+            used = first_nodes(self.tree, max(int(self.tree.node_count[0]), 1))
+        return {**self.__dict__, "tree": used, "kept": None}
 
 
 def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]:

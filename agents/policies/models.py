@@ -2,7 +2,8 @@
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,6 +20,27 @@ Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 
 
 SB3_LIBRARIES: Final = ("stable_baselines3", "sb3_contrib")
+
+
+_process: Final = os.getpid()
+
+
+@contextmanager
+def safe_threads(torch: Any, few_boards: bool = False) -> Generator[None]:
+    """Run PyTorch in one thread where more are slower, for few boards, or would never answer.
+
+    That is in a forked process: it has no copy of the threads that PyTorch has started, but PyTorch
+    waits for them.
+    """
+    before = torch.get_num_threads()
+    is_one = before > 1 and (few_boards or os.getpid() != _process)
+    if is_one:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if is_one:
+            torch.set_num_threads(before)
 
 
 class PolicyError(ValueError):
@@ -91,7 +113,7 @@ class SB3Model:
 
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         tensors = self._seen(planes, masks)
-        with self._torch.no_grad():
+        with self._torch.no_grad(), safe_threads(self._torch):
             if self._is_q_network:
                 values = self.network.q_net(tensors).cpu().numpy()
                 return values, np.where(masks != 0, values, -np.inf).max(axis=1)
@@ -104,7 +126,7 @@ class SB3Model:
         if not self._is_plain:
             return self(planes, masks)[0]
         tensors, network = self._seen(planes, masks), self.network
-        with self._torch.no_grad():
+        with self._torch.no_grad(), safe_threads(self._torch):
             extract = library("stable_baselines3.common.policies", "sb3").BaseModel.extract_features
             features = extract(network, tensors, network.pi_features_extractor)
             found = network.action_net(network.mlp_extractor.forward_actor(features))
@@ -150,7 +172,7 @@ class TorchModule:
         if self.channels_first:
             planes = np.moveaxis(planes, -1, 1)
         torch = self._torch
-        with torch.no_grad():
+        with torch.no_grad(), safe_threads(torch):
             found = self.module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
         is_pair = isinstance(found, (tuple, list))
         logits, values = cast("Any", found if is_pair else (found, None))
@@ -191,7 +213,7 @@ class RLlibModule:
         seen = torch.as_tensor(fitted(planes, self._shape).astype(np.float32))
         ones = torch.ones(masks.shape)  # the mask is applied by who asks
         batch = {"obs": {"observations": seen, "action_mask": ones}}
-        with torch.no_grad():
+        with torch.no_grad(), safe_threads(torch):
             found = self._module.forward_inference(batch)
         return found["action_dist_inputs"].cpu().numpy(), None
 

@@ -89,7 +89,8 @@ class PolicyAgent(SeededAgent):
         self._shown: BoardEnv | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_view": None, "_shown": None}  # who plays with it shows them anew
+        not_kept = {"_view": None, "_shown": None}  # who plays with it shows them anew
+        return {**super().__getstate__(), **not_kept}
 
     # ---- of what it can be made ------------------------------------------------------------------
 

@@ -302,6 +302,14 @@ def keep_subtree(tree: Tree, node: int) -> None:
     tree.node_count[0] = len(nodes)
 
 
+def first_nodes(arrays: Any, count: int) -> Any:
+    """A tree, or a part of it, with its first nodes alone; not copies."""
+    parts = (
+        first_nodes(part, count) if isinstance(part, tuple) else part[:count] for part in arrays
+    )
+    return type(arrays)(*parts)
+
+
 def copy_nodes(source: Tree, into: Tree) -> None:
     """Copy all nodes to a tree that has room for them."""
     count = int(source.node_count[0])

@@ -6,11 +6,11 @@ has the negative of it, a draw is 0. So more is always better: a win soon, else 
 """
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from agents.core.agent import Turn
 from agents.solvers.depth_first import NODES, UNKNOWN, OpenNodes, compiled_search, search
 from hexenv.compiled import kernel
 from hexenv.games import base
@@ -67,7 +67,7 @@ class ExactSolver:
 
     def __init__(self, game: Any, compiles: bool, pause: int) -> None:
         self.game = game
-        self.lock = threading.RLock()
+        self.lock = Turn()
         self._pause = pause if compiles else pause >> 7
         self._run: Callable[[Any, int], Any] | None = None if compiles else search
 
