@@ -278,7 +278,6 @@ def test_seconds_are_kept(whose, seconds, request):
     # A busy machine may stop us at any time, for any time: one of many moves must be right.
     assert any(overrun(agent, env, seconds) <= 0 for _ in range(20))
     assert agent.statistics.simulations == agent.statistics.visits.sum() > 1
-    assert agent.statistics.seconds >= seconds
 
 
 READINGS = {

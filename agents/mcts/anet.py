@@ -1,6 +1,8 @@
 """UCT with a network's moves in its rollouts: the first form of AlphaHex."""
 
 import math
+import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.tree_search import SearchOptions, TreeWorker
+from agents.mcts.tree_search import SearchOptions, TreeWorker, WorkerRun
 from agents.search.evaluated import (
     Evaluator,
     mean_reward,
@@ -72,7 +74,8 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         epsilon: Probability of a random move in a rollout, else the policy's most likely one.
         epsilon_decay: Factor on `epsilon` after every move of a game.
         mix: Share of the policy's own value in the reward of a rollout.
-        batch: Rollouts that are played together.
+        batch: Rollouts that are played together. Where the seconds end before a rollout does, the
+            policy's own value takes the place of its outcome.
     """
 
     name = "anet"
@@ -93,6 +96,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
         self.mix = number_within("mix", mix, 0.0, 1.0)
         self._moves = 0
+        self._deadline = math.inf  # of the present search
         rule = EvaluatedUCB1(number_within("c", c))
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
@@ -107,7 +111,15 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
         epsilon = self.epsilon * self.epsilon_decay**self._moves
-        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix)
+        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix, self._is_over)
+
+    def _is_over(self) -> bool:
+        return time.perf_counter() > self._deadline
+
+    def _search(self, runs: Sequence[WorkerRun], started: float, in_threads: bool) -> int:
+        """See `TreeSearchAgent`; a batch of rollouts may take longer than all the time there is."""
+        self._deadline = math.inf if self.seconds is None else started + self.seconds
+        return super()._search(runs, started, in_threads)
 
     def cache_size(self) -> int:
         return 0  # every rollout is another

@@ -427,9 +427,11 @@ class TreeSearchAgent(AgentBase):
     def _think(self, plain: View) -> int:
         """The action to play, after a search; what compiles is not counted as its time."""
         self.statistics = None
-        view = self._search_view(plain)
-        finder = self._win_finder(view, plain.game) if self.threats else None
         started = time.perf_counter()
+        view = self._search_view(plain)
+        before_compiling = time.perf_counter()
+        finder = self._win_finder(view, plain.game) if self.threats else None
+        started += time.perf_counter() - before_compiling
         if finder is not None:  # a part of the budget may be enough to find a forced win
             seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
             line = finder.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)

@@ -454,7 +454,7 @@ class HexSolver(ExactSolver):
     """
 
     def __init__(self, game: Hex, entries: int = 1 << 20, compiles: bool = True) -> None:
-        super().__init__(game, compiles, 128)
+        super().__init__(game, compiles)
         self.cells = game.rows * game.columns
         self.nodes = new_nodes(game.rows, game.columns, max(entries, PLACES))
         self._fill = CompiledFunction(fill_root) if compiles else fill_root
