@@ -300,8 +300,8 @@ def test_an_agent_that_can_be_called_has_a_signature_of_its_call():
         ("size", ["rows", "columns", "cell_size"], "columns"),
         *((word, ["simulations", "seconds", "c", "seed", "workers"], meant)
           for word, meant in {
-              "n_simulations": "simulations", "rollouts": "simulations", "iterations": "simulations",
-              "time_limit": "seconds", "max_time": "seconds", "exploration_constant": "c",
+              "n_simulations": "simulations", "rollouts": "simulations",
+              "iterations": "simulations", "time_limit": "seconds", "max_time": "seconds", "exploration_constant": "c",
               "c_puct": "c", "rng": "seed", "num_threads": "workers",
           }.items()),
     ],

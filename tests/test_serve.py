@@ -505,10 +505,8 @@ def test_opponents_go_from_a_beginner_to_the_strongest(name):
 
 
 def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
-    for installed in ((), ("torch",), ("safetensors",)):
-        monkeypatch.setattr(
-            "agents.web.opponents.find_spec", lambda name: name in installed or None
-        )
+    for installed in ({}, {"torch": True}, {"safetensors": True}):
+        monkeypatch.setattr("agents.web.opponents.find_spec", installed.get)
         assert not any("with a network" in each.title for each in opponents("hex"))
         assert not NEED_A_NETWORK & set(allowed_agents())
     monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: True)
