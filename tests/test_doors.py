@@ -301,7 +301,8 @@ def test_an_agent_that_can_be_called_has_a_signature_of_its_call():
         *((word, ["simulations", "seconds", "c", "seed", "workers"], meant)
           for word, meant in {
               "n_simulations": "simulations", "rollouts": "simulations",
-              "iterations": "simulations", "time_limit": "seconds", "max_time": "seconds", "exploration_constant": "c",
+              "iterations": "simulations", "time_limit": "seconds", "max_time": "seconds",
+              "exploration_constant": "c",
               "c_puct": "c", "rng": "seed", "num_threads": "workers",
           }.items()),
     ],
