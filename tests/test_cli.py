@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -254,6 +255,15 @@ BAD_AGENTS = {
     "math.pi": "a class or a function, got math.pi",
     "json.loads": "json.loads: expected a value for s, got none",
 }
+
+
+def test_help_has_whole_sentences():
+    text = run("--help").output.partition("Commands:")[2]
+    assert "..." not in text
+    for name in main.list_commands(click.Context(main)):
+        assert f"\n  {name} " in text
+
+
 BAD_GAMES = {
     "chess": "a game of connect4, gomoku, hex, tictactoe, got 'chess'",
     "nosuch:env": "got nosuch.env: No module named 'nosuch'",

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arena.intervals import difference_interval, score_interval
+from agents.arena.match import prepare
 from agents.core.reading import as_object, parse_json, read_text
 from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import make_agent, make_environment
@@ -372,5 +373,5 @@ class Examinee(Worker):
             self._agent, self._env = make_agent(self._text), make_environment(*game)
             self._known = game
         self._env.reset(options=dict(position.start))
-        if is_new and hasattr(self._agent, "prepare"):
-            self._agent.prepare(self._env)
+        if is_new:
+            prepare(self._env, [self._agent])

@@ -166,11 +166,16 @@ def check_playable(env: Any) -> None:
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
     """Let agents compile what they need before the time of their moves is measured.
 
-    The environment is one after `reset`; agents without a method `prepare` are skipped.
+    The environment is one after `reset`; agents without a method `prepare` are skipped. What an
+    agent says against the environment is a ValueError with its name.
     """
     for agent in agents:
         if hasattr(agent, "prepare"):
-            cast("Any", agent).prepare(env)
+            try:
+                cast("Any", agent).prepare(env)
+            except ValueError as error:
+                name = getattr(agent, "name", type(agent).__name__)
+                raise ValueError(f"{name}: {error}") from error
 
 
 def close(agents: Iterable[Agent]) -> None:
