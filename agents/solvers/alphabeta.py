@@ -346,4 +346,8 @@ def _statistics(
     values[tried] = np.clip(scores[tried], -1, 1) + 0.0  # no -0
     best = float(scores.max())
     proven = int(math.copysign(1, best)) if tries_all and abs(best) > 1 else None
-    return Statistics(visits, values, [action], nodes, seconds, proven)
+    if not tries_all:
+        return Statistics(visits, values, [action], nodes, seconds)
+    is_proven = (scores[tried] < -1) | (scores[tried] >= max(best - MARGIN, 1 + MARGIN))
+    exact: list[int] = tried[is_proven].tolist()
+    return Statistics(visits, values, [action], nodes, seconds, proven, proven_actions=exact)
