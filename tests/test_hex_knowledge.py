@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from hex_oracles import after, as_bits, brute_force, exact_winner
 
-from agents import RAVE, RHMCTS, UCT, ANETRolloutMCTS, GumbelAgent, Hexpert, PolicyAgent, PUCTAgent
+from agents import (
+    RAVE,
+    RHMCTS,
+    UCT,
+    ANETRolloutMCTS,
+    GumbelAgent,
+    Hexpert,
+    PolicyAgent,
+    PUCTAgent,
+    RandomAgent,
+)
 from agents.knowledge.hex.h_search import connect
 from agents.knowledge.hex.known import HexParts, with_knowledge
 from agents.mcts.gumbel import Gumbel
@@ -548,3 +558,21 @@ def test_a_lost_position_is_held_as_long_as_it_goes():
             assert (left[~lost] == left.max()).all()
             assert (left[lost] < left.max()).all()
             seen += lost.any()
+
+
+def test_a_proven_win_is_soon_over():
+    """Against an opponent who plays anywhere, hardly more stones are played than are needed."""
+    plies = 0
+    for seed in range(6):
+        env = hex_v0.env(board_size=5)
+        env.reset(options={"moves": "c3 " + "abcde"[seed % 5] + "1"})
+        agents = [Hexpert(simulations=2, seed=seed), RandomAgent(seed=seed)]
+        while not any(env.terminations.values()):
+            action = agents[env.unwrapped.state.ply % 2].act(env)
+            mover = env.agent_selection
+            env.step(action)
+            if mover == "player_0":
+                assert agents[0].statistics.proven == 1
+                plies += 2
+        assert env.rewards["player_0"] == 1  # what is proven is won
+    assert plies < 66

@@ -15,6 +15,7 @@ from agents.mcts.tree_search import (
     principal_variation,
     root_statistics,
 )
+from agents.records.recorder import search_of
 from agents.registry import make_agent
 from agents.search.environment import View
 from agents.search.evaluated import most_visited
@@ -550,3 +551,18 @@ def test_statistics_of_a_tree_made_by_hand():
     assert statistics.values.tolist() == [-1, 0, 0, 0, 0.5, 0]
     assert statistics.principal_variation == [4]
     assert (statistics.simulations, statistics.seconds) == (5, 0.25)
+
+
+def test_statistics_say_which_values_are_proven():
+    tree = tree_with_children([1.0] * 4, [0.5] * 9, actions=[1, 0])
+    view = View(SimpleNamespace(num_actions=lambda: 2), None, compiles=False, actions=None)
+    seen = root_statistics([tree], [1], view, 13, 0.1)
+    assert (seen.values[1], list(seen.proven_actions)) == (1, [])
+    assert "value +0.99" in repr(seen)
+    assert "+1.00" not in seen._repr_html_()
+    tree.proof[1] = 1
+    proven = root_statistics([tree], [1], view, 13, 0.1)
+    assert (proven.proven, list(proven.proven_actions)) == (1, [1])
+    assert "value +1.00" in repr(proven)
+    for statistics, shown in ((seen, ()), (proven, (1,))):
+        assert search_of(statistics).proven_actions == shown
