@@ -49,6 +49,15 @@ def shortened(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
+def hundredths(value: float, is_proven: bool) -> int:
+    """A value, -1 to 1, as people are shown it: -100 and 100 stand for proofs alone.
+
+    However sure a search is of an outcome that it has not proven, it is shown as 99.
+    """
+    most = 100 if is_proven else 99
+    return max(-most, min(most, round(100 * value)))
+
+
 def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
     """An error with the name of the file before it; a long message is cut."""
     text = str(error)

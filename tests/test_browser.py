@@ -221,7 +221,7 @@ def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
     page.keyboard.press("Home")
     page.keyboard.press("3")
     assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
-    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
+    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+99", "75.0 %"]
 
 
 def test_a_proven_win_has_the_line_in_place_of_numbers(open_page, tmp_path):

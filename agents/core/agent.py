@@ -6,7 +6,7 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
@@ -23,7 +23,7 @@ from agents.search.environment import (
 )
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
-from hexenv.messages import check_seed, expect_parameters, full_signature, shortened
+from hexenv.messages import check_seed, expect_parameters, full_signature, hundredths, shortened
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,6 +101,7 @@ class Statistics:
             where the search has proven it; (the search then stopped early); otherwise None.
         priors: ``(num_actions,) float64``: the evaluator's probability of each action, where the
             search has one, with the root noise; they add up to 1. Else None.
+        proven_actions: The actions whose value is proven.
         assumed: What the search assumed although it is false in this environment (see
             `agents.search.environment.planner_view`); then nothing is proven. Else None.
     """
@@ -113,6 +114,7 @@ class Statistics:
     proven: int | None = None
     priors: NDArray[np.float64] | None = None
     assumed: str | None = None
+    proven_actions: Sequence[int] = ()
 
     @property
     def simulations_per_second(self) -> float:
@@ -127,9 +129,14 @@ class Statistics:
         order = np.argsort(-self.visits, kind="stable")[:count].tolist()
         return [action for action in order if self.visits[action] > 0]
 
+    def _shown_value(self, action: int) -> str:
+        """1.00 stands for a proof alone."""
+        shown = hundredths(float(self.values[action]), action in self.proven_actions)
+        return f"{shown / 100:+.2f}"
+
     def __repr__(self) -> str:
         best = [
-            f"{action} ({self.visits[action]} visits, value {self.values[action]:+.2f})"
+            f"{action} ({self.visits[action]} visits, value {self._shown_value(action)})"
             for action in self._best(3)
         ]
         line = self.principal_variation
@@ -146,7 +153,7 @@ class Statistics:
     def _repr_html_(self) -> str:
         columns = ["action", "visits", "value"] + ["prior"] * (self.priors is not None)
         rows = [
-            [str(action), str(self.visits[action]), f"{self.values[action]:+.3f}"]
+            [str(action), str(self.visits[action]), self._shown_value(action)]
             + ([] if self.priors is None else [f"{self.priors[action]:.3f}"])
             for action in self._best(10)
         ]
@@ -172,7 +179,11 @@ def html_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]
 
 def with_assumption(statistics: Statistics, assumed: str | None) -> Statistics:
     """The statistics of a search that has assumed something; then nothing is proven."""
-    return statistics if assumed is None else replace(statistics, proven=None, assumed=assumed)
+    return (
+        statistics
+        if assumed is None
+        else replace(statistics, proven=None, proven_actions=(), assumed=assumed)
+    )
 
 
 OnSlice = Callable[[Callable[[], Statistics]], None]

@@ -26,6 +26,7 @@ from agents.search.evaluated import (
     take_evaluation,
     visits_and_pending,
 )
+from agents.search.proofs import proof_rank
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -177,8 +178,8 @@ class Gumbel(NamedTuple):
         """Write the improved policy; returns the child to play, as `read_visit_shares` does.
 
         It is the one with the highest score of those with the most visits; proven wins come before
-        all others, proven losses after them. Nothing else than the first of these three has a share
-        of the policy.
+        all others, proven losses after them (`proof_rank`). Nothing else than the first of these
+        three has a share of the policy.
         """
         sign = best_proven_sign(tree)
         prepared = self.compute_improvement(tree, ROOT, sign)
@@ -188,7 +189,7 @@ class Gumbel(NamedTuple):
         for child in range(first, last):
             if proven_sign(tree, child) == sign:
                 policy[tree.action[child]] = self.improved(tree, child, prepared)
-            more = proven_sign(tree, child) - proven_sign(tree, best)
+            more = proof_rank(tree, child) - proof_rank(tree, best)
             if more == 0:
                 more = tree.visits[child] - tree.visits[best]
             better = self.merit(tree, child, prepared) > self.merit(tree, best, prepared)

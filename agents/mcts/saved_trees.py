@@ -202,6 +202,7 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
         and bool(np.isfinite(value).all())
         and bool(((value[seen] > -1e-9) & (value[seen] < 1 + 1e-9)).all())
         and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
+        and int(tree.plies_left[:count].min()) >= 0
         and all(bool(np.isfinite(array[1:count]).all()) for array in node_arrays(tree).values())
     )
     if not sound:

@@ -36,7 +36,7 @@ from agents.search.environment import (
 )
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
-from agents.search.proofs import SOLVERS
+from agents.search.proofs import MOST_PLIES, SOLVERS
 from agents.search.reward import MeanBackup
 from agents.search.selection import wilson_interval
 from agents.search.simulation import Simulation, no_memory
@@ -115,7 +115,8 @@ class TreeSearchAgent(AgentBase):
         seconds: Seconds a move, without the first compilation. With both, the first to end counts.
         final_move: ``"visits"``: the most visited action; ``"value"``: the one with the highest
             mean; ``"lcb"``: the one with the highest lower confidence bound on the mean. A proven
-            win comes before all of them, a proven loss after.
+            win comes before all of them, the shortest first, and a proven loss after, the longest
+            first.
         solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
             ``"off"``; see `agents.search.proofs.SOLVERS`.
         early_stop: Whether to stop once no other action can become the most visited; for one
@@ -135,7 +136,7 @@ class TreeSearchAgent(AgentBase):
             one worker both are the same. Where a search does not run as machine code the workers
             take turns.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
-            takes 33 bytes, and more in variants that keep more. Rules that visit all children
+            takes 35 bytes, and more in variants that keep more. Rules that visit all children
             before they score any, as UCB1, need two or three nodes for a simulation, others one for
             each action of every position that is expanded.
         threats: In games whose threats are known (Gomoku, TicTacToe): whether to look for wins by
@@ -495,7 +496,9 @@ class TreeSearchAgent(AgentBase):
         """Begin a line that wins, without a search."""
         visits, values = np.zeros((2, view.game.num_actions()))
         visits[line[0]] = values[line[0]] = 1.0
-        self.statistics = Statistics(visits.astype(np.int64), values, line, 0, seconds, proven=1)
+        self.statistics = Statistics(
+            visits.astype(np.int64), values, line, 0, seconds, proven=1, proven_actions=line[:1]
+        )
         self._root = None
         return line[0]
 
@@ -885,6 +888,8 @@ class RootActions(NamedTuple):
     value: NDArray[np.float64]
     """Mean reward, 0 to 1, for the player to move; 0 where there was no visit."""
     proof: NDArray[np.int8]
+    rank: NDArray[np.int32]
+    """See `agents.search.proofs.proof_rank`."""
 
 
 def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
@@ -893,12 +898,15 @@ def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
     if len(several) == 1:
         return several[0]
     actions = several[0].actions
-    visits, values, proofs = (np.stack(each) for each in list(zip(*several, strict=True))[1:])
+    visits, values, proofs, ranks = (
+        np.stack(each) for each in list(zip(*several, strict=True))[1:]
+    )
     total = visits.sum(axis=0)
     value = (values * visits).sum(axis=0) / np.maximum(total, 1)
     known = np.where(proofs == UNPROVEN, -2, proofs).max(axis=0)
     proof = np.where(known == -2, UNPROVEN, known).astype(np.int8)
-    return RootActions(actions, total, value, proof)
+    wins, losses = ranks.max(axis=0), ranks.min(axis=0)
+    return RootActions(actions, total, value, proof, np.where(wins > 0, wins, losses))
 
 
 def _actions_of(tree: Tree, node: int) -> RootActions:
@@ -906,7 +914,9 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     order = np.argsort(tree.action[below]) + below.start
     visits = tree.visits[order]
     value = np.where(visits > 0, tree.value[order], 0.0)
-    return RootActions(tree.action[order], visits.astype(np.int64), value, tree.proof[order])
+    proof = tree.proof[order]
+    rank = np.where(np.abs(proof) == 1, proof * (MOST_PLIES - tree.plies_left[order]), 0)
+    return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
 
 
 def root_statistics(
@@ -924,7 +934,8 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    found = Statistics(visits, values, line, simulations, seconds, proven)
+    exact: list[int] = root.actions[known].tolist()
+    found = Statistics(visits, values, line, simulations, seconds, proven, proven_actions=exact)
     return with_assumption(found, view.assumed)
 
 
@@ -955,7 +966,8 @@ def is_decided(tree: Tree, simulations: int) -> bool:
 def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
 
-    Among proven losses only, the same rule chooses: by visits, the one that was hardest to refute.
+    Of proven wins it is the shortest, of proven losses the longest; of those of the same length the
+    same rule chooses.
     """
     root = root_actions(trees, node)
     if final_move == "value":
@@ -965,9 +977,8 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
         merit = np.where(root.visits > 0, lower, -1.0)
     else:
         merit = root.visits
-    proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
     best = np.arange(len(root.actions))
-    for key in (proven, merit, root.value):
+    for key in (root.rank, merit, root.value):
         of_best = key[best]
         best = best[of_best == of_best.max()]
     return int(root.actions[best[0]])

@@ -153,7 +153,8 @@ def overlay_of_search(
     numbers = np.full(game.num_actions(), np.nan if name == "values" else 0.0)
     numbers[list(found)] = list(found.values())
     if name == "values":
-        return overlay_of_values(game, state, numbers, title=f"values in hundredths{where}")
+        proven, title = search.proven_actions if search else (), f"values in hundredths{where}"
+        return overlay_of_values(game, state, numbers, proven=proven, title=title)
     if not numbers.any():
         return None
     return overlay_of_shares(game, state, numbers, title=f"{name} in per cent{where}")

@@ -22,6 +22,7 @@ from hexenv.compiled import on_compiling
 from hexenv.games import notation
 from hexenv.games.base import Game, State
 from hexenv.games.gomoku.openings import is_opening
+from hexenv.messages import hundredths
 
 REPORT_SECONDS: Final = 0.12
 """Time between two reports of a search that is watched."""
@@ -465,7 +466,9 @@ class Session:
 
     @property
     def value(self) -> float | None:
-        """The value of the game for player 0, -1 (lost) to 1 (won), by the latest search.
+        """The value of the game for player 0, by the latest search, as it is shown.
+
+        From -0.99 to 0.99; -1, lost, and 1, won, stand for proofs alone.
 
         That is the search of a hint, or else of the agent's last move; None before the first.
         """
@@ -474,7 +477,8 @@ class Session:
         searched += [(turn.player, turn.search) for turn in reversed(self.turns)]
         for player, search in searched:
             if search is not None and search.value is not None:
-                return search.value if player == 0 else -search.value
+                shown = hundredths(search.value, search.proven is not None) / 100
+                return shown if player == 0 else -shown
         return None
 
     # ---- the record --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.core.files import write_text
 from agents.core.reading import names_file, read_object
@@ -104,6 +104,8 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
 
 
 def _search(given: Any, where: str) -> Search:
+    if isinstance(given, dict):  # older records do not say which values were proven
+        cast("dict[str, Any]", given).setdefault("proven_actions", [])
     search = to_structure(given, Search, where, complete=True)
     for name in ("visits", "values", "priors"):  # "-0" would be taken for 0
         convert(list(given[name]), list[WholeKey], f"keys of {where}.{name}")

@@ -46,6 +46,7 @@ class Search:
         priors: Prior probabilities of the actions; empty without an evaluator.
         principal_variation: The line that the agent expected, from this position.
         proven: The outcome with perfect play for the player to move, where it was proven.
+        proven_actions: The actions whose value is proven.
     """
 
     seconds: Seconds
@@ -56,6 +57,7 @@ class Search:
     priors: Mapping[Action, Share] = field(default_factory=dict[int, float])
     principal_variation: tuple[Action, ...] = ()
     proven: Outcome | None = None
+    proven_actions: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ def search_of(statistics: Statistics) -> Search:
         priors=priors,
         principal_variation=line,
         proven=proven,
+        proven_actions=tuple(action for action in visited if action in statistics.proven_actions),
     )
 
 

@@ -26,13 +26,15 @@ from agents.search.mcts import (
     look_into,
     prove_root,
 )
-from agents.search.proofs import proof_by_children
+from agents.search.proofs import proof_by_children, proof_rank
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.compiled_packing import stream_rows, unpacked
 
-PER_NODE: Final = ("first_child", "child_count", "action", "visits", "value", "spread", "proof")
+PER_NODE: Final = (
+    *("first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left"),
+)
 """The arrays of a tree with an entry for each node."""
 
 
@@ -134,12 +136,12 @@ def best_proven_sign(tree: Tree) -> int:
 def most_visited(tree: Tree) -> int:
     """The root's child with the most visits; ties go to the higher value.
 
-    Proven wins come before all others, proven losses after them.
+    Proven wins come before all others, proven losses after them; see `proof_rank`.
     """
     first = tree.first_child[ROOT]
     best = first
     for child in range(first + 1, first + tree.child_count[ROOT]):
-        more = proven_sign(tree, child) - proven_sign(tree, best)
+        more = proof_rank(tree, child) - proof_rank(tree, best)
         if more == 0:
             more = tree.visits[child] - tree.visits[best]
         if more > 0 or (more == 0 and tree.value[child] > tree.value[best]):
@@ -242,6 +244,7 @@ def tree_of(trees: Tree, row: int) -> Tree:
         trees.value[row],
         trees.spread[row],
         trees.proof[row],
+        trees.plies_left[row],
         trees.node_count[row],
         EvaluatedExtras(
             extras.prior[row], extras.raw_value[row], extras.pending[row], extras.root_noise[row]

@@ -21,7 +21,7 @@ import numpy as np
 
 from agents.search.knowledge import Knowledge, NoKnowledge, examine, is_due, is_root_due
 from agents.search.playout import Playout
-from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
+from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children, prove
 from agents.search.reward import Backup, MeanBackup, Reward
 from agents.search.selection import Selection, count_visits
 from agents.search.simulation import Simulation, new_simulation
@@ -198,7 +198,7 @@ def look_into(
         return
     depth = int(simulation.depth[0])
     chooser, mover = int(simulation.players[depth - 1]), game.to_play(state)
-    tree.proof[node] = outcome if mover == chooser else -outcome
+    prove(tree, node, outcome, mover == chooser)
     back_up_proof(tree, variant, simulation)
 
 
@@ -287,6 +287,7 @@ def is_settled(
         simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
             tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
+            tree.plies_left[leaf] = 0
             back_up_proof(tree, variant, simulation)
         return True
     return False

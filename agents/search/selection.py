@@ -127,6 +127,7 @@ def inner_tree(tree: Tree) -> Tree:
         tree.value,
         tree.spread,
         tree.proof,
+        tree.plies_left,
         tree.node_count,
         tree.extras.inner,
         tree.backed_up,

@@ -3,6 +3,7 @@
 import operator
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -362,8 +363,12 @@ class Seen(NamedTuple):
         """All this as `Statistics`; if moves were left out, nothing counts as proven."""
         tried = self.scores > -np.inf
         values = np.where(tried, np.clip(self.scores, -1, 1) + 0.0, 0.0)  # no -0
-        proven = self.outcome if tries_all else None
-        return Statistics(tried.astype(np.int64), values, [action], self.nodes, seconds, proven)
+        found = Statistics(tried.astype(np.int64), values, [action], self.nodes, seconds)
+        if not tries_all:
+            return found
+        wins = self.scores >= max(float(self.scores.max()) - MARGIN, 1 + MARGIN)
+        exact = np.flatnonzero(tried & (wins | (self.scores < -1)))
+        return replace(found, proven=self.outcome, proven_actions=exact.tolist())
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
