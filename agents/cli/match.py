@@ -92,13 +92,11 @@ def match(
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
         about |= {"opening_plies": opening_plies, "interrupted": interrupted}
-        found = {"games": 0} if summary is None else summary.as_json()
-        click.echo(json.dumps({**about, **found}))
-    else:
-        if summary is not None:
-            _print_summary(agents, summary, draws_openings=opening_plies is None)
-        if interrupted:
-            click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+        click.echo(json.dumps(about | (summary.as_json() if summary else {"games": 0})))
+    elif summary is not None:
+        _print_summary(agents, summary, draws_openings=opening_plies is None)
+    if interrupted and not as_json:
+        click.echo(f"interrupted after {len(results)} of {games} games", err=True)
     expected = (OSError, PolicyError, UnfitEnvironmentError)
     if isinstance(failure, expected):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
