@@ -211,8 +211,10 @@ RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju"}
 """The rules of Gomoku as c-gomoku-cli writes them into RU: by the numbers of Gomocup."""
 COLOURS: Final = {"b": 0, "black": 0, "1": 0, "w": 1, "white": 1, "2": 1}
 """The values of PL."""
-MOST_SET_UPS: Final = 1000
+MOST_SET_UPS: Final = 100
 """Of a game, with moves between."""
+MOST_STONES: Final = 10_000
+"""Of a set-up, with those that are named twice."""
 SET_UP: Final = {"AB": 0, "AW": 1, "AE": None}
 """The properties of stones that are set up, and their colours; AE takes stones away."""
 
@@ -438,6 +440,7 @@ def _merged(events: Iterable[Play | SetUp]) -> list[Play | SetUp]:
         last = found[-1] if found else None
         if isinstance(event, SetUp) and isinstance(last, SetUp):
             last.stones.extend(event.stones)
+            _expect_few(last.stones, event.line)
             to_play = last.to_play if event.to_play is None else event.to_play
             found[-1] = last._replace(to_play=to_play)
             continue
@@ -453,12 +456,11 @@ def _events(node: Node) -> Iterator[Play | SetUp]:
     names = [name for name in (*SET_UP, "PL") if name in node]
     if names:
         line = node[names[0]].line
-        stones = [
-            (cell, colour)
-            for name, colour in SET_UP.items()
-            for value in (node[name].values if name in node else ())
-            for cell in _cells(value.strip().lower(), node[name].line)
-        ]
+        stones: list[tuple[str, int | None]] = []
+        for name, colour in SET_UP.items():
+            for value in node[name].values if name in node else ():
+                stones += [(cell, colour) for cell in _cells(value.strip().lower(), line)]
+                _expect_few(stones, line)
         to_play = None
         if "PL" in node:
             said, line_of_it = node["PL"].values[-1].strip(), node["PL"].line
@@ -472,6 +474,11 @@ def _events(node: Node) -> Iterator[Play | SetUp]:
         if len(values) > 1 or len(moves) > 1:
             raise error_at(line, "expected one move in a node, got more")
         yield Play("BW".index(name), values[0].strip().lower(), line)
+
+
+def _expect_few(stones: Sequence[object], line: int) -> None:
+    if len(stones) > MOST_STONES:
+        raise error_at(line, f"expected at most {MOST_STONES} stones in a set-up, got more")
 
 
 def _cells(text: str, line: int) -> list[str]:
