@@ -63,6 +63,7 @@ __all__ = [
     "kernel",
     "optional_method",
     "random_stream",
+    "refusal",
     "scratch_array",
     "uses_machine_code",
 ]
@@ -167,6 +168,28 @@ def optional_method(name: str, default: F) -> F:
     resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
     overload(call, strict=False, jit_options=_OPTIONS)(resolve)
     return cast("F", call)
+
+
+def refusal(message: str) -> Callable[[Any], None]:
+    """A function that compiled code may call too: it raises a ValueError of its argument's class.
+
+    The message follows the name of the class. Machine code can raise only what is known when it is
+    compiled, as the message is here.
+    """
+
+    def refuse(value: Any) -> None:
+        raise ValueError(f"{type(value).__name__}: {message}")
+
+    def resolve(value: Any) -> Any:
+        text = f"{value.instance_class.__name__}: {message}"
+
+        def raise_it(value: Any) -> None:
+            raise ValueError(text)
+
+        return raise_it
+
+    overload(refuse, strict=False, jit_options=_OPTIONS)(resolve)
+    return refuse
 
 
 NOT_NEGATIVE: Final = 2**31 - 1
