@@ -51,6 +51,7 @@ __all__ = [
     "CompiledFunction",
     "announced",
     "can_be_compiled",
+    "classes_of",
     "compiled",
     "copy_array",
     "copy_entry",
@@ -118,7 +119,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
+    return type(value) in CLASSES and CLASSES.keys() >= classes_of([value])
 
 
 def can_be_compiled(value: Any) -> bool:
@@ -513,7 +514,7 @@ class CompiledFunction:
 
     def _dispatcher(self, arguments: tuple[Any, ...], counts: bool) -> Any:
         """Numba's dispatcher of the code for the classes of some arguments."""
-        classes = _classes_of(arguments)
+        classes = classes_of(arguments)
         if (classes, counts) not in self._dispatchers:
             made = _make_dispatcher(self.function, classes, counts)
             self._dispatchers[classes, counts] = made
@@ -524,7 +525,7 @@ class CompiledFunction:
         dispatcher = self._dispatcher(arguments, counts)
         if signature not in dispatcher.overloads:
             dispatcher = _compile(dispatcher, signature, counts)
-            self._dispatchers[_classes_of(arguments), counts] = dispatcher
+            self._dispatchers[classes_of(arguments), counts] = dispatcher
         return dispatcher.overloads[signature]
 
 
@@ -605,13 +606,13 @@ def interpreted() -> Generator[None, None, None]:
             _interpreting -= 1
 
 
-def _classes_of(values: Iterable[Any]) -> frozenset[type]:
+def classes_of(values: Iterable[Any]) -> frozenset[type]:
     """The classes of the NamedTuples among some values, and of those within them."""
     found: set[type] = set()
     for value in values:
         value = getattr(value, "first_row", value)  # of a `hexenv.compiled_packing.Packed`
         if isinstance(value, tuple):
-            found |= _classes_of(value)
+            found |= classes_of(value)
             if hasattr(value, "_fields"):
                 found.add(type(value))
     return frozenset(found)
@@ -709,7 +710,7 @@ def _words(title: str, arguments: tuple[Any, ...]) -> str:
     asking = _asking.get()
     if asking:
         title = getattr(asking[0], "name", None) or type(asking[0]).__name__
-    games = {cls for cls in _classes_of(arguments) if hasattr(cls, "state_dtype")}
+    games = {cls for cls in classes_of(arguments) if hasattr(cls, "state_dtype")}
     for each in () if games else asking[1:]:
         game = getattr(getattr(each, "unwrapped", None), "game", None)
         games |= set() if game is None else {type(game)}
