@@ -44,7 +44,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import cache_directory, digest
-from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
+from hexenv.compiled_callees import CALLEE, CLASSES, is_ours, register_class, register_kernel
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -460,6 +460,23 @@ class CompiledFunction:
         return self._code[kinds]
 
     def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The code; where a class is not ours, an index out of range is told with its name."""
+        code = self._fastest_code(arguments)
+        kinds = [kind for kind in classes_of(arguments) if not is_ours(kind)]
+        if not kinds:
+            return code
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+
+        def run(*arguments: Any) -> Any:
+            try:
+                return code(*arguments)
+            except IndexError as error:
+                where = "in hexenv.compiled.interpreted() Python shows where"
+                raise IndexError(f"{names}: {error} in machine code; {where}") from error
+
+        return run
+
+    def _fastest_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The code without counted references; where that cannot be, the code with them."""
         plain = tuple(map(_without_generator, arguments))
         signature = _signature_of(plain)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from agents import ANETRolloutMCTS, GumbelAgent, PUCTAgent
 from agents.registry import make_agent
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
@@ -28,8 +29,8 @@ FAULTS = (
 )  # fmt: skip
 """The promises that can be broken, by the number of the fault."""
 (
-    NONE, SHORT, ENDLESS, STUCK, BEYOND, BELOW, MANY, PLAYER, CELL, FEW_CELLS, PLY, PLAYOUT, NO_NEXT,
-    MANY_NEXT, NEXT_BEYOND, IN_STEP, IN_LIST, START,
+    NONE, SHORT, ENDLESS, STUCK, BEYOND, BELOW, MANY, PLAYER, CELL, FEW_CELLS, PLY, PLAYOUT,
+    NO_NEXT, MANY_NEXT, NEXT_BEYOND, IN_STEP, IN_LIST, START,
 ) = range(len(FAULTS))  # fmt: skip
 CELLS = 12
 FROM = 3
@@ -117,6 +118,16 @@ class Marks(NamedTuple):
                 state.winner = DRAW if action % 2 else int(state.ply - 1) & 1
 
 
+class Even:
+    """An evaluator that knows nothing."""
+
+    def evaluate(self, rules, states):
+        return np.ones((len(states), rules.num_actions())), np.zeros(len(states))
+
+
+WITH_EVALUATOR = {"anet": ANETRolloutMCTS, "gumbel": GumbelAgent, "puct": PUCTAgent}
+
+
 def play(env, agent):
     """Moves of an agent until the game is over."""
     env.reset()
@@ -136,7 +147,12 @@ def told(fault, name):
     """What a fault is told: the class of the error and its text, or nothing."""
     try:
         env = BoardEnv(Marks(fault), "marks")
-        play_vector(env) if name == "vector" else play(env, make_agent(name))
+        if name == "vector":
+            play_vector(env)
+        elif name in WITH_EVALUATOR:
+            play(env, WITH_EVALUATOR[name](Even(), simulations=20))
+        else:
+            play(env, make_agent(name))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "nothing"

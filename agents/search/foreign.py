@@ -204,7 +204,7 @@ class ForeignGame:
         return self._num_actions
 
     def max_plies(self) -> int:
-        return MAX_PLIES
+        return MAX_PLIES + 1  # a move is recorded before it is refused
 
     def root_state(self, env: Any) -> ForeignState:
         """The position of an environment that nobody will step, below which others are kept."""

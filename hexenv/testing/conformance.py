@@ -91,7 +91,7 @@ def play_random_game(
         rng: The stream of random numbers.
         actions: Receives the actions.
         crowded: Whether it is a crowded one.
-        until: By `time.perf_counter`, when to give up.
+        until: By `time.thread_time`, when to give up.
 
     Returns:
         Whether it came to its end before.
@@ -100,7 +100,7 @@ def play_random_game(
     if game.is_terminal(state):
         fail(game, "is_terminal", "a game that goes on at the start", "one that is over")
     while not game.is_terminal(state):
-        if time.perf_counter() > until:
+        if time.thread_time() > until:
             return False
         legal = base.legal_actions(game, state)
         if not legal:

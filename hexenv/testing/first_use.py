@@ -21,13 +21,13 @@ from hexenv.games.base import IN_PLAY, Game
 from hexenv.games.promises import keep_promises
 from hexenv.messages import shortened
 from hexenv.testing.conformance import check_initial, play_random_game
-from hexenv.testing.log import Played, fail, record_game
+from hexenv.testing.log import Played, fail_after, record_game
 from hexenv.testing.planning import check_moves
 from hexenv.testing.plies import check_actions, check_ends
 
 GAMES: Final = 3
 SECONDS: Final = 0.3
-"""When no further game is begun, and none goes on."""
+"""Of processor time, after which no further game is begun, and none goes on."""
 CHECKS_TAKE: Final = 10
 """About how many times as long as a game its checks take."""
 LONGEST: Final = 5.0
@@ -53,7 +53,7 @@ def try_game(game: Game) -> None:
     mark = mark_of(kind, "played", parameters)
     if mark is None or not mark.exists():
         with _told_as_value_errors(game), limited(LONGEST):
-            _play_games(game, time.perf_counter() + SECONDS)
+            _play_games(game, time.thread_time() + SECONDS)
         if mark is not None:
             with suppress(OSError):
                 mark.parent.mkdir(parents=True, exist_ok=True)
@@ -64,19 +64,27 @@ def try_game(game: Game) -> None:
 def _play_games(game: Game, until: float) -> None:
     rng = np.random.default_rng(0)
     for number in range(GAMES):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         actions: list[int] = []
         if not play_random_game(game, rng, actions, number % 2 == 1, until):
             return
-        state = base.new_state(game)
-        game.random_playout(state, rng, np.empty(game.num_actions(), np.int32))
-        if state.winner == IN_PLAY:
-            fail(game, "winner after random_playout", "an end", "a game that goes on")
-        ended = time.perf_counter()
+        _check_playout(game, [], rng)
+        ended = time.thread_time()
         if ended + CHECKS_TAKE * (ended - begun) < until:
+            _check_playout(game, actions[: len(actions) // 2], rng)
             played = Played(game, actions, record_game(game, actions, interpreted=True))
             for check in (check_initial, check_actions, check_ends, check_moves):
                 check(played)
+
+
+def _check_playout(game: Game, actions: list[int], rng: np.random.Generator) -> None:
+    """A playout from the position after some actions comes to an end."""
+    state = base.new_state(game)
+    for action in actions:
+        game.step(state, action)
+    game.random_playout(state, rng, np.empty(game.num_actions(), np.int32))
+    if state.winner == IN_PLAY:
+        fail_after(game, actions, "winner after random_playout", "an end", "a game that goes on")
 
 
 @contextmanager
@@ -85,7 +93,8 @@ def _told_as_value_errors(game: Game) -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
-        said = str(error) if isinstance(error, (AssertionError, ValueError)) else repr(error)
+        in_words = isinstance(error, (AssertionError, ValueError, EndlessError))
+        said = str(error) if in_words else repr(error)
         raise ValueError(
             f"expected a game that keeps the contract, got {shortened(game)}: {said} "
             "(hexenv.testing.check_game checks all of it)"
