@@ -34,9 +34,9 @@ refuse_playout: Final = refusal(
 
 
 @kernel
-def check_count(self: Any, state: State, count: int) -> None:
-    """Refuse a number of legal actions that there cannot be."""
-    if count < 0 or count > self.num_actions() or (count == 0 and not self.is_terminal(state)):
+def check_ended(self: Any, state: State) -> None:
+    """Refuse a number of legal actions that there can be at the end alone."""
+    if not self.is_terminal(state):
         refuse_count(self)
 
 
@@ -59,15 +59,15 @@ def guarded_step(own: Any) -> Any:
 
 
 def guarded_legal_actions(own: Any) -> Any:
-    """`Game.legal_actions` that looks at each of them."""
+    """`Game.legal_actions` that counts them, and looks at the lowest and the highest."""
 
     def legal_actions(self: Any, state: State, out: Actions) -> int:
         count, most = own(self, state, out), self.num_actions()
-        check_count(self, state, count)
-        is_beyond = False
-        for pick in range(count):
-            is_beyond |= (out[pick] < 0) | (out[pick] >= most)
-        if is_beyond:
+        if count == 0:
+            check_ended(self, state)
+        elif count < 0 or count > most:
+            refuse_count(self)
+        elif out[0] < 0 or out[count - 1] >= most:
             refuse_action(self)
         return count
 
@@ -79,8 +79,8 @@ def guarded_next_actions(own: Any) -> Any:
 
     def next_actions(self: Any, state: State, actions: Actions, count: int, played: int) -> int:
         count = own(self, state, actions, count, played)
-        if not self.is_terminal(state):
-            check_count(self, state, count)
+        if count <= 0 or count > self.num_actions():
+            check_ended(self, state)  # then it may be any number
         return count
 
     return next_actions
