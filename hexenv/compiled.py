@@ -51,7 +51,6 @@ __all__ = [
     "CompiledFunction",
     "announced",
     "can_be_compiled",
-    "classes_of",
     "compiled",
     "copy_array",
     "copy_entry",
@@ -64,7 +63,6 @@ __all__ = [
     "kernel",
     "optional_method",
     "random_stream",
-    "refusal",
     "scratch_array",
     "uses_machine_code",
 ]
