@@ -44,7 +44,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import CheckedFiles, cache_directory, digest
-from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
+from hexenv.compiled_callees import CALLEE, CLASSES, is_ours, register_class, register_kernel
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -117,7 +117,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
+    return type(value) in CLASSES and CLASSES.keys() >= classes_of([value])
 
 
 def can_be_compiled(value: Any) -> bool:
@@ -167,6 +167,28 @@ def optional_method(name: str, default: F) -> F:
     resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
     overload(call, strict=False, jit_options=_OPTIONS)(resolve)
     return cast("F", call)
+
+
+def refusal(message: str) -> Callable[[Any], None]:
+    """A function that compiled code may call too: it raises a ValueError of its argument's class.
+
+    The message follows the name of the class. Machine code can raise only what is known when it is
+    compiled, as the message is here.
+    """
+
+    def refuse(value: Any) -> None:
+        raise ValueError(f"{type(value).__name__}: {message}")
+
+    def resolve(value: Any) -> Any:
+        text = f"{value.instance_class.__name__}: {message}"
+
+        def raise_it(value: Any) -> None:
+            raise ValueError(text)
+
+        return raise_it
+
+    overload(refuse, strict=False, jit_options=_OPTIONS)(resolve)
+    return refuse
 
 
 NOT_NEGATIVE: Final = 2**31 - 1
@@ -436,6 +458,23 @@ class CompiledFunction:
         return self._code[kinds]
 
     def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The code; where a class is not ours, an index out of range is told with its name."""
+        code = self._fastest_code(arguments)
+        kinds = [kind for kind in classes_of(arguments) if not is_ours(kind)]
+        if not kinds:
+            return code
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+
+        def run(*arguments: Any) -> Any:
+            try:
+                return code(*arguments)
+            except IndexError as error:
+                where = "in hexenv.compiled.interpreted() Python shows where"
+                raise IndexError(f"{names}: {error} in machine code; {where}") from error
+
+        return run
+
+    def _fastest_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The code without counted references; where that cannot be, the code with them."""
         plain = tuple(map(_without_generator, arguments))
         signature = _signature_of(plain)
@@ -490,7 +529,7 @@ class CompiledFunction:
 
     def _dispatcher(self, arguments: tuple[Any, ...], counts: bool) -> Any:
         """Numba's dispatcher of the code for the classes of some arguments."""
-        classes = _classes_of(arguments)
+        classes = classes_of(arguments)
         if (classes, counts) not in self._dispatchers:
             made = _make_dispatcher(self.function, classes, counts)
             self._dispatchers[classes, counts] = made
@@ -501,7 +540,7 @@ class CompiledFunction:
         dispatcher = self._dispatcher(arguments, counts)
         if signature not in dispatcher.overloads:
             dispatcher = _compile(dispatcher, signature, counts)
-            self._dispatchers[_classes_of(arguments), counts] = dispatcher
+            self._dispatchers[classes_of(arguments), counts] = dispatcher
         return dispatcher.overloads[signature]
 
 
@@ -586,13 +625,13 @@ def interpreted() -> Generator[None, None, None]:
             _interpreting -= 1
 
 
-def _classes_of(values: Iterable[Any]) -> frozenset[type]:
+def classes_of(values: Iterable[Any]) -> frozenset[type]:
     """The classes of the NamedTuples among some values, and of those within them."""
     found: set[type] = set()
     for value in values:
         value = getattr(value, "first_row", value)  # of a `hexenv.compiled_packing.Packed`
         if isinstance(value, tuple):
-            found |= _classes_of(value)
+            found |= classes_of(value)
             if hasattr(value, "_fields"):
                 found.add(type(value))
     return frozenset(found)
@@ -693,7 +732,7 @@ def _words(title: str, arguments: tuple[Any, ...]) -> str:
     asking = _asking.get()
     if asking:
         title = getattr(asking[0], "name", None) or type(asking[0]).__name__
-    games = {cls for cls in _classes_of(arguments) if hasattr(cls, "state_dtype")}
+    games = {cls for cls in classes_of(arguments) if hasattr(cls, "state_dtype")}
     for each in () if games else asking[1:]:
         game = getattr(getattr(each, "unwrapped", None), "game", None)
         games |= set() if game is None else {type(game)}

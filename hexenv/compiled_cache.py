@@ -56,12 +56,36 @@ def cache_directory(
     settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, counts)
     family = f"{function.__name__}-{digest([repr((names, files, settings))])}"
     constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
-    directory = root / f"{family}-{digest([*sources, *constants])}"
+    return _directory(root, family, [*sources, *constants])
+
+
+def _directory(root: Path, family: str, sources: list[str]) -> Path:
+    """The directory of a family for these sources; those for older ones are removed."""
+    directory = root / f"{family}-{digest(sources)}"
     if not directory.exists():
-        for stale in root.glob(f"{family}-*"):  # code of older sources
+        for stale in root.glob(f"{family}-*"):
             if stale != directory:  # another process may have created it by now
                 shutil.rmtree(stale, ignore_errors=True)
     return directory
+
+
+def mark_of(cls: type, what: str, of: str) -> Path | None:
+    """A file by which later processes know something of a class, as long as its sources stay.
+
+    Args:
+        cls: The class.
+        what: What is known, such as "played".
+        of: Of which of its instances, as a text.
+
+    Returns:
+        The file, which may exist or not; None where nothing can be kept.
+    """
+    root = cache_root()
+    sources = _sources([cls.__module__]) if _is_in_place(cls) else None
+    if root is None or not sources or _source_file(cls.__module__) is None:
+        return None
+    family = f"{what}-{cls.__name__}-{digest([cls.__module__, cls.__qualname__])}"
+    return _directory(root, family, sources) / digest([of])
 
 
 def _is_in_place(cls: type) -> bool:

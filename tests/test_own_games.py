@@ -390,8 +390,8 @@ NO_GAMES = [
     (lambda: None, "expected a game, got None"),
     (lambda: AnyParameters(np.arange(3)), "arrays are class constants"),
     (lambda: AnyParameters((1, [2])), "got .1, .2.. as visits"),
-    (lambda: variant(num_actions=many_actions)(4), r"num_actions\(\) of at most 32767, got 32768"),
-    (lambda: variant(max_plies=many_actions)(4), r"max_plies\(\) of at most 32767, got 32768"),
+    (lambda: variant(num_actions=many_actions)(4), r"num_actions\(\) from 1 to 32767, got 32768"),
+    (lambda: variant(max_plies=many_actions)(4), r"max_plies\(\) from 1 to 32767, got 32768"),
 ]
 
 

@@ -51,7 +51,14 @@ from agents.search.tree import (
     keep_subtree,
     most_new_nodes,
 )
-from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
+from hexenv.compiled import (
+    CompiledFunction,
+    announced,
+    classes_of,
+    is_compiled,
+    uses_machine_code,
+)
+from hexenv.compiled_callees import is_ours
 from hexenv.games import base
 from hexenv.messages import check_seed, true_or_false
 
@@ -641,6 +648,10 @@ class TreeSearchAgent(AgentBase):
         state, simulation = view.new_state(), simulation_for(variant, game)
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
+            if not all(map(is_ours, classes_of([variant]))) and uses_machine_code():
+                from agents.search.checks import try_parts  # most programs have ours alone
+
+                try_parts(variant, game, view.root)
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
             decided_by = (game, view.root, variant)
             run = self._kernel().specialise(*before, 0, worker.rng, decided_by=decided_by)

@@ -33,6 +33,7 @@ from agents.search.tree import (
     Tree,
     add_node,
     expand,
+    extra_arrays,
     grow,
     is_partial,
     new_tree,
@@ -404,9 +405,18 @@ def simulation_for(variant: Variant, game: Game) -> Simulation:
 
 
 def tree_for(variant: Variant, max_nodes: int) -> Tree:
-    """An empty tree with what the parts of the variant keep for nodes."""
-    extras = variant.selection.new_extras(max_nodes)
-    return new_tree(max_nodes, extras, variant.backup.new_extras(max_nodes))
+    """An empty tree with what the parts of the variant keep for nodes.
+
+    Raises:
+        ValueError: If a part has arrays for fewer nodes.
+    """
+    kept = [part.new_extras(max_nodes) for part in (variant.selection, variant.backup)]
+    for part, extras in zip((variant.selection, variant.backup), kept, strict=True):
+        for name, array in extra_arrays("new_extras", extras).items():
+            if len(array) < max_nodes:
+                where = f"{type(part).__name__}.{name}"
+                raise ValueError(f"expected {max_nodes} entries in {where}, got {len(array)}")
+    return new_tree(max_nodes, *kept)
 
 
 PARTS_WITH_MEMORY: Final = ("selection", "playout", "reward", "knowledge", "backup")

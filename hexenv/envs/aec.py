@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
+from hexenv.compiled_callees import is_ours
 from hexenv.envs.observation import Observation, extra_codes, plane_names
 from hexenv.envs.position import (
     BoardPosition,
@@ -135,6 +136,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     ) -> None:
         super().__init__()
         expect_game(game)
+        if not is_ours(type(game)):
+            from hexenv.testing.first_use import try_game  # most programs play ours alone
+
+            try_game(game)
         check_render_mode(render_mode, self.render_modes)
         if mask_in not in (known := ("both", "observation", "info")):
             raise ValueError(not_one_of("mask_in", known, mask_in))

@@ -38,6 +38,7 @@ from hexenv.compiled import compiled, hash_record, kernel, scratch_array
 from hexenv.compiled_callees import members_of
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
+from hexenv.games.promises import keep_promises
 from hexenv.messages import shortened
 
 REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
@@ -204,6 +205,7 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     for each, value in defaults.items():
         if each not in found or found[each] is DEFAULTS.get(each):  # that of a base class, perhaps
             setattr(cls, each, value)
+    keep_promises(cls)
     return compiled(cls)
 
 
