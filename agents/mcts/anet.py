@@ -96,7 +96,8 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
         self.mix = number_within("mix", mix, 0.0, 1.0)
         self._moves = 0
-        self._deadline = math.inf  # of the present search
+        self._deadline = math.inf  # of the present search, and the last look at the clock in it
+        self._looked = 0.0
         rule = EvaluatedUCB1(number_within("c", c))
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
@@ -114,11 +115,15 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix, self._is_over)
 
     def _is_over(self) -> bool:
-        return time.perf_counter() > self._deadline
+        """Whether another move of the rollouts, which takes as long as the last, would be late."""
+        now = time.perf_counter()
+        took, self._looked = now - self._looked, now
+        return now + took > self._deadline
 
     def _search(self, runs: Sequence[WorkerRun], started: float, in_threads: bool) -> int:
         """See `TreeSearchAgent`; a batch of rollouts may take longer than all the time there is."""
         self._deadline = math.inf if self.seconds is None else started + self.seconds
+        self._looked = time.perf_counter()
         return super()._search(runs, started, in_threads)
 
     def cache_size(self) -> int:
