@@ -11,7 +11,6 @@ from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, TreeWorker
 from agents.search.evaluated import (
-    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -19,6 +18,7 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
+from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import no_moves, no_update
@@ -80,7 +80,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 1.0,

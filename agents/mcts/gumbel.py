@@ -18,7 +18,6 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
-    Evaluator,
     best_proven_sign,
     mean_reward,
     new_evaluated_extras,
@@ -26,6 +25,7 @@ from agents.search.evaluated import (
     take_evaluation,
     visits_and_pending,
 )
+from agents.search.evaluator import EvaluatorSource
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -242,7 +242,7 @@ class GumbelAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int = 16,
         considered: int = 16,
         c_visit: float = 50.0,

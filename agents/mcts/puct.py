@@ -13,7 +13,6 @@ from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, root_actions
 from agents.search.environment import View
 from agents.search.evaluated import (
-    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -21,6 +20,7 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
+from agents.search.evaluator import EvaluatorSource
 from agents.search.selection import scored_first
 from agents.search.simulation import no_moves, no_update
 from agents.search.tree import ROOT, Tree
@@ -129,7 +129,7 @@ class PUCTAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 0.625,

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import PolicyError, checked
 from hexenv.extras import library
 from hexenv.messages import not_one_of
 
@@ -19,14 +20,6 @@ Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 
 
 SB3_LIBRARIES: Final = ("stable_baselines3", "sb3_contrib")
-
-
-class PolicyError(ValueError):
-    """A policy's answer that cannot be played; `row` is the board of the batch."""
-
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
-        self.row = row
 
 
 def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -40,8 +33,7 @@ def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return planes.reshape(len(planes), -1)
     raise PolicyError(
         f"expected a position to be seen as {shape}, as in training, got {seen}: "
-        "another board, or other planes?",
-        0,
+        "another board, or other planes?"
     )
 
 
@@ -212,3 +204,17 @@ class OneByOne:
                 raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
             logits[row, action] = 1.0
         return logits, None
+
+
+class ByPriors:
+    """The policy of a function of many positions; see `PolicyAgent.from_priors`."""
+
+    def __init__(self, function: Callable[[NDArray[Any]], Any]) -> None:
+        self._function = function
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        priors, values = checked(self._function(planes), masks.shape)
+        logits = np.full(masks.shape, -np.inf)
+        np.log(priors, where=priors > 0.0, out=logits)
+        logits[(priors * masks).sum(axis=1) == 0.0] = 0.0  # as a search takes them: all alike
+        return logits, values.astype(np.float64)
