@@ -14,11 +14,11 @@ from environments import make
 from agents import TreeSearchAgent
 from agents.search.backups import MaxBackup, MixedBackup, PowerMeanBackup, ScoreBoundedBackup
 from agents.search.mcts import Variant, with_memory
-from agents.search.playout import Uniform, play_out, take
+from agents.search.playout import Uniform, take
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import new_simulation, no_memory, no_moves, no_update
+from agents.search.simulation import new_simulation, part
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
 from hexenv.compiled import compiled, interpreted_only
 from hexenv.games import base, connect4
@@ -72,18 +72,13 @@ def positions(tree, game):
 # ---- playouts ------------------------------------------------------------------------------------
 
 
-@compiled
+@part
 class Chooser(NamedTuple):
     """Plays the last of the legal actions, by itself or by its place; or something illegal."""
 
     illegal: int = -1
     share: float = 0.0
     by_place: bool = False
-
-    simulate = play_out
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
     def choose(self, game, state, rng, actions, count, simulation):
         if rng.random() < self.share:
@@ -391,13 +386,11 @@ def disturb(memory):
     memory[0] = 0.25
 
 
-@compiled
+@part
 class Told(NamedTuple):
     """A reward that is another one where it runs interpreted."""
 
     memory: np.ndarray = np.full(1, 0.5)
-
-    update, needs_moves = no_update, no_moves
 
     def with_memory(self, game):
         return self._replace(memory=np.full(1, 0.5))

@@ -21,12 +21,11 @@ from agents.search.evaluated import (
 from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class EvaluatedUCB1(NamedTuple):
     """`agents.search.selection.UCB1` for searches with an evaluator, whose priors it ignores."""
 
@@ -34,8 +33,6 @@ class EvaluatedUCB1(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation

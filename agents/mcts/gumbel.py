@@ -27,9 +27,8 @@ from agents.search.evaluated import (
 )
 from agents.search.evaluator import EvaluatorSource
 from agents.search.selection import scored_first
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled
 
 SMALLEST: float = 1e-30
 """Added to priors before their logarithm is taken."""
@@ -72,7 +71,7 @@ class Improvement(NamedTuple):
     leaves_out: bool  # at the root: whether proven losses are left out, as there are others
 
 
-@compiled
+@part
 class Gumbel(NamedTuple):
     """The selection rule of Gumbel AlphaZero, for trees that are new in every move.
 
@@ -87,8 +86,6 @@ class Gumbel(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation

@@ -40,6 +40,10 @@ LARGEST: Final = 1.001
 """The greatest size of a value: half precision may add to a 1. The search takes it as a 1."""
 
 
+INFINITY: Final = 0x7F800000
+"""The bits of an infinite float32."""
+
+
 def evaluations(
     evaluator: Evaluator, game: Any, states: Any
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -60,22 +64,28 @@ def evaluations(
 
 def checked(answer: Any, shape: tuple[int, ...]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Priors of this shape, ``(n, num_actions)``, and as many values, or a `PolicyError`."""
-    expected = f"expected priors of shape {shape} and values of shape {shape[:1]}"
     try:
         priors, values = map(_array, answer)
+        if priors.shape != shape or values.size != len(priors):
+            raise ValueError
     except (TypeError, ValueError):
-        raise PolicyError(f"{expected}, got {shortened(answer)}") from None
-    if priors.shape != shape or values.size != len(priors):
-        raise PolicyError(f"{expected}, got shapes {priors.shape} and {values.shape}")
+        shapes = f"expected priors of shape {shape} and values of shape {shape[:1]}"
+        raise PolicyError(f"{shapes}, got {_shapes_of(answer)}") from None
     values = values.reshape(-1)
-    # These see NaN too, and take less time than `np.isfinite(...).all()`.
-    least, most = np.minimum.reduce(priors, None), np.maximum.reduce(priors, None)
-    if not (least >= 0.0 and most < np.inf):
+    # As whole numbers, NaN, infinity and what is below 0 are the greatest: one look at all.
+    if np.maximum.reduce(priors.view(np.uint32), None) >= INFINITY:
         wrong = ~(np.isfinite(priors) & (priors >= 0.0))
         refuse(wrong, "expected priors that are finite and at least 0", priors)
     if not (np.minimum.reduce(values) >= -LARGEST and np.maximum.reduce(values) <= LARGEST):
         refuse(~(np.abs(values) <= LARGEST), "expected values from -1 to 1", values)
     return priors, values
+
+
+def _shapes_of(answer: Any) -> str:
+    """What an answer is, for a message: shapes, if it is a pair of arrays."""
+    parts = answer if isinstance(answer, (tuple, list)) else ()
+    shapes = [str(tuple(part.shape)) for part in parts if hasattr(part, "shape")]
+    return f"shapes {' and '.join(shapes)}" if len(shapes) == 2 else shortened(answer)
 
 
 def _array(numbers: Any) -> NDArray[np.float32]:
