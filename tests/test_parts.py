@@ -418,3 +418,45 @@ def test_an_example_is_short(path):
         if ast.get_docstring(node):
             lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     assert len(lines) <= 25 or path.stem == "coins"
+
+
+# ---- what a part leaves out ----------------------------------------------------------------------
+
+
+class Bare(NamedTuple):
+    """A rule of two methods."""
+
+    c: float = 0.5
+
+    def prepare(self, tree, node, rng):
+        return self.c
+
+    def score(self, tree, child, prepared):
+        return tree.value[child] + prepared / (1 + tree.visits[child])
+
+
+def test_a_part_gets_the_methods_that_it_leaves_out():
+    rule = part(Bare)
+    assert rule is Bare
+    check_selection(Bare(), TicTacToe(), simulations=30)
+
+    @part
+    class Last(NamedTuple):
+        unused: int = 0
+
+        def choose(self, game, state, rng, actions, count, simulation):
+            return int(actions[count - 1])
+
+        def needs_moves(self):
+            return True
+
+    check_playout(Last(), TicTacToe(), simulations=30)
+    assert Last().needs_moves()
+
+
+def test_what_is_no_part_is_refused():
+    class Nothing(NamedTuple):
+        unused: int = 0
+
+    with pytest.raises(TypeError, match=r"Nothing: expected a part .*score, choose.*got none"):
+        part(Nothing)

@@ -76,7 +76,7 @@ def checked(answer: Any, shape: tuple[int, ...]) -> tuple[NDArray[np.float32], N
     if np.maximum.reduce(priors.view(np.uint32), None) >= INFINITY:
         wrong = ~(np.isfinite(priors) & (priors >= 0.0))
         refuse(wrong, "expected priors that are finite and at least 0", priors)
-    if not (np.minimum.reduce(values) >= -LARGEST and np.maximum.reduce(values) <= LARGEST):
+    if not all(-LARGEST <= value <= LARGEST for value in values.tolist()):
         refuse(~(np.abs(values) <= LARGEST), "expected values from -1 to 1", values)
     return priors, values
 
@@ -90,7 +90,8 @@ def _shapes_of(answer: Any) -> str:
 
 def _array(numbers: Any) -> NDArray[np.float32]:
     """An array, also of a tensor of PyTorch."""
-    numbers = numbers.detach().cpu() if hasattr(numbers, "detach") else numbers
+    if type(numbers) is not np.ndarray and hasattr(numbers, "detach"):
+        numbers = numbers.detach().cpu()
     return np.ascontiguousarray(numbers, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""One simulation: the moves, who made them, and the result; and what learns from it."""
+"""One simulation: the moves, who made them, the result; and `part`, for what learns from it."""
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
