@@ -65,6 +65,7 @@ __all__ = [
     "random_stream",
     "scratch_array",
     "uses_machine_code",
+    "write_bits",
 ]
 
 _OPTIONS: Final[Any] = CALLEE
@@ -318,6 +319,34 @@ def _overload_hash_record(record: Any) -> Any:
         return np.int64(value)  # type: ignore[return-value]
 
     return hash_bytes
+
+
+def write_bits(record: Any, first: int, out: Any) -> None:
+    """Write the bits of a record's fields, but for `SHARED_FIELDS`, into a row of an array.
+
+    From ``out[0, first]`` on, field by field, each number's lowest bit first.
+    """
+    data = np.frombuffer(record.tobytes(), np.uint8)
+    for start, end in _hashed_parts(record.dtype):
+        bits = np.unpackbits(data[start:end], bitorder="little")
+        out[0, first : first + bits.size] = bits
+        first += bits.size
+
+
+@overload(write_bits, strict=False, jit_options=_OPTIONS)
+def _overload_write_bits(record: Any, first: Any, out: Any) -> Any:
+    parts = np.array(_hashed_parts(record.dtype)).reshape(-1, 2)
+
+    def write(record: Any, first: int, out: Any) -> None:
+        at = first
+        for part in range(len(parts)):
+            for place in range(parts[part, 0], parts[part, 1]):
+                byte = _byte_of(record, place)
+                for bit in range(8):
+                    out[0, at + bit] = (byte >> bit) & 1
+                at += 8
+
+    return write
 
 
 def copy_entry(arrays: Any, source: int, into: int) -> None:

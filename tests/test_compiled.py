@@ -26,7 +26,7 @@ from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.mcts import Variant, compiled_search
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.simulation import part
 from hexenv import compiled as compiled_module
 from hexenv import compiling, tictactoe_v0
 from hexenv.compiled import (
@@ -913,7 +913,7 @@ def test_an_agent_that_was_used_before_is_interpreted_and_compiled_again(begins)
         assert (agent._workers[0].kept.run is compiled_search.function) == is_plain
 
 
-@compiled
+@part
 class Normal(NamedTuple):
     """A playout that draws from its generator what machine code has no stream of."""
 
@@ -921,10 +921,6 @@ class Normal(NamedTuple):
 
     def simulate(self, game, state, rng, actions, simulation):
         return min(max(self.scale * rng.standard_normal(), -1.0), 1.0)
-
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
 
 @pytest.mark.slow

@@ -21,11 +21,11 @@ from agents.arena.match import (
 from agents.arena.openings import new_openings
 from agents.arena.specification import OPENING_PLIES
 from agents.cli import shared
-from agents.policies.models import PolicyError
 from agents.records.files import MatchRecords
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
 from agents.search.environment import UnfitEnvironmentError
+from agents.search.evaluator import PolicyError
 
 COLUMNS: Final = "", "won", "drawn", "lost", "score (95 %)", "moving first", "illegal", "ms/move"
 

@@ -18,7 +18,7 @@ from hexenv.games.base import Game
 
 
 class NetworkEvaluator:
-    """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
+    """Evaluates many positions of one game at once: an `agents.search.evaluator.Evaluator`.
 
     Later training of the network has no effect here until `update`. `planes` are the names of its
     input planes besides the game's own.
@@ -27,6 +27,7 @@ class NetworkEvaluator:
     def __init__(
         self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
     ) -> None:
+        self.title = type(network).__name__
         self.device = torch.device(device)
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self._names = plane_names(game, planes)

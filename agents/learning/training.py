@@ -47,6 +47,7 @@ from agents.learning.self_play import (
     playing_agent,
     variant_of,
 )
+from agents.search.evaluator import evaluations
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -436,7 +437,7 @@ def duel(
             # The first player has side 0 on even boards and side 1 on odd ones.
             mine = playing[turns == (playing + number) % 2]
             if len(mine):
-                priors, _ = player.evaluate(game, boards[mine])
+                priors, _ = evaluations(player, game, boards[mine])
                 for board, prior in zip(mine.tolist(), priors, strict=True):
                     legal = buffer[: game.legal_actions(boards[board], buffer)]
                     game.step(boards[board], int(legal[np.argmax(prior[legal])]))

@@ -12,7 +12,6 @@ from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, TreeWorker, WorkerRun
 from agents.search.evaluated import (
-    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -20,14 +19,14 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
+from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class EvaluatedUCB1(NamedTuple):
     """`agents.search.selection.UCB1` for searches with an evaluator, whose priors it ignores."""
 
@@ -35,8 +34,6 @@ class EvaluatedUCB1(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
@@ -82,7 +79,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 1.0,

@@ -18,7 +18,6 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
-    Evaluator,
     best_proven_sign,
     mean_reward,
     new_evaluated_extras,
@@ -26,11 +25,11 @@ from agents.search.evaluated import (
     take_evaluation,
     visits_and_pending,
 )
+from agents.search.evaluator import EvaluatorSource
 from agents.search.proofs import proof_rank
 from agents.search.selection import scored_first
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled
 
 SMALLEST: float = 1e-30
 """Added to priors before their logarithm is taken."""
@@ -73,7 +72,7 @@ class Improvement(NamedTuple):
     leaves_out: bool  # at the root: whether proven losses are left out, as there are others
 
 
-@compiled
+@part
 class Gumbel(NamedTuple):
     """The selection rule of Gumbel AlphaZero, for trees that are new in every move.
 
@@ -88,8 +87,6 @@ class Gumbel(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
@@ -243,7 +240,7 @@ class GumbelAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int = 16,
         considered: int = 16,
         c_visit: float = 50.0,

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import PolicyError, checked
 from hexenv.extras import library
 from hexenv.messages import not_one_of, shortened
 
@@ -43,14 +44,6 @@ def safe_threads(torch: Any, few_boards: bool = False) -> Generator[None]:
             torch.set_num_threads(before)
 
 
-class PolicyError(ValueError):
-    """A policy's answer that cannot be played; `row` is the board of the batch."""
-
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
-        self.row = row
-
-
 def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Planes ``(N, rows, columns, K)`` in the shape of a model's observation."""
     seen = planes.shape[1:]
@@ -62,8 +55,7 @@ def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return planes.reshape(len(planes), -1)
     raise PolicyError(
         f"expected a position to be seen as {shape}, as in training, got {seen}: "
-        "another board, or other planes?",
-        0,
+        "another board, or other planes?"
     )
 
 
@@ -239,3 +231,17 @@ class OneByOne:
                 raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
             logits[row, action] = 1.0
         return logits, None
+
+
+class ByPriors:
+    """The policy of a function of many positions; see `PolicyAgent.from_priors`."""
+
+    def __init__(self, function: Callable[[NDArray[Any]], Any]) -> None:
+        self._function = function
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        priors, values = checked(self._function(planes), masks.shape)
+        logits = np.full(masks.shape, -np.inf)
+        np.log(priors, where=priors > 0.0, out=logits)
+        logits[(priors * masks).sum(axis=1) == 0.0] = 0.0  # as a search takes them: all alike
+        return logits, values.astype(np.float64)

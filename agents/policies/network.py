@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policies.models import PolicyError, safe_threads
+from agents.policies.models import safe_threads
 from agents.policies.policy import PolicyAgent
+from agents.search.evaluator import PolicyError
 from hexenv.compiled import announced
 from hexenv.extras import library
 from hexenv.games.base import new_states
@@ -78,10 +79,8 @@ class NetworkAgent(PolicyAgent):
                     self.check_game(game)
                     network, planes = self.saved.network, tuple(self.saved.options.planes)
                     self._evaluators[key] = NetworkEvaluator(network, game, planes)
-                priors, values = self._evaluators[key].evaluate(game, states)
-            if np.isfinite(values).all() and np.isfinite(priors).all():
-                return priors, values
-        return super().evaluate(game, states)  # which says what is wrong, and where
+                return self._evaluators[key].evaluate(game, states)
+        return super().evaluate(game, states)
 
     def check_game(self, game: Any) -> None:
         """Refuse a game that the network is not for."""

@@ -102,7 +102,7 @@ def _kept_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
 # ---- what users call -----------------------------------------------------------------------------
 
 
-def check_selection(rule: Selection, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_selection(rule: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a selection rule in a search of a game, interpreted and as machine code.
 
     Args:
@@ -118,12 +118,12 @@ def check_selection(rule: Selection, game: Any, *, simulations: int = 100, seed:
     _check("selection", rule, Selection, game, simulations, seed)
 
 
-def check_playout(playout: Playout, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_playout(playout: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a playout policy, as `check_selection` does a rule: each choice is a legal action."""
     _check("playout", playout, Playout, game, simulations, seed)
 
 
-def check_reward(reward: Reward, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_reward(reward: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a reward, as `check_selection` does a rule: it is from 0 to 1 for any outcome."""
     _check_methods(reward, Reward)
     for outcome in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -133,7 +133,7 @@ def check_reward(reward: Reward, game: Any, *, simulations: int = 100, seed: int
     _check("reward", reward, Reward, game, simulations, seed)
 
 
-def check_backup(backup: Backup, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_backup(backup: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a backup, as `check_selection` does a rule: it changes values on the path alone."""
     _check("backup", backup, Backup, game, simulations, seed)
 

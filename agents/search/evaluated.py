@@ -11,11 +11,12 @@ has found and returns the best child; and `count_visits`, which is `visits_and_p
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import Evaluator, evaluations
 from agents.search.knowledge import looks_at_nodes
 from agents.search.mcts import (
     Variant,
@@ -36,20 +37,6 @@ PER_NODE: Final = (
     *("first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left"),
 )
 """The arrays of a tree with an entry for each node."""
-
-
-class Evaluator(Protocol):
-    """Gives priors and values of positions, many at once."""
-
-    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Evaluate ``(n,)`` states, or a list of them, of which none is terminal.
-
-        Returns:
-            Priors ``(n, num_actions())``, at least 0, of which those of illegal actions are
-            ignored and the others scaled to add up to 1; and values ``(n,)`` in [-1, 1] for the
-            player to move.
-        """
-        ...
 
 
 # ---- what rules with an evaluator share ----------------------------------------------------------
@@ -413,7 +400,7 @@ def back_up_trees(
         state = states[i]
         for action in range(last):
             evaluation[action] = priors[i, action]
-        evaluation[last] = values[i]
+        evaluation[last] = min(max(values[i], -1.0), 1.0)
         store(game, state, cache, evaluation)
         count_pending(tree, simulation, -1)
         leaf = pending.leaf[i]
@@ -601,18 +588,8 @@ class EvaluatedSearch:
                 if looks:
                     self._call(compiled_look_into_roots, *self._to_look(roots))
                 return wanted - int(remaining.sum())
-            priors, values = self.evaluator.evaluate(self.game, self.states[:count])
+            found = evaluations(self.evaluator, self.game, self.states[:count])
             self.evaluations += count
-            if np.shape(priors) != (count, self.game.num_actions()) or np.size(values) != count:
-                raise ValueError(
-                    f"expected priors of shape {(count, self.game.num_actions())} and {count} "
-                    f"values, got shapes {np.shape(priors)} and {np.shape(values)}"
-                )
-            if not np.isfinite(values).all():
-                raise ValueError(
-                    f"expected finite values of {count} positions, got {values!r:.200}"
-                )
-            found = [np.ascontiguousarray(array, np.float32) for array in (priors, values)]
             self._call(compiled_back_up_trees, *self._to_back_up(*found))
 
     def add_root_noise(self, noise: NDArray[np.float64]) -> None:

@@ -20,10 +20,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 
 from agents.search.knowledge import Knowledge, NoKnowledge, examine, is_due, is_root_due
-from agents.search.playout import Playout
 from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children, prove
-from agents.search.reward import Backup, MeanBackup, Reward
-from agents.search.selection import Selection, count_visits
+from agents.search.reward import MeanBackup
+from agents.search.selection import count_visits
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import (
     GROWTH,
@@ -65,17 +64,20 @@ class Variant(NamedTuple):
         2
     """
 
-    selection: Selection
-    playout: Playout
-    reward: Reward
+    selection: Any
+    """A `Selection`; `part` adds what its class leaves out, so types cannot tell."""
+    playout: Any
+    """A `Playout`."""
+    reward: Any
+    """A `Reward`."""
     solver: ProofRule = NoSolver()
     """How proven outcomes are used: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
     """The depth of the tree, at most."""
     knowledge: Knowledge = NoKnowledge()
     """What it knows of the game besides the rules."""
-    backup: Backup = MeanBackup()
-    """How the values of nodes follow from simulations."""
+    backup: Any = MeanBackup()
+    """A `Backup`: how the values of nodes follow from simulations."""
 
 
 @inlined_kernel

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluated import Evaluator
+from agents.search.evaluator import Evaluator, evaluations
 from agents.search.foreign import ForeignState
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -49,7 +49,7 @@ class RolloutEvaluator:
         buffer = np.empty(game.num_actions(), np.int32)
         while playing:
             some = [boards[i] for i in playing] if is_foreign else boards[playing]
-            priors, values = self.policy.evaluate(game, some)
+            priors, values = evaluations(self.policy, game, some)
             if own_values is None:
                 own_values = values
             for i, prior in zip(playing, priors, strict=True):

@@ -14,6 +14,7 @@ from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
 from hexenv.compiled import announced, compiled, is_compiled, kernel
@@ -40,7 +41,7 @@ class Evaluation(Protocol):
     """
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
-        """How good the position is for `player`: -1 (lost) to 1 (won)."""
+        """How good the position is for `player`: -1 (lost) to 1 (won). Others are refused."""
         ...
 
 
@@ -59,9 +60,14 @@ class FunctionEvaluation:
 
     def __init__(self, function: Callable[[Any, Any, int], float]) -> None:
         self.function = function
+        self.title = getattr(function, "__name__", "function")
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
-        return float(self.function(game, state, player))
+        value = float(self.function(game, state, player))
+        if not -1.0 <= value <= 1.0:
+            where = position_text(game, state)
+            raise PolicyError(f"{self.title}: expected a value from -1 to 1, got {value} ({where})")
+        return value
 
 
 @compiled
@@ -329,6 +335,7 @@ class AlphaBeta(SeededAgent):
             while found == UNKNOWN and not (pace.is_over and scores.max() > -np.inf):
                 before = int(nodes.control[NODES])
                 found = run(searched, pace.size)
+                refuse_scores(nodes, depth)
                 pace.count(int(nodes.control[NODES]) - before)
                 tried = nodes.scores > -np.inf
                 if tried.any():
@@ -369,6 +376,14 @@ class Seen(NamedTuple):
         wins = self.scores >= max(float(self.scores.max()) - MARGIN, 1 + MARGIN)
         exact = np.flatnonzero(tried & (wins | (self.scores < -1)))
         return replace(found, proven=self.outcome, proven_actions=exact.tolist())
+
+
+def refuse_scores(nodes: AlphaBetaNodes, depth: int) -> None:
+    """Refuse values of root actions that are of no evaluation, win or loss."""
+    scores, sizes = nodes.scores, np.abs(nodes.scores)
+    won = (sizes >= WIN - depth * PLY_COST) & (sizes <= WIN)
+    wrong = ~(won | (sizes <= 1.0) | np.isneginf(scores))
+    refuse(wrong, f"{name_of(nodes.evaluation)}: expected evaluations from -1 to 1", scores)
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:

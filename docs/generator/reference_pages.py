@@ -29,7 +29,7 @@ MODULES = {
         "agents.search.mcts", "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.backups", "agents.search.simulation",
         "agents.search.tree", "agents.search.checks",
-        "agents.search.proofs", "agents.search.evaluated.Evaluator",
+        "agents.search.proofs", "agents.search.evaluator.Evaluator",
         "agents.mcts.rave.Rave", "agents.mcts.rave.amaf_weight",
         "agents.mcts.grave.Grave", "agents.mcts.history.ProgressiveHistory",
         "agents.mcts.ucb1_tuned.UCB1Tuned", "agents.mcts.flat.Evenly", "agents.mcts.mast.Mast",

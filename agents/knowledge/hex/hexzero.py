@@ -20,6 +20,8 @@ class ShippedNetworks:
     The networks know no swap: where it is legal its prior is that of all stones together.
     """
 
+    title = "hexzero"
+
     def __init__(self) -> None:
         for module in ("torch", "safetensors"):  # now, not after a search has been compiled
             library(module, "train")
@@ -38,7 +40,7 @@ class ShippedNetworks:
         self.evaluate(game, new_states(game, 1))
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See `agents.search.evaluated.Evaluator`."""
+        """See `agents.search.evaluator.Evaluator`."""
         network = self.network_for(game)
         if not game.swap:
             return network.evaluate(game, states)
