@@ -7,10 +7,10 @@
 * `CompiledFunction(search)` is a search (or any kernel) as machine code, cached on disk.
 
 The interpreted form is the function itself. `with interpreted():` uses it for a part of a program,
-and the environment variable `NUMBA_DISABLE_JIT=1` for all of it.
+and the environment variable `NUMBA_DISABLE_JIT=1` for all of it. Without numba there is no other.
 """
 
-# Numba's types are partly missing and partly wrong; only this module and `compiled_cache` use them.
+# Numba's types are partly missing and partly wrong.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
@@ -29,22 +29,27 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core import event as numba_event
-from numba.core.errors import NumbaError, NumbaRuntimeError
-from numba.extending import (
-    intrinsic,
-    lower_builtin,
-    overload,
-    type_callable,
-)
-from numba.np.arrayobj import make_array, populate_array
 
 from hexenv.compiled_cache import CheckedFiles, cache_directory, digest
 from hexenv.compiled_callees import CALLEE, CLASSES, is_ours, register_class, register_kernel
+from hexenv.compiled_numba import (
+    HAS_NUMBA,
+    MISSING,
+    NumbaError,
+    NumbaRuntimeError,
+    cgutils,
+    cpu_target,
+    event,
+    intrinsic,
+    ir,
+    lower_builtin,
+    numba,
+    overload,
+    private,
+    type_callable,
+    types,
+)
 
 __all__ = [
     "COMPILE_ERRORS",
@@ -123,10 +128,9 @@ def is_compiled(value: object) -> bool:
 
 def can_be_compiled(value: Any) -> bool:
     """Whether compiled code may use a global value: a kernel, a number, an array, ..."""
-    target = numba.core.registry.cpu_target
-    target.typing_context.refresh()
+    cpu_target.typing_context.refresh()
     try:
-        return target.typing_context.resolve_value_type(value) is not None
+        return cpu_target.typing_context.resolve_value_type(value) is not None
     except (ValueError, *COMPILE_ERRORS):
         return False
 
@@ -205,7 +209,9 @@ def scratch_array(shape: int | tuple[int, ...], dtype: Any) -> Any:
     return np.empty(shape, dtype)
 
 
-@type_callable(scratch_array)
+_populate_array = private("scratch arrays", "numba.np.arrayobj:populate_array")
+
+
 def _type_scratch_array(_context: Any) -> Any:
     def array_type(shape: Any, dtype: Any) -> Any:
         return types.Array(dtype.dtype, getattr(shape, "count", 1), "C")
@@ -213,8 +219,6 @@ def _type_scratch_array(_context: Any) -> Any:
     return array_type
 
 
-@lower_builtin(scratch_array, types.Integer, types.Any)
-@lower_builtin(scratch_array, types.UniTuple, types.Any)
 def _lower_scratch_array(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kind = signature.return_type
     shape = arguments[:1] if kind.ndim == 1 else cgutils.unpack_tuple(builder, arguments[0])
@@ -227,9 +231,21 @@ def _lower_scratch_array(context: Any, builder: Any, signature: Any, arguments: 
         strides.insert(0, builder.mul(width, size))
         size = builder.mul(size, length)
     data = builder.alloca(element, size=size)
-    array = make_array(kind)(context, builder)
-    populate_array(array, data, shape, strides, itemsize=width, meminfo=None)
+    array = context.make_array(kind)(context, builder)
+    _populate_array(array, data, shape, strides, itemsize=width, meminfo=None)
     return array._getvalue()
+
+
+def _overload_scratch_array(shape: Any, dtype: Any) -> Any:  # with a counted reference
+    return lambda shape, dtype: np.empty(shape, dtype)  # pyright: ignore[reportUnknownLambdaType]
+
+
+if "scratch arrays" in MISSING:
+    overload(scratch_array, strict=False)(_overload_scratch_array)
+else:
+    type_callable(scratch_array)(_type_scratch_array)
+    for _shape in (types.Integer, types.UniTuple):
+        lower_builtin(scratch_array, _shape, types.Any)(_lower_scratch_array)
 
 
 @kernel
@@ -513,7 +529,8 @@ class CompiledFunction:
         mark = place and place / f"counts-references-{name}"
 
         def counts() -> bool:
-            return any(map(_is_counted, signature)) or bool(mark and mark.exists())
+            counted = "uncounted" in MISSING or any(map(_is_counted, signature))
+            return counted or bool(mark and mark.exists())
 
         def is_kept() -> bool:
             given = arguments if counts() else plain
@@ -535,7 +552,7 @@ class CompiledFunction:
             made.setdefault(f"{place or self.function} {name}", not found)
             code = None if counts() else self._uncounted(plain, signature)
             if code is None:
-                code = self._compile(arguments, _signature_of(arguments), True).entry_point
+                code = self._compile(arguments, _signature_of(arguments), True)
                 if mark:  # later processes need not try
                     with suppress(OSError):
                         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -549,10 +566,11 @@ class CompiledFunction:
         self, plain: tuple[Any, ...], signature: tuple[Any, ...]
     ) -> Callable[..., Any] | None:
         callees = _Callees()
-        with numba_event.install_listener("numba:compile", callees), suppress(*COMPILE_ERRORS):
-            found = self._compile(plain, signature, False)
+        with event.install_listener("numba:compile", callees), suppress(*COMPILE_ERRORS):
+            code = self._compile(plain, signature, False)
+            found = self._dispatcher(plain, False).overloads[signature]
             if not _is_counted(found.signature.return_type, is_result=True):
-                return found.entry_point
+                return code
         callees.forget()
         return None
 
@@ -565,15 +583,17 @@ class CompiledFunction:
         return self._dispatchers[classes, counts]
 
     def _compile(self, arguments: tuple[Any, ...], signature: tuple[Any, ...], counts: bool) -> Any:
-        """What numba has compiled for one signature, or now compiles or loads."""
+        """The code that numba has for one signature, or now compiles or loads."""
         dispatcher = self._dispatcher(arguments, counts)
         if signature not in dispatcher.overloads:
             dispatcher = _compile(dispatcher, signature, counts)
             self._dispatchers[classes_of(arguments), counts] = dispatcher
-        return dispatcher.overloads[signature]
+        if "entry points" in MISSING:
+            return dispatcher
+        return dispatcher.overloads[signature].entry_point
 
 
-class _Callees(numba_event.Listener):
+class _Callees(event.Listener):
     """The functions under `numba.njit` that were compiled, or refused, for a caller.
 
     Numba keeps both for callers of every kind: what counts no references, and the refusal.
@@ -633,7 +653,7 @@ _interpreting = 0
 
 def uses_machine_code() -> bool:
     """Whether compiled functions are machine code: not in `interpreted`, or `NUMBA_DISABLE_JIT`."""
-    return not (numba.config.DISABLE_JIT or _interpreting)
+    return HAS_NUMBA and not (numba.config.DISABLE_JIT or _interpreting)
 
 
 @contextmanager
@@ -667,10 +687,10 @@ def classes_of(values: Iterable[Any]) -> frozenset[type]:
 
 
 def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
-    options: dict[str, Any] = {} if counts else {"_nrt": False}  # numba's own; callees inherit it
-    return numba.njit(
-        cache=cache, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options
-    )(function)
+    options: dict[str, Any] = {} if counts else {"_nrt": False}  # callees inherit it
+    if "entry points" not in MISSING:
+        options["no_cfunc_wrapper"] = True
+    return numba.njit(cache=cache, nogil=True, error_model="numpy", **options)(function)
 
 
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:
@@ -685,7 +705,8 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], cou
             dispatcher = _jit(function, cache=True, counts=counts)
             # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
-                dispatcher._cache._cache_file = CheckedFiles(dispatcher._cache._cache_file)
+                if "index of the cache" not in MISSING:
+                    dispatcher._cache._cache_file = CheckedFiles(dispatcher._cache._cache_file)
                 return dispatcher
         except RuntimeError:
             pass  # numba found no directory
@@ -716,6 +737,8 @@ def _is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
     """Whether this process or the cache on disk has the code."""
     if signature in dispatcher.overloads or dispatcher.stats.cache_path is None:
         return signature in dispatcher.overloads
+    if "index of the cache" in MISSING:
+        return False
     with suppress(Exception):  # of files that cannot be read, which `_compile` removes
         cache = dispatcher._cache
         key = cache._index_key(signature, dispatcher.targetctx.codegen())

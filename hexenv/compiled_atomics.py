@@ -11,9 +11,7 @@ Each is a plain Python function too, which is atomic only where a single thread 
 
 from typing import Any, Final
 
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
+from hexenv.compiled_numba import cgutils, intrinsic, overload, types
 
 
 def add_atomically(array: Any, index: int, amount: int) -> int:
@@ -52,7 +50,7 @@ _INLINED: Final[Any] = {"forceinline": True}
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """The address of an element, of arguments that begin with an array and an index."""
     kind = signature.args[0]
-    array = make_array(kind)(context, builder, arguments[0])
+    array = context.make_array(kind)(context, builder, arguments[0])
     index = context.cast(builder, arguments[1], signature.args[1], types.intp)
     return cgutils.get_item_pointer(context, builder, kind, array, [index])
 

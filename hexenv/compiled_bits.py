@@ -8,8 +8,7 @@
 
 from typing import Any, Final
 
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from hexenv.compiled_numba import cgutils, intrinsic, overload, types
 
 
 def count_bits(bits: int) -> int:

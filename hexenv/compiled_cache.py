@@ -31,10 +31,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import numba
-from numba.core.caching import IndexDataCacheFile
+import numpy as np
 
 from hexenv.compiled_callees import constants_of
+from hexenv.compiled_numba import numba, private
 
 _started: Final = time.time()
 """About the time when this process began."""
@@ -160,7 +160,7 @@ def _sources(modules: Iterable[str]) -> list[str] | None:
 
 _LIBRARIES: Final = (
     Path(sysconfig.get_path("stdlib")).resolve(),
-    Path(numba.__file__).resolve().parents[1],
+    Path(np.__file__).resolve().parents[1],
 )
 
 
@@ -225,14 +225,17 @@ def checksum(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=CHECKSUM_BYTES).digest()
 
 
-class CheckedFiles(IndexDataCacheFile):
+_Files: Final = private("index of the cache", "numba.core.caching:IndexDataCacheFile")
+
+
+class CheckedFiles(_Files):
     """The files of a function that numba caches, with a checksum at the end of each.
 
     A damaged file is removed, and the process that removes it says so. For numba it is then not
     there: the code is compiled, and kept again.
     """
 
-    def __init__(self, files: IndexDataCacheFile) -> None:
+    def __init__(self, files: Any) -> None:
         vars(self).update(vars(files))  # numba knows where they are
 
     def has(self, key: Any) -> bool:

@@ -19,17 +19,27 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-import numba.core.typing.templates as typing_templates
 import numpy as np
-from numba import _dynfunc
-from numba.core import imputils, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.errors import TypingError
-from numba.core.typed_passes import NativeLowering
-from numba.cpython.tupleobj import namedtuple_getattr
-from numba.extending import register_jitable, register_model
+
+from hexenv.compiled_numba import (
+    MISSING,
+    AbstractTemplate,
+    AttributeTemplate,
+    TypingError,
+    infer_getattr,
+    lower_getattr_generic,
+    private,
+    register_jitable,
+    register_model,
+    types,
+)
+
+_make_function = private("callees", "numba._dynfunc:make_function")
+JITCodeLibrary = private("callees", "numba.core.codegen:JITCodeLibrary")
+CompilerBase = private("callees", "numba.core.compiler:CompilerBase")
+DefaultPassBuilder = private("callees", "numba.core.compiler:DefaultPassBuilder")
+register_pass = private("callees", "numba.core.compiler_machinery:register_pass")
+NativeLowering = private("callees", "numba.core.typed_passes:NativeLowering")
 
 _REFUSES: Final = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 """The address of a function that Python may call: it raises TypeError."""
@@ -85,7 +95,7 @@ class _CalleeLowering(NativeLowering):
             entry = context.get_executable(library, lowered.fndesc, lowered.env)
         else:
             module, name = lowered.fndesc.lookup_module(), state.func_id.func_name
-            entry = _dynfunc.make_function(module, name, "", _REFUSES, lowered.env, (library,))
+            entry = _make_function(module, name, "", _REFUSES, lowered.env, (library,))
         context.insert_user_function(entry, lowered.fndesc, [library])
         state.reload_init.extend(library._reload_init)
         state["cr"] = lowered._replace(cfunc=entry)
@@ -108,7 +118,9 @@ class CalleeCompiler(CompilerBase):
 # ---- kernels and classes -------------------------------------------------------------------------
 
 F = TypeVar("F", bound=Callable[..., Any])
-CALLEE: Final[dict[str, Any]] = {"error_model": "numpy", "pipeline_class": CalleeCompiler}
+CALLEE: Final[dict[str, Any]] = {"error_model": "numpy"}
+if "callees" not in MISSING:
+    CALLEE["pipeline_class"] = CalleeCompiler
 """Numba's options for what compiled code calls."""
 _kernels: Final[set[Any]] = set()
 CLASSES: Final[dict[type, dict[str, Any]]] = {}
@@ -175,7 +187,7 @@ def _model_of_method(manager: Any, method: Any) -> Any:
     return manager[method.this]
 
 
-class _MethodTemplate(typing_templates.AbstractTemplate):
+class _MethodTemplate(AbstractTemplate):
     function: Any
     """Numba's type of the function."""
     this: Any
@@ -186,8 +198,8 @@ class _MethodTemplate(typing_templates.AbstractTemplate):
         return signature and signature.as_method()
 
 
-@typing_templates.infer_getattr
-class _AttributesOfClass(typing_templates.AttributeTemplate):
+@infer_getattr
+class _AttributesOfClass(AttributeTemplate):
     key = types.BaseNamedTuple
 
     def generic_resolve(self, instance: Any, name: str) -> Any:
@@ -210,7 +222,11 @@ class _AttributesOfClass(typing_templates.AttributeTemplate):
 def _lower_attribute(context: Any, builder: Any, instance: Any, value: Any, name: str) -> Any:
     """A field, or what the class has under the name."""
     if name in instance.fields:
-        return namedtuple_getattr(context, builder, instance, value, name)
+        index = instance.fields.index(name)
+        field = builder.extract_value(value, index)
+        if context.enable_nrt:
+            context.nrt.incref(builder, instance[index], field)
+        return field
     found = CLASSES[instance.instance_class][name]
     typing = context.typing_context
     if isinstance(found, property):
@@ -222,4 +238,4 @@ def _lower_attribute(context: Any, builder: Any, instance: Any, value: Any, name
 
 
 for _kind in (types.NamedTuple, types.NamedUniTuple):
-    imputils.lower_getattr_generic(_kind)(_lower_attribute)
+    lower_getattr_generic(_kind)(_lower_attribute)

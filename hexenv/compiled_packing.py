@@ -14,14 +14,22 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.registry import cpu_target
-from numba.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
 
 from hexenv.compiled import random_stream, uses_machine_code
+from hexenv.compiled_numba import (
+    NativeValue,
+    cgutils,
+    cpu_target,
+    intrinsic,
+    models,
+    numba,
+    overload,
+    register_model,
+    typeof_impl,
+    types,
+    unbox,
+)
 
 
 class PackingError(TypeError):

@@ -260,13 +260,14 @@ def with_full_signature(function: Callable[P, T], returns: Any = None) -> Callab
     return call
 
 
-def _with_options(function: Callable[..., Any]) -> str | None:
+def _with_options(function: Callable[..., Any]) -> str:
     """The docstring, with the lines of a ``TypedDict`` in the place of its ``**options``."""
-    doc = function.__doc__
+    doc = inspect.cleandoc(function.__doc__ or "")  # from Python 3.13 on, all docstrings are
     for name, parameter in inspect.signature(function).parameters.items():
         options = typed_dict_of(parameter.annotation)
-        attributes = (getattr(options, "__doc__", "") or "").partition("Attributes:\n")[2].rstrip()
-        if doc and attributes:
+        described = inspect.cleandoc(getattr(options, "__doc__", "") or "")
+        attributes = described.partition("Attributes:\n")[2].rstrip()
+        if attributes:
             line = re.search(rf"^ *\*\*{name}: .*$", doc, re.MULTILINE)
             doc = doc if line is None else doc.replace(line[0], attributes)
     return doc

@@ -5,12 +5,11 @@ import zlib
 from collections.abc import Generator
 from pathlib import Path
 
-import numba
 import pytest
 
-from hexenv.compiled import interpreted
+from hexenv.compiled import interpreted, uses_machine_code
 
-HAS_COMPILER = not numba.config.DISABLE_JIT
+HAS_COMPILER = uses_machine_code()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,7 +97,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if item.get_closest_marker("compiled"):
+    if item.get_closest_marker("compiled") and HAS_COMPILER:
         return (yield)
     before = os.environ.get("NUMBA_DISABLE_JIT")
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # for the processes that it starts
@@ -115,4 +114,4 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_setup(item: pytest.Item) -> None:
     marker = item.get_closest_marker("compiled")
     if marker and marker.kwargs.get("only") and not HAS_COMPILER:
-        pytest.skip("it needs machine code, and NUMBA_DISABLE_JIT is set")
+        pytest.skip("it needs machine code: NUMBA_DISABLE_JIT is set, or there is no numba")

@@ -370,7 +370,7 @@ def test_what_was_compiled_beforehand_is_not_compiled_again():
 
 
 def test_nothing_is_compiled_without_a_compiler():
-    assert "NUMBA_DISABLE_JIT" in run("compile", "tictactoe", status=1).stderr
+    assert "nothing is compiled" in run("compile", "tictactoe", status=1).stderr
 
 
 class Refusing:

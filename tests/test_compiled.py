@@ -16,10 +16,8 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns, rmtree
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
-from numba.core import event as numba_event
 
 from agents import UCT
 from agents.mcts.tree_search import TreeSearchAgent
@@ -40,6 +38,8 @@ from hexenv.compiled import (
     kernel,
 )
 from hexenv.compiled_callees import CLASSES
+from hexenv.compiled_numba import event as numba_event
+from hexenv.compiled_numba import numba
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sample]

@@ -231,7 +231,8 @@ def test_help_names_every_option_of_an_environment(module, name):
     assert known.keys() >= ViewOptions.__annotations__.keys()
     assert known["render_mode"].default is None
     assert known["theme"].default == "light"
-    assert all(f"        {option}: " in function.__doc__ for option in known)
+    lines = function.__doc__.splitlines()
+    assert all(any(line.startswith(f"    {option}: ") for line in lines) for option in known)
     assert inspect.signature(function).return_annotation is type(function())
 
 

@@ -20,8 +20,8 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_atomics compiled_bits compiled_cache compiled_callees compiled_packing "
-    "compiling cpus extras importing messages",
+    "compiled compiled_atomics compiled_bits compiled_cache compiled_callees compiled_numba "
+    "compiled_packing compiling cpus extras importing messages",
     "games",
     "testing",
     "render",
@@ -41,10 +41,7 @@ def layer_of(module):
 NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
     "torch": "agents.learning hexenv.adapters",  # elsewhere `hexenv.extras.library`
-    "numba": (
-        "hexenv.compiled hexenv.compiled_atomics hexenv.compiled_bits hexenv.compiled_cache "
-        "hexenv.compiled_callees hexenv.compiled_packing"
-    ),
+    "numba llvmlite": "hexenv.compiled_numba",
     "pygame": "hexenv.render.window",
     "prompt_toolkit": "agents.play.terminal",
     "starlette uvicorn websockets": "agents.web.server agents.cli.serve",

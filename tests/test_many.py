@@ -220,6 +220,8 @@ def test_rows_of_all_kinds_are_packed_as_numba_lays_them_out():
         assert run(packed, number) == pytest.approx(add_up_row(packed, number))
 
 
+@pytest.mark.sample
+@pytest.mark.compiled(only=True)
 def test_rows_are_of_one_type_and_are_not_copied():
     packed = Packed([(np.zeros(2, np.int32), 1)])
     for row in [(np.zeros(2), 1), (np.zeros(4, np.int32)[::2], 1), (np.zeros(2, np.int32),)]:
@@ -229,6 +231,8 @@ def test_rows_are_of_one_type_and_are_not_copied():
         copy.deepcopy(packed)
 
 
+@pytest.mark.sample
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("row", [("text",), (None,), (np.zeros(1, "i4,i4")[0],)])
 def test_what_cannot_be_packed_is_refused(row):
     with pytest.raises(TypeError, match="expected arrays and numbers"):

@@ -194,7 +194,7 @@ def test_the_largest_seed_is_read(document, tmp_path):
     ("text", "message"),
     [
         ("", ":1:1: expected JSON"),
-        ('{\n"a": 1,\n}', ":3:1: expected JSON"),
+        ('{\n"a": 1\n"b": 2}', ":3:1: expected JSON"),
         ("[]", "expected a JSON object, got []"),
         ('{"a": NaN}', "expected numbers, got NaN"),
     ],

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,9 +27,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of the built site."""
+    """The folder of the built site: `SITE`, where CI has built it, or a new one."""
+    if "SITE" in os.environ:
+        return Path(os.environ["SITE"])
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]  # -q would let warnings pass
     done = subprocess.run(
         [*command, "-f", str(ROOT / "docs" / "mkdocs.yml"), "-d", str(folder)],
         capture_output=True,

@@ -11,10 +11,10 @@ import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import HAS_COMPILER
 from PIL import Image
 
 from agents.arena import play_match
@@ -159,7 +159,7 @@ def test_it_is_drawn():
 
 # ---- the search, and the variant -----------------------------------------------------------------
 
-ROUTES = ["interpreted", "environment"] + ([] if numba.config.DISABLE_JIT else ["compiled"])
+ROUTES = ["interpreted", "environment"] + (["compiled"] if HAS_COMPILER else [])
 
 
 @pytest.mark.compiled

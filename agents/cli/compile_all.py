@@ -21,6 +21,7 @@ from agents.registry import AGENTS, environment_makers, make_agent, make_environ
 from agents.search.environment import action_mask
 from hexenv.compiled import made, uses_machine_code
 from hexenv.compiled_cache import cache_root
+from hexenv.compiled_numba import HAS_NUMBA
 from hexenv.cpus import usable_cpus
 from hexenv.learners.policies import POLICIES
 from hexenv.learners.single import SingleEnv
@@ -73,9 +74,10 @@ def compile_all(
             make_environment(game, options)  # finds mistakes before anything is compiled
         for agent in agents:
             close([make_agent(agent)])
-    root = cache_root()
     if not uses_machine_code():
-        raise click.ClickException("nothing is compiled while NUMBA_DISABLE_JIT is set")
+        why = "while NUMBA_DISABLE_JIT is set" if HAS_NUMBA else "without numba"
+        raise click.ClickException(f"nothing is compiled {why}")
+    root = cache_root()
     if root is None:
         raise click.ClickException("no directory for the cache can be written; see NUMBA_CACHE_DIR")
     tasks = [

@@ -62,7 +62,7 @@ RANGE = re.compile(
 
 def page_text(file: Path) -> str:
     """A file's text with links to the pages of the others, and a picture for each result."""
-    text = re.sub(r"\]\((\w+)\.md\)", lambda link: f"]({link[1].lower()}.md)", file.read_text())
+    text = re.sub(r"\]\(\w+\.md(?=[#)])", lambda link: link[0].lower(), file.read_text())
     return TABLE.sub(pictured, text)
 
 

@@ -114,5 +114,5 @@ def with_standard_wrapper(raw_env: Callable[P, BoardEnv]) -> Callable[P, Standar
 
     env = with_full_signature(make, returns=StandardWrapper)
     env.__name__ = env.__qualname__ = "env"  # where pickle looks for it
-    env.__doc__ = f"{raw_env.__doc__}\n    Wrapped by `StandardWrapper`: an illegal move loses.\n"
+    env.__doc__ = f"{env.__doc__}\n\nWrapped by `StandardWrapper`: an illegal move loses.\n"
     return env
