@@ -222,8 +222,8 @@ def part(cls: C) -> C:
     kind = next((method for method in DEFAULTS if method in found), None)
     if kind is None:
         raise TypeError(
-            f"{cls.__name__}: expected a part of a variant, with a method {', '.join(DEFAULTS)}, "
-            f"got {', '.join(found) or 'none'}"
+            f"{cls.__name__}: expected a part of a variant, with one of the methods "
+            f"{', '.join(DEFAULTS)}, got none of them"
         )
     for name, default in DEFAULTS[kind].items():
         if name not in found:
