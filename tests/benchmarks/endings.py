@@ -26,7 +26,7 @@ def stones_needed(env: Any, player: int) -> int | None:
 
     grid = new_grid(game.rows, game.columns)
     owners = base.cell_owners(game, board.state).ravel()
-    cost = [0 if owner == player else 1 for owner in owners]
+    cost: list[int] = [0 if owner == player else 1 for owner in owners]
     best: dict[int, int] = {}
     queue = deque(
         (cost[cell], cell)
@@ -38,6 +38,7 @@ def stones_needed(env: Any, player: int) -> int | None:
         if best.get(cell, 10**6) <= so_far:
             continue
         best[cell] = so_far
+        near: int
         for near in grid.around[cell].tolist():
             if near >= 0 and owners[near] != 1 - player:
                 queue.append((so_far + cost[near], near))
