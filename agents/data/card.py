@@ -11,9 +11,10 @@ import hexenv
 from agents.core.files import write_text
 from agents.data.folder import Data, Manifest
 from agents.data.positions import Positions
+from hexenv.compiled_numba import HAS_NUMBA
 
 FENCE: Final = "`" * 3
-LIBRARIES: Final = ("numpy", "numba")
+LIBRARIES: Final = ("numpy", "numba") if HAS_NUMBA else ("numpy",)
 COLUMNS: Final = """\
 | Array | Shape | What it is |
 |---|---|---|
