@@ -551,7 +551,6 @@ def field_bits(planes, names, field):
     return [sum(bit << n for n, bit in enumerate(bits[at : at + 16])) for at in (0, 16)]
 
 
-@pytest.mark.compiled
 def test_learners_see_the_fields_of_a_game_without_a_board():
     rules = TwoHeaps()
     names = rules.planes()
@@ -561,7 +560,7 @@ def test_learners_see_the_fields_of_a_game_without_a_board():
     env = SingleEnv(lambda **view: raw_env(rules, **view), opponent="random", side="second")
     observation, _ = env.reset(seed=1)
     assert env.observation_space.contains(observation)
-    (planes,) = observation.reshape(-1, len(names))
+    (planes,) = observation["observation"].reshape(-1, len(names))
     state = env.unwrapped.state
     assert field_bits(planes, names, "heaps") == state.heaps.tolist() != [3, 3]
     assert planes[names.index("player")] == 1

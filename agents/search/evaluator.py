@@ -1,7 +1,7 @@
 """Evaluators of positions, such as networks: what they say, and the check of it."""
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def checked(answer: Any, shape: tuple[int, ...]) -> tuple[NDArray[np.float32], N
 
 def _shapes_of(answer: Any) -> str:
     """What an answer is, for a message: shapes, if it is a pair of arrays."""
-    parts = answer if isinstance(answer, (tuple, list)) else ()
+    parts: list[Any] = list(cast("Any", answer)) if isinstance(answer, (tuple, list)) else []
     shapes = [str(tuple(part.shape)) for part in parts if hasattr(part, "shape")]
     return f"shapes {' and '.join(shapes)}" if len(shapes) == 2 else shortened(answer)
 
