@@ -64,7 +64,7 @@ def check_all_are_told(*agents):
 
 
 def test_faults_that_come_later_are_told_in_plain_python():
-    check_all_are_told("rave:simulations=20", "random", "vector")
+    check_all_are_told("rave:simulations=20", "random", "puct", "vector")
 
 
 @pytest.mark.compiled(only=True)
@@ -123,6 +123,12 @@ def test_a_method_that_never_ends_is_told(monkeypatch):
     monkeypatch.setattr(first_use, "LONGEST", 0.5)
     with pytest.raises(ValueError, match=r"Endless.*has not ended"):
         BoardEnv(Endless(), "endless")
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="a thread has no clock")
+def test_time_without_work_does_not_count():
+    with first_use.limited(0.05):
+        time.sleep(0.2)
 
 
 def test_a_class_without_the_decorator_is_looked_at_too():
