@@ -169,6 +169,6 @@ if __name__ == "__main__":
     for name in names:
         told(0, name)  # compiles
         for fault in range(len(FAULTS)):
-            faulthandler.dump_traceback_later(10, exit=True)
+            faulthandler.dump_traceback_later(60, exit=True)  # it may be a crowded machine
             print(name, "|", FAULTS[fault], "|", " ".join(told(fault, name).split()), flush=True)
             faulthandler.cancel_dump_traceback_later()
