@@ -32,7 +32,14 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 import numpy as np
 
 from hexenv.compiled_cache import CheckedFiles, cache_directory, digest
-from hexenv.compiled_callees import CALLEE, CLASSES, is_ours, register_class, register_kernel
+from hexenv.compiled_callees import (
+    CALLEE,
+    CLASSES,
+    constants_of,
+    is_ours,
+    register_class,
+    register_kernel,
+)
 from hexenv.compiled_numba import (
     HAS_NUMBA,
     MISSING,
@@ -696,7 +703,8 @@ def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:
     for cls in classes & CLASSES.keys():
         register_class(cls)  # it may have changed since its decoration
-    directory = cache_directory(function, classes, counts)
+    constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
+    directory = cache_directory(function, classes, constants, counts)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so other functions keep their directory.

@@ -33,7 +33,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from hexenv.compiled_callees import constants_of
 from hexenv.compiled_numba import numba, private
 
 _started: Final = time.time()
@@ -41,9 +40,12 @@ _started: Final = time.time()
 
 
 def cache_directory(
-    function: Callable[..., Any], classes: frozenset[type], counts: bool
+    function: Callable[..., Any], classes: frozenset[type], constants: list[str], counts: bool
 ) -> Path | None:
-    """The directory for one function over one set of classes, or None without a cache."""
+    """The directory for one function over one set of classes, or None without a cache.
+
+    `constants` are what machine code takes of the classes by value.
+    """
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
     files = [str(_source_file(module) or "") for module in modules]
     if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
@@ -55,7 +57,6 @@ def cache_directory(
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
     settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, counts)
     family = f"{function.__name__}-{digest([repr((names, files, settings))])}"
-    constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
     return _directory(root, family, [*sources, *constants])
 
 

@@ -25,12 +25,12 @@ FAULTS = (
     "none", "short", "endless", "stuck", "action beyond", "action below", "many actions",
     "no player", "cell beyond", "few cells", "ply kept", "playout stops", "no next actions",
     "many next actions", "next action beyond", "index beyond in step", "index beyond in list",
-    "ply at the start",
+    "ply at the start", "action beyond in the middle",
 )  # fmt: skip
 """The promises that can be broken, by the number of the fault."""
 (
     NONE, SHORT, ENDLESS, STUCK, BEYOND, BELOW, MANY, PLAYER, CELL, FEW_CELLS, PLY, PLAYOUT,
-    NO_NEXT, MANY_NEXT, NEXT_BEYOND, IN_STEP, IN_LIST, START,
+    NO_NEXT, MANY_NEXT, NEXT_BEYOND, IN_STEP, IN_LIST, START, IN_MIDDLE,
 ) = range(len(FAULTS))  # fmt: skip
 CELLS = 12
 FROM = 3
@@ -75,6 +75,8 @@ class Marks(NamedTuple):
                 count += 1
         if self.is_late(state, BEYOND):
             out[count - 1] = FAR
+        if self.is_late(state, IN_MIDDLE):
+            out[count // 2] = FAR
         if self.is_late(state, BELOW):
             out[0] = -FAR
         if self.is_late(state, IN_LIST):
@@ -167,6 +169,6 @@ if __name__ == "__main__":
     for name in names:
         told(0, name)  # compiles
         for fault in range(len(FAULTS)):
-            faulthandler.dump_traceback_later(10, exit=True)
+            faulthandler.dump_traceback_later(60, exit=True)  # it may be a crowded machine
             print(name, "|", FAULTS[fault], "|", " ".join(told(fault, name).split()), flush=True)
             faulthandler.cancel_dump_traceback_later()

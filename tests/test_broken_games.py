@@ -17,9 +17,8 @@ from test_foreign import Heap
 from agents import UCT
 from agents.search import foreign
 from agents.search.environment import UnfitEnvironmentError
-from agents.search.playout import play_out
-from agents.search.selection import UCB1, all_first, no_extras, no_initialise
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.selection import UCB1
+from agents.search.simulation import part
 from hexenv import tictactoe_v0
 from hexenv.compiled import CompiledFunction, compiled
 from hexenv.envs.aec import BoardEnv
@@ -64,7 +63,7 @@ def check_all_are_told(*agents):
 
 
 def test_faults_that_come_later_are_told_in_plain_python():
-    check_all_are_told("rave:simulations=20", "random", "vector")
+    check_all_are_told("rave:simulations=20", "random", "puct", "vector")
 
 
 @pytest.mark.compiled(only=True)
@@ -125,6 +124,12 @@ def test_a_method_that_never_ends_is_told(monkeypatch):
         BoardEnv(Endless(), "endless")
 
 
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="a thread has no clock")
+def test_time_without_work_does_not_count():
+    with first_use.limited(0.05):
+        time.sleep(0.2)
+
+
 def test_a_class_without_the_decorator_is_looked_at_too():
     class Bare(Marks):
         def legal_actions(self, state, out):
@@ -137,23 +142,23 @@ def test_a_class_without_the_decorator_is_looked_at_too():
 # ---- parts, and environments of others -----------------------------------------------------------
 
 
-@compiled
-class Beyond(NamedTuple):
-    """A rule that reads what is not in the tree, or a playout that reads beyond the actions."""
+@part
+class RuleBeyond(NamedTuple):
+    """A rule that reads what is not in the tree."""
 
     c: float = 1.0
 
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
-    simulate = play_out
-    new_extras = no_extras
-    initialise = no_initialise
-    tries_all_first = all_first
     prepare = UCB1.prepare
 
     def score(self, tree, child, prepared):
         return tree.value[child + FAR]
+
+
+@part
+class PlayoutBeyond(NamedTuple):
+    """A playout that reads beyond the actions."""
+
+    c: float = 1.0
 
     def choose(self, game, state, rng, actions, count, simulation):
         return actions[count + FAR]
@@ -161,10 +166,10 @@ class Beyond(NamedTuple):
 
 @pytest.mark.sample
 @pytest.mark.compiled(only=True)
-@pytest.mark.parametrize("part", ["selection", "playout"])
-def test_an_index_out_of_range_in_a_part_is_told_before_it_is_compiled(part):
+@pytest.mark.parametrize("beyond", [{"selection": RuleBeyond()}, {"playout": PlayoutBeyond()}])
+def test_an_index_out_of_range_in_a_part_is_told_before_it_is_compiled(beyond):
     agent = UCT(simulations=100, seed=0)
-    agent.variant = agent.variant._replace(**{part: Beyond()})
+    agent.variant = agent.variant._replace(**beyond)
     env = tictactoe_v0.env()
     env.reset()
     with pytest.raises(ValueError, match=r"Beyond.*index"):

@@ -255,15 +255,6 @@ BAD_AGENTS = {
     "math.pi": "a class or a function, got math.pi",
     "json.loads": "json.loads: expected a value for s, got none",
 }
-
-
-def test_help_has_whole_sentences():
-    text = run("--help").output.partition("Commands:")[2]
-    assert "..." not in text
-    for name in main.list_commands(click.Context(main)):
-        assert f"\n  {name} " in text
-
-
 BAD_GAMES = {
     "chess": "a game of connect4, gomoku, hex, tictactoe, got 'chess'",
     "nosuch:env": "got nosuch.env: No module named 'nosuch'",
@@ -317,6 +308,13 @@ def test_mistakes_are_explained_in_a_line(arguments, message):
     assert re.search(message, error), error
     assert error.startswith("Error: ")
     assert "Traceback" not in result.stderr
+
+
+def test_help_has_whole_sentences():
+    text = run("--help").output.partition("Commands:")[2]
+    assert "..." not in text
+    for name in main.list_commands(click.Context(main)):
+        assert f"\n  {name} " in text
 
 
 # ---- compile -------------------------------------------------------------------------------------

@@ -524,9 +524,11 @@ def test_lengths_of_proofs_follow_from_those_below(options):
     env.reset(options={"moves": "1 2"})
     agent = UCT(simulations=3_000, seed=2, **options)
     agent.act(env)
-    assert agent.statistics.proven == 1
     worker = agent._workers[0]
     tree = worker.tree
+    tree.proof[ROOT], tree.plies_left[ROOT] = UNPROVEN, 0  # as of one that was a child before
+    agent.act(env)
+    assert agent.statistics.proven == 1
     target = worker.graph.target if options.get("transpositions") else None
     seen, waiting = 0, [ROOT]
     while waiting:
@@ -534,7 +536,7 @@ def test_lengths_of_proofs_follow_from_those_below(options):
         place = node if target is None or node == ROOT else int(target[node])
         below = np.arange(*children(tree, place).indices(len(tree.action)))
         waiting += below[tree.visits[below] > 0].tolist()
-        if node == ROOT or abs(tree.proof[node]) != 1:
+        if abs(tree.proof[node]) != 1:
             continue
         seen += 1
         wins, losses = (tree.plies_left[below][tree.proof[below] == sign] for sign in (1, -1))

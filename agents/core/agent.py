@@ -38,22 +38,21 @@ class Turn:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._process = 0  # where the turn is taken
-        self._depth = 0
+        self._process = os.getpid()
 
     def __enter__(self) -> None:
-        if self._process not in (0, os.getpid()):
+        process = os.getpid()
+        if self._process == process:
+            self._lock.acquire()
+        elif self._lock.acquire(blocking=False):  # the first time since a fork
+            self._process = process
+        else:
             raise RuntimeError(
                 "expected no thread in an agent's act when this process was forked, got one that "
                 'searched (start processes by "spawn", or fork between two moves)'
             )
-        self._lock.acquire()
-        self._process, self._depth = os.getpid(), self._depth + 1
 
     def __exit__(self, *error: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._process = 0
         self._lock.release()
 
     def __reduce__(self) -> tuple[type["Turn"], tuple[()]]:

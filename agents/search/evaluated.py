@@ -34,8 +34,8 @@ from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.compiled_packing import stream_rows, unpacked
 
 PER_NODE: Final = (
-    *("first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left"),
-)
+    "first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left",
+)  # fmt: skip
 """The arrays of a tree with an entry for each node."""
 
 

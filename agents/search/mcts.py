@@ -349,7 +349,8 @@ def prove_root(tree: Tree, variant: Variant) -> None:
     """Prove the root, if its children decide it: it may have been a child before."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
         outcome = proof_by_children(tree, variant, ROOT)
-        tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
+        if outcome != UNPROVEN:
+            prove(tree, ROOT, outcome, False)
 
 
 @kernel

@@ -152,8 +152,8 @@ def best_proof(tree: Tree, variant: "Variant", node: int, first: int, count: int
 @kernel
 def prove(tree: Tree, node: int, outcome: int, is_chooser: bool) -> None:
     """Note the outcome of a node for the player to move there, who may be who chose it."""
-    tree.proof[node] = outcome if is_chooser else -outcome
     tree.plies_left[node] = plies_by_children(tree, node, outcome)
+    tree.proof[node] = outcome if is_chooser else -outcome
 
 
 @kernel

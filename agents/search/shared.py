@@ -316,8 +316,8 @@ def is_settled_shared(
     if game.is_terminal(state) or variant.knowledge.decides(game, state):
         simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
-            tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             tree.plies_left[leaf] = 0
+            tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             back_up_shared_proof(tree, shared, variant, simulation)
         return True
     return False

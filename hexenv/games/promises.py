@@ -2,9 +2,10 @@
 
 Searches reserve their arrays by `max_plies`, `num_actions` and `num_cells`, and machine code looks
 at no index: a game that breaks such a promise would have them write beyond the end. So `game` puts
-a guard in the place of a verb, which calls the verb and looks at what it did: a broken promise is
-a `ValueError`, also in machine code. The games of `hexenv` are checked by its tests, and have none
-of this.
+a guard in the place of each verb of `GUARDED`, which calls the verb and looks at the numbers that
+searches reserve and index arrays by. One out of range is a `ValueError` before it is used, also in
+machine code. What else a verb does is for `check_game`, and for the indexes of one's own methods
+that machine code checks. The games of `hexenv` are checked by its tests, and have none of this.
 """
 
 from collections.abc import Callable
@@ -59,7 +60,7 @@ def guarded_step(own: Any) -> Any:
 
 
 def guarded_legal_actions(own: Any) -> Any:
-    """`Game.legal_actions` that counts them, and looks at the lowest and the highest."""
+    """`Game.legal_actions` that counts them, and looks at each."""
 
     def legal_actions(self: Any, state: State, out: Actions) -> int:
         count, most = own(self, state, out), self.num_actions()
@@ -67,8 +68,12 @@ def guarded_legal_actions(own: Any) -> Any:
             check_ended(self, state)
         elif count < 0 or count > most:
             refuse_count(self)
-        elif out[0] < 0 or out[count - 1] >= most:
-            refuse_action(self)
+        else:
+            is_beyond = False
+            for pick in range(count):
+                is_beyond |= out[pick] < 0 or out[pick] >= most
+            if is_beyond:
+                refuse_action(self)
         return count
 
     return legal_actions

@@ -6,9 +6,10 @@ skip it, until the game's source changes.
 """
 
 import ctypes
+import functools
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ SECONDS: Final = 0.3
 CHECKS_TAKE: Final = 10
 """About how many times as long as a game its checks take."""
 LONGEST: Final = 5.0
-"""Seconds after which a method is taken to be one that never ends."""
+"""Seconds of processor time after which a method is taken to be one that never ends."""
 
 _tried: Final[set[tuple[type, str]]] = set()
 
@@ -110,24 +111,34 @@ class EndlessError(RuntimeError):
 
 @contextmanager
 def limited(seconds: float) -> Generator[None, None, None]:
-    """End what runs in the body, as plain Python, with an `EndlessError` after some time."""
-    thread, has_ended, lock = threading.get_ident(), False, threading.Lock()
+    """End what runs in the body, as plain Python, with an `EndlessError` after so much work.
+
+    Time in which other processes have the processor does not count, where a thread has a clock.
+    """
+    thread, has_ended, lock = threading.get_ident(), threading.Event(), threading.Lock()
+    clock: Callable[[], float] = time.monotonic
+    if hasattr(time, "pthread_getcpuclockid"):
+        clock = functools.partial(time.clock_gettime, time.pthread_getcpuclockid(thread))
+    end = clock() + seconds
 
     def throw(error: Any) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
 
-    def end() -> None:
-        with lock:
-            if not has_ended:
-                throw(ctypes.py_object(EndlessError))
+    def watch() -> None:
+        left = seconds
+        while not has_ended.wait(max(left, seconds / 10)):
+            with lock:
+                if has_ended.is_set():  # then the thread and its clock may be gone
+                    return
+                left = end - clock()
+                if left <= 0:
+                    throw(ctypes.py_object(EndlessError))
+                    return
 
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         with lock:
-            has_ended = True
+            has_ended.set()
         throw(None)  # one that has not come yet
-        timer.cancel()

@@ -56,7 +56,8 @@ class FourSearch(NamedTuple):
     spent: NDArray[np.int64]
     """``(1,)``: how many positions were searched, in all searches so far."""
     paused: NDArray[np.int64]
-    """``(1,)``: at which four the last search is whose budget has ended; -1 if it is over."""
+    """``(1,)``: the depth at which the last search stopped because its budget had ended; -1 if it
+    came to its end."""
 
 
 def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
@@ -233,8 +234,8 @@ class ThreatSearch(NamedTuple):
     failed_depth: NDArray[np.int32]
     """``(2 ** n,)``: how many of his moves deep he has looked there."""
     paused: NDArray[np.int64]
-    """``(2,)``: how deep the last search is whose budget has ended, -1 if it is over; and whether
-    all was searched so far."""
+    """``(2,)``: the depth at which the last search stopped because its budget had ended, -1 if it
+    came to its end; and whether it had left nothing out so far."""
 
 
 def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:

@@ -177,16 +177,18 @@ class HexParts(NamedTuple):
         if sees_win(self.grid, owners, player, node == ROOT, MOST_EXTENDED, self.links):
             plies = 2 * stones_needed(self.grid, stones, player, empty_cells(stones)) - 2
             key = winning_key(self.links)
-            if key == IS_FULL and node == ROOT:  # any move wins: one that joins the sides soonest
+            is_chosen = key == IS_FULL and node == ROOT
+            if is_chosen:  # any move wins: one that joins the sides soonest
                 key = next_stone(self.grid, stones, player, cells_to_join(self, owners, player))
-                if not prove_win(tree, node, key, plies):
-                    replace_first(tree, key)
-            elif key == IS_FULL:
+            elif key == IS_FULL:  # the child's own stone may be of no use, so all are needed still
                 plies += 2
-            elif self.inferior and not prove_win(tree, node, key, plies):
-                choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
-                key = chosen_for(self.chosen, key)
-            prove_win(tree, node, key, plies)
+            if not prove_win(tree, node, key, plies):
+                if is_chosen:
+                    replace_first(tree, key)
+                elif self.inferior:
+                    choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
+                    key = chosen_for(self.chosen, key)
+                prove_win(tree, node, key, plies)
             return
         moves = NONE
         if not connect(self.grid, owners, 1 - player, False, MOST_EXTENDED, self.links):
@@ -294,7 +296,7 @@ def prove_short_losses(
 ) -> None:
     """Prove the root's children, but for those after which the winner needs the most stones.
 
-    `cells` are those of the winner's connection.
+    `cells` are those of the winner's connection, or of one semi-connection of several.
     """
     first, most = tree.first_child[ROOT], 0
     last = first + tree.child_count[ROOT]
