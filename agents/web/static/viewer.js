@@ -174,14 +174,16 @@ class Viewer {
     bar.classList.toggle("second", value < 0);
   }
 
-  /** The search of the player to move; without one, the texts are of the search before. */
+  /** Where the search that is shown began: here, or without one here, before the last move. */
+  plyOfSearch() {
+    return this.frame.search === null && this.ply > 0 ? this.ply - 1 : this.ply;
+  }
+
   showSearch() {
-    const { search } = this.frame;
-    const { actions, line } = search ?? { actions: [], line: [] };
-    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
-    this.board.showGhosts(this.hasLine ? line : []);
-    const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
+    const ply = this.plyOfSearch();
     const shown = this.frames[ply].search;
+    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](shown?.actions ?? []));
+    this.board.showGhosts(this.hasLine ? this.lineFromHere() : []);
     this.showLine(this.lineOf(shown, ply));
     byId("summary").textContent = this.summary(shown, ply);
     this.showTable(shown, ply);
@@ -189,6 +191,13 @@ class Viewer {
     byId("priors").disabled = !this.frames.some((frame) => hasPriors(frame.search));
     byId("curve-box").hidden = !hasCurve;
     if (hasCurve) this.curve.show(this.frames, this.ply);
+  }
+
+  /** The line of the search that is shown, without the last move if it began before it. */
+  lineFromHere() {
+    const line = this.frames[this.plyOfSearch()].search?.line ?? [];
+    if (this.plyOfSearch() === this.ply) return line;
+    return line[0]?.text === this.frame.move.text ? line.slice(1) : [];
   }
 
   /** The line of a search; a proof without one has at least the move that was played. */
@@ -224,7 +233,7 @@ class Viewer {
   showLine(line) {
     const words = line.map((move) => textElement("span", move.text, `of-player-${move.player}`));
     byId("line").replaceChildren(...words);
-    byId("line-toggle").disabled = this.frame.search === null || line.length === 0;
+    byId("line-toggle").disabled = this.lineFromHere().length === 0;
   }
 
   /** The most visited actions and the one that was played, or none where a win is proven. */
@@ -307,7 +316,7 @@ class Viewer {
     byId("line-toggle").addEventListener("click", () => this.setLine(!this.hasLine));
     const line = byId("line");
     line.addEventListener("pointerenter", () => {
-      this.board.showGhosts(this.frame.search?.line ?? []);
+      this.board.showGhosts(this.lineFromHere());
     });
     line.addEventListener("pointerleave", () => this.showSearch());
     byId("help-open").addEventListener("click", () => byId("help").showModal());
