@@ -166,6 +166,7 @@ if __name__ == "__main__":
     looks, *names = sys.argv[1:]
     if looks == "0":
         first_use._play_games = lambda game, until: None
+        first_use.mark_of = lambda *_: None  # later processes are to look
     for name in names:
         told(0, name)  # compiles
         for fault in range(len(FAULTS)):

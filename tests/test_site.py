@@ -131,9 +131,9 @@ def test_the_reference_has_a_page_for_each_family_of_agents(site):
         name = group["title"].lower().replace(" ", "-")
         page = (site / "reference" / "agents" / f"{name}.html").read_text(encoding="utf-8")
         for agent in map(agent_classes().__getitem__, group["agents"]):
-            path = f"{agent.__module__}.{agent.__qualname__}"
-            assert f'id="{path}"' not in shared
-            assert f'id="{path}"' in page or agent.__module__ == "agents.policies.policy"
+            heading = f'id="agents.{agent.__name__}"'
+            assert heading not in shared
+            assert heading in page or agent.__module__ == "agents.policies.policy"
 
 
 @pytest.mark.parametrize("name", agent_classes())
