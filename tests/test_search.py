@@ -524,11 +524,12 @@ def test_lengths_of_proofs_follow_from_those_below(options):
     env.reset(options={"moves": "1 2"})
     agent = UCT(simulations=3_000, seed=2, **options)
     agent.act(env)
-    worker = agent._workers[0]
-    tree = worker.tree
+    tree = agent._workers[0].tree
     tree.proof[ROOT], tree.plies_left[ROOT] = UNPROVEN, 0  # as of one that was a child before
     agent.act(env)
     assert agent.statistics.proven == 1
+    worker = agent._workers[0]
+    tree = worker.tree
     target = worker.graph.target if options.get("transpositions") else None
     seen, waiting = 0, [ROOT]
     while waiting:
