@@ -160,8 +160,8 @@ class MatchRecords:
         self._recorder, self._seed, self._count = recorder, seed, 0
         self.on_move = recorder.on_move
 
-    def add(self, result: "GameResult") -> None:
-        """Write the record of the game that has just been played."""
-        record = self._recorder.record(result, seed=self._seed + self._count)
+    def add(self, result: "GameResult", env: Any) -> None:
+        """Write the record of the game that has just been played in this environment."""
+        record = self._recorder.record(result, seed=self._seed + self._count // 2, env=env)
         self._count += 1
         self._directory.save(self._count, record)
