@@ -541,7 +541,7 @@ def test_a_summary_by_hand():
 
 
 def test_an_empty_match_is_told_at_the_call():
-    with pytest.raises(ValueError, match="at least 1 game, got 0"):
+    with pytest.raises(ValueError, match="games of at least 1, got 0"):
         play_match(tictactoe_v0.env(), [RandomAgent(), RandomAgent()], games=0)
     with pytest.raises(ValueError, match="at least one game"):
         summarise([])
