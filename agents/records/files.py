@@ -105,7 +105,8 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
 
 def _search(given: Any, where: str) -> Search:
     if isinstance(given, dict):  # older records do not say which values were proven
-        cast("dict[str, Any]", given).setdefault("proven_actions", [])  # last, as it is written
+        given = cast("Any", given)
+        given.setdefault("proven_actions", [])  # last, as it is written
     search = to_structure(given, Search, where, complete=True)
     for name in ("visits", "values", "priors"):  # "-0" would be taken for 0
         convert(list(given[name]), list[WholeKey], f"keys of {where}.{name}")
