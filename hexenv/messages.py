@@ -36,7 +36,9 @@ OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("height", "rows"), ("rows", "board_size")),
     "render": ("render_mode",),
     "first_player": ("side", "to_play"),
-    **dict.fromkeys(("workers", "n_jobs", "num_threads", "processes"), ("threads", "workers")),
+    **dict.fromkeys(
+        ("workers", "threads", "n_jobs", "num_threads", "processes"), ("threads", "workers")
+    ),
 }
 """What words of other libraries, in lower case, are called here: the first that there is."""
 PASSED_OVER: Final = ("hexenv", "gymnasium", "pettingzoo")
@@ -87,8 +89,8 @@ def suggestion(got: Any, known: Iterable[str]) -> str:
         return ""
     import difflib  # only errors need it
 
-    names = {name.lower().removesuffix("agent"): name for name in known}
-    word = got.lower().replace("-", "_").removesuffix("agent").rstrip("_")
+    names = {name.lower().removesuffix("agent") or "agent": name for name in known}
+    word = got.lower().replace("-", "_").removesuffix("agent").rstrip("_") or "agent"
     parts = set(word.split("_"))
     found = [
         *(each for each in OTHER_WORDS.get(word.removeprefix("max_"), ()) if each in names),

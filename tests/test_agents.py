@@ -470,6 +470,14 @@ def test_a_match_alternates_the_sides():
     assert len(set(seeds)) == len(seeds) == 10  # each game and agent its own
 
 
+def test_both_games_of_a_pair_have_one_start():
+    env = gomoku_v0.env(board_size=5, opening=["a1", "b2", "c3", "d4"])
+    match = play_match(env, [Scripted(), Scripted()], 12, seed=3)
+    starts = [env.unwrapped.moves.split()[0] for _ in match]
+    assert starts[::2] == starts[1::2]
+    assert len(set(starts)) > 1
+
+
 def facts(results):
     """All of the results but the times."""
     return [(r.first, r.outcome, r.actions, r.illegal, r.moves) for r in results]
@@ -533,7 +541,7 @@ def test_a_summary_by_hand():
 
 
 def test_an_empty_match_is_told_at_the_call():
-    with pytest.raises(ValueError, match="at least 1 game, got 0"):
+    with pytest.raises(ValueError, match="games of at least 1, got 0"):
         play_match(tictactoe_v0.env(), [RandomAgent(), RandomAgent()], games=0)
     with pytest.raises(ValueError, match="at least one game"):
         summarise([])

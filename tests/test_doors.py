@@ -144,6 +144,8 @@ WRONG = [
     (lambda: play_game(tictactoe(), TWO[0]), ValueError, "two agents"),
     (lambda: play_game(tictactoe(), ["uct", "uct"]), ValueError, "make_agent"),
     (lambda: play_game(tictactoe(), TWO, first=7), ValueError, "first .*7"),
+    (lambda: play_game(tictactoe(), TWO, opening=(4, 4)), ValueError, r"legal actions, got 4 in"),
+    (lambda: play_game(tictactoe(), TWO, opening=(0, 3, 1, 4, 2)), ValueError, "one that ends it"),
     (lambda: list(play_match(tictactoe(), [UCT, UCT], 2)), ValueError, "two agents"),
     (lambda: list(play_match(tictactoe(), TWO, "3")), ValueError, "games"),
     (lambda: list(play_match(tictactoe(), TWO, -1)), ValueError, "games"),
@@ -299,6 +301,9 @@ def test_an_agent_that_can_be_called_has_a_signature_of_its_call():
         *((word, ViewOptions.__annotations__ | {"board_size": int}, "board_size")
           for word in ("size", "width", "boardsize", "rows")),
         ("size", ["rows", "columns", "cell_size"], "columns"),
+        ("threads", ["simulations", "seconds", "threats", "workers"], "workers"),
+        ("agent", ["agents", "seed"], "agents"),
+        ("agnt", ["agent", "seed"], "agent"),
         *((word, ["simulations", "seconds", "c", "seed", "workers"], meant)
           for word, meant in {
               "n_simulations": "simulations", "rollouts": "simulations",

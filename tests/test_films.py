@@ -233,7 +233,7 @@ def test_the_command_writes_every_format(saved, tmp_path):
     assert shown(tmp_path / "a.svg") == film.animation()
     text = shown(tmp_path / "a.txt")
     assert text == "\n".join(film.text(ply) for ply in range(len(film)))
-    assert "visits in per cent, for move 2\nO to play (ply 1)\n" in text
+    assert "visits in per cent, for ply 2\nO to play (ply 1)\n" in text
 
 
 def test_the_command_writes_one_position(saved, tmp_path):
@@ -253,7 +253,7 @@ def test_a_ply_with_an_overlay_is_the_one_that_was_searched(saved, tmp_path):
     path = tmp_path / "a.txt"
     run(saved, "--to", path, "--ply", 2, "--overlay", "visits")
     assert shown(path) == film.text(1)
-    assert "for move 2\n" in shown(path)
+    assert "for ply 2\n" in shown(path)
     words = ("--to", tmp_path / "b.txt", "--overlay", "visits", "--ply")
     assert "expected --ply from 1 to 7, got 0" in run(saved, *words, 0, code=2)
     assert "expected a --ply that was searched" in run(saved, *words, 1, code=2)

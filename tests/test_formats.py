@@ -244,6 +244,8 @@ def test_a_position_is_a_start(tmp_path):
         ("GM[11]SZ[3]AB[a1][c2];PL[white]", "X../..X/...", 1, None),
         ("GM[11]SZ[3]AB[a1];AW[b2]AE[a1];B[c3]", ".../.O./...", 0, None),
         ("GM[11]SZ[3]AB[aa:cb]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
+        ("GM[11]SZ[3]AB[cb:aa]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
+        ("GM[11]SZ[3]AB[ca:ab]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
         ("GM[11]SZ[3];B[a1];W[c1];AB[b2]PL[W]", "X.O/.X./...", 1, "left out before a set-up: 2"),
         ("GM[4]SZ[5]AB[aa][bb]AW[cc]", "X..../.X.../..O../...../.....", 1, None),
     ],
@@ -272,7 +274,7 @@ def test_texts_are_in_the_encoding_that_the_file_says(declared, tmp_path):
     assert only(load_games(path)).agents == ("L\xf6c", "Ann")
 
 
-@pytest.mark.parametrize("named", ["CA[klingon]", "CA[hex]", "CA[utf-16]"])
+@pytest.mark.parametrize("named", ["CA[klingon]", "CA[hex]", "CA[utf-16]", "CA[\0x]"])
 def test_an_encoding_that_is_none_is_refused_with_its_line(named, tmp_path):
     path = tmp_path / "game.sgf"
     path.write_bytes(b"(;GM[11]\n" + named.encode() + b"PB[L\xf6c])")
@@ -389,6 +391,13 @@ def test_what_a_format_cannot_say_is_refused(game, options, suffix, message, tmp
     assert not list(tmp_path.iterdir())
 
 
+def test_columns_have_no_start(tmp_path):
+    start = StartPosition("/".join([7 * "."] * 5 + ["XO....."]), 0)
+    record = GameRecord.of("connect4", (), (0, 1), start=start)
+    with pytest.raises(ValueError, match="got one from a position"):
+        save_games([record], tmp_path / "game.txt")
+
+
 # ---- psq -----------------------------------------------------------------------------------------
 
 PISKVORK = """Piskvorky 20x15, 11:11, 1
@@ -461,6 +470,12 @@ def test_the_rules_count_more_than_the_result_of_a_file():
 def test_piskvorks_number_for_a_timeout_is_read():
     record = read_psq("Piskvorky 15x15, 11:11, 0\n8,8,15\n9,9,5\n7,7,3\na\nb\n15\n")
     assert (record.outcome, record.reason) == (1, "time")
+
+
+def test_a_timeout_is_kept_with_its_result():
+    record = read_psq(GOMOCUP.format("", "1,Freestyle15_1").replace("\n-1\n", "\n15\n"))
+    assert (record.outcome, record.reason) == (1, "time")
+    assert read_psq(write_psq(record)) == record
 
 
 def test_moves_without_times_and_with_blanks_are_moves():

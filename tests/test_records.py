@@ -163,6 +163,7 @@ def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
         ({"values": {"4": 2}}, r"values\['4'\] as a number from -1 to 1, got 2"),
         ({"priors": {"4": -0.5}}, r"priors\['4'\] as a number from 0 to 1"),
         ({"principal_variation": [4, 4]}, "principal_variation of legal actions"),
+        ({"proven_actions": [4, 9]}, "proven_actions of legal actions, got 9"),
         ({"proven": 0.5}, "proven as a whole number .*got 0.5"),
         ({"prior": 1}, r"prior' \(did you mean priors\?\)"),
     ],
@@ -293,11 +294,11 @@ def test_a_match_is_recorded_with_its_searches():
     agents = [UCT(simulations=20), RandomAgent()]
     recorder = Recorder("tictactoe", (), ("uct", "random"), agents)
     for number, result in enumerate(play_match(env, agents, 4, 5, recorder.on_move)):
-        record = recorder.record(result, seed=5 + number)
+        record = recorder.record(result, seed=5 + number // 2)
         assert record.actions == result.actions
         assert record.outcome == result.outcome * (-1 if result.first else 1)
         assert record.agents == (("uct", "random") if number % 2 == 0 else ("random", "uct"))
-        assert record.seed == 5 + number
+        assert record.seed == 5 + number // 2
         assert record.seconds == pytest.approx(result.clock, rel=1e-5)
         searched = [search is not None for search in record.searches]
         assert searched == [ply % 2 == result.first for ply in range(len(record.actions))]
@@ -401,6 +402,11 @@ def test_a_game_from_a_position_is_recorded_with_it(tmp_path):
     assert end.unwrapped.state.tobytes() == env.unwrapped.state.tobytes()
     save_record(record, tmp_path / "game.json")
     assert load_record(tmp_path / "game.json") == record
+    env.reset(options={"board": "X../.O./...", "to_play": 0})
+    loser = Loser(0)
+    loser.moves = 1
+    lost = recorder.record(play_game(env, [loser, players[1]]), env=env)
+    assert (lost.start, lost.actions, lost.reason) == (record.start, (), "illegal action")
     session = Session(env.unwrapped.clone(), players[1], 0)
     assert session.record_maker("hex", ("board_size=3",), ("a", "b"))().start == record.start
     env.unwrapped.begin_at(env.unwrapped.state, [])
@@ -441,7 +447,7 @@ def test_the_command_match_keeps_records(tmp_path):
     assert CliRunner().invoke(main, words).exit_code == 0
     records = records_of(directory)
     assert list(records) == [1, 2, 3]
-    assert [record.seed for record in records.values()] == [7, 8, 9]
+    assert [record.seed for record in records.values()] == [7, 7, 8]
     assert records[2].agents == ("random", "uct:simulations=5")
     assert records[1].options == ("board_size=3",)
     before = [path.read_bytes() for path in sorted(directory.iterdir())]

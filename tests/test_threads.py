@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from agents import UCT, AlphaBeta
+from agents import UCT, AlphaBeta, RandomAgent
 from agents.core.agent import Turn
 from agents.core.background import in_background
 from hexenv import tictactoe_v0
@@ -89,6 +89,20 @@ def test_what_is_being_pickled_changes_no_more():
     state = pool.__getstate__()
     pool.record("random", wins=1)
     assert state["_tallies"]["random"].wins == 0
+
+
+def test_functions_of_a_class_wait_for_no_agent():
+    class Kept(RandomAgent):
+        @classmethod
+        def load(cls, seed):
+            return cls(seed)
+
+        @staticmethod
+        def save(path):
+            return path
+
+    assert isinstance(Kept.load(1), Kept)
+    assert Kept.save("here") == Kept.load(1).save("here") == "here"
 
 
 # ---- forks ---------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ two agents with ten pairs of games, with draws and without, 0 to 400 Elo apart.
 def distinct_share(games: Iterable[Hashable]) -> float:
     """The share of games that do not repeat an earlier one; 1 without a game.
 
-    A game is told by all that tells it from others: who has which side, its moves with those of the
-    opening, and its outcome, as `agents.arena.match.GameResult.course` has them.
+    Two games are the same if sides, moves (with those of the opening) and outcome are the same, as
+    `agents.arena.match.GameResult.course` has them.
     """
     every = list(games)
     return len(set(every)) / len(every) if every else 1.0

@@ -68,7 +68,7 @@ class GameResult:
 
     @property
     def course(self) -> tuple[int, tuple[int, ...], int]:
-        """What tells the game from others of the two agents: equal for games that repeat it."""
+        """Sides, moves (with those of the opening) and outcome; the same for the same game."""
         return self.first, self.actions, self.outcome
 
 
@@ -102,6 +102,9 @@ def play_game(
         first: Which of them plays the environment's first agent.
         on_move: Called after each move of an agent.
         opening: Legal actions that are played before the agents are asked.
+
+    Raises:
+        ValueError: If these are not two agents, or the opening is illegal or ends the game.
     """
     check_agents(agents)
     if first not in (0, 1):
@@ -112,7 +115,13 @@ def play_game(
     assumed: list[str | None] = [None, None]
     illegal, forfeit = None, None
     for action in opening:
+        if is_over(env) or not is_legal(env, action):
+            raise ValueError(
+                f"expected an opening of legal actions, got {action} in {tuple(opening)}"
+            )
         game.step(played, action)
+    if opening and is_over(env):
+        raise ValueError("expected an opening after which the game goes on, got one that ends it")
     while not is_over(env):
         number = game.to_play(played) ^ first
         chosen, forfeit, taken = _ask(agents[number], env)
@@ -205,7 +214,7 @@ def play_match(
 ) -> Iterator[GameResult]:
     """Play games with alternating sides; yields each result when its game ends.
 
-    Games 0 and 1, 2 and 3, ... are pairs, with one opening and the sides swapped.
+    Games 0 and 1, 2 and 3, ... are pairs, with one start, one opening and the sides swapped.
 
     Before every game the agents are reset with seeds made of `seed`, the game's number and the
     agent's number, so that a game can be repeated alone.
@@ -252,7 +261,7 @@ def _play_match(
                 openings = new_openings(env, OPENING_PLIES, seed)
         for number, agent in enumerate(agents):
             agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))
-        env.reset(seed=seed + game)
+        env.reset(seed=seed + game // 2)
         result = play_game(env, agents, game % 2, on_move, openings[game // 2])
         if game < 4:
             courses.append(result.course)
@@ -275,7 +284,7 @@ def pair_scores(
         agents,
         np.array([sum(scores) for scores in pairs.values()], np.float64),
         np.array([len(scores) for scores in pairs.values()], np.float64),
-        distinct_share(courses),
+        len(set(courses)),
     )
 
 
@@ -335,12 +344,12 @@ class MatchSummary:
 
 def summarise(results: Sequence[GameResult]) -> MatchSummary:
     """The summary of the games of a match; a ValueError if there are none."""
-    if not results:
+    scores = pair_scores((result, number // 2) for number, result in enumerate(results))
+    if scores.score is None:
         raise ValueError("expected the results of at least one game, got none")
     outcomes = [result.outcome for result in results]
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
-    scores = pair_scores((result, number // 2) for number, result in enumerate(results))
 
     def of_both(value: Callable[[int], Any]) -> tuple[Any, Any]:
         return value(0), value(1)
@@ -351,12 +360,12 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
 
     return MatchSummary(
         games=count,
-        distinct=len({result.course for result in results}),
+        distinct=scores.distinct,
         opened=sum(result.opening > 0 for result in results),
         wins=wins,
         draws=draws,
         losses=losses,
-        score=(wins + draws / 2) / count,
+        score=scores.score,
         interval=scores.interval,
         wins_moving_first=of_both(
             lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)

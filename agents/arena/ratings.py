@@ -129,8 +129,13 @@ class PairScores(NamedTuple):
     """``(pairs,)``: what the first scored in each, 0 to 2."""
     games: Floats
     """``(pairs,)``: how many games of it were played, 1 or 2."""
-    share: float = 1.0
-    """Of all these games, the distinct ones: each game weighs as much."""
+    distinct: int
+    """How many of all these games do not repeat an earlier one."""
+
+    @property
+    def share(self) -> float:
+        """The share of the distinct games: each game weighs as much."""
+        return self.distinct / float(self.games.sum()) if len(self.games) else 1.0
 
     @property
     def score(self) -> float | None:

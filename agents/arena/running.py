@@ -234,7 +234,7 @@ class Players(Worker):
         recorder = Recorder(*about, agents) if self._keeps_records else None
         on_move = recorder and recorder.on_move
         result = play_game(self._env, agents, game.first, on_move, game.opening)
-        record = recorder and recorder.record(result, seed=seed)
+        record = recorder and recorder.record(result, seed=seed, env=self._env)
         return PlayedGame(**vars(replace(result, clock=())), game=game, record=record)
 
     def _agent(self, number: int) -> _LabelledAgent:

@@ -215,12 +215,17 @@ class SprtMonitor:
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def scores_of_pairings(tournament: Tournament, games: Sequence[PlayedGame]) -> list[PairScores]:
-    """The scores of each of a tournament's pairings, from all of its games."""
-    found: list[list[tuple[PlayedGame, int]]] = [[] for _ in tournament.pairings]
+def scores_of_pairings(
+    tournament: Tournament, games: Sequence[PlayedGame]
+) -> list[tuple[PairScores, list[PlayedGame]]]:
+    """The scores of each of a tournament's pairings, and its games."""
+    found: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
     for game in games:
-        found[game.game.pairing].append((game, game.game.pair))
-    return list(map(pair_scores, found, tournament.pairings))
+        found[game.game.pairing].append(game)
+    return [
+        (pair_scores(((game, game.game.pair) for game in those), agents), those)
+        for those, agents in zip(found, tournament.pairings, strict=True)
+    ]
 
 
 def standings(
@@ -232,14 +237,12 @@ def standings(
     pairs = monitor.pairs if monitor is not None and has_stopped else tournament.pairs
     games = [result for result in ordered if isinstance(result, PlayedGame)]
     within = [game for game in games if game.game.pair < pairs]
-    by_pairing: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
-    for game in within:
-        by_pairing[game.game.pairing].append(game)
-    scores = scores_of_pairings(tournament, within)
+    by_pairing = scores_of_pairings(tournament, within)
+    scores = [one for one, _ in by_pairing]
     size = len(tournament.entrants)
     ratings = rate(scores, size)
-    points, played = tables([one._replace(share=1.0) for one in scores], size)
-    pairings = tuple(_pairing(tournament, *about) for about in zip(scores, by_pairing, strict=True))
+    points, played = tables([one._replace(distinct=int(one.games.sum())) for one in scores], size)
+    pairings = tuple(_pairing(tournament, *about) for about in by_pairing)
     return Standings(
         tournament=tournament.description(),
         played=len(within),
@@ -321,7 +324,7 @@ def _pairing(
         score=scores.score,
         interval=scores.interval,
         first_side_wins=sum(game.outcome == (1 if game.first == 0 else -1) for game in games),
-        distinct=len({game.course for game in games}),
+        distinct=scores.distinct,
     )
 
 

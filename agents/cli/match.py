@@ -79,7 +79,7 @@ def match(
             for result in play_match(env, players, games, seed, on_move, opening_plies):
                 results.append(result)
                 if kept is not None:
-                    kept.add(result)
+                    kept.add(result, env)
                 bar.advance(task)
     except KeyboardInterrupt:
         interrupted = True

@@ -51,7 +51,7 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     "--overlay",
     type=click.Choice(OVERLAYS),
     default="none",
-    help="What the search for the next move found; with --ply that for this ply.",
+    help="What the search for the next ply found; with --ply that for this ply.",
 )
 @click.option(
     "--seconds",
@@ -116,12 +116,12 @@ def _position(film: Film, ply: int | None, overlay: str) -> int | None:
     """The number of the position to show for a ply; None for all."""
     if ply is None:
         return None
-    is_searched = overlay != "none"
-    if not is_searched <= ply < len(film):
-        raise ValueError(f"expected --ply from {int(is_searched)} to {len(film) - 1}, got {ply}")
-    if is_searched and film.overlays[ply - 1] is None:
+    first = 0 if overlay == "none" else 1  # a search is shown in the position before its ply
+    if not first <= ply < len(film):
+        raise ValueError(f"expected --ply from {first} to {len(film) - 1}, got {ply}")
+    if first == 1 and film.overlays[ply - 1] is None:
         raise ValueError(f"expected a --ply that was searched, with {overlay}, got {ply}")
-    return ply - is_searched
+    return ply - first
 
 
 def check_target(target: str, ply: int | None, force: bool) -> None:

@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Turn:
-    """The lock of an agent, or of what agents share. A copy of the agent gets one of its own.
+    """The lock of an agent, or of what agents share. A deep copy or pickle gets one of its own.
 
     Raises:
         RuntimeError: In a forked process, if another thread had the turn at the fork: that thread
@@ -48,8 +48,8 @@ class Turn:
             self._process = process
         else:
             raise RuntimeError(
-                "expected no thread in an agent's act when this process was forked, got one that "
-                'searched (start processes by "spawn", or fork between two moves)'
+                "expected no agent in act when this process was forked, got one (start processes "
+                'by "spawn", or fork between two moves)'
             )
 
     def __exit__(self, *error: object) -> None:
@@ -265,7 +265,7 @@ class AgentBase:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in IN_TURN:
-            if name in vars(cls):
+            if inspect.isfunction(vars(cls).get(name)):
                 setattr(cls, name, in_turn(vars(cls)[name]))
 
     @in_turn

@@ -13,9 +13,9 @@ CHECKS: Final = 32
 
 
 SLICE: Final = 0.001
-"""Seconds between two looks at the clock where the seconds are limited,"""
+"""Seconds between two looks at the clock where the seconds are limited."""
 LONG_SLICE: Final = 0.05
-"""and where they are not."""
+"""Seconds between two looks at the clock where the seconds are not limited."""
 
 
 class Pace:

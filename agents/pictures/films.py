@@ -107,8 +107,8 @@ def film_of(
 ) -> Film:
     """The film of a recorded game; `numbered` stones have the numbers of their moves.
 
-    `overlay` is one of `OVERLAYS`: a position shows what its player's search found, for the move
-    that leads to the next one, whose number is in the overlay's title. `env`, a
+    `overlay` is one of `OVERLAYS`: a position shows what its player's search found for the next
+    ply, whose number is in the overlay's title. `env`, a
     `BoardEnv`, plays a game again that is not of `hexenv`.
 
     Raises:
@@ -117,7 +117,7 @@ def film_of(
     game, states = positions_of(record, env)
     searches = [*(record.searches or [None] * len(record.actions)), None]
     overlays = [
-        overlay_of_search(game, state, search, overlay, f", for move {number}")
+        overlay_of_search(game, state, search, overlay, f", for ply {number}")
         for number, (state, search) in enumerate(zip(states, searches, strict=True), 1)
     ]
     if overlay != "none" and not any(overlays):

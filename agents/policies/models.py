@@ -23,18 +23,19 @@ Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 SB3_LIBRARIES: Final = ("stable_baselines3", "sb3_contrib")
 
 
-_process: Final = os.getpid()
+_IMPORTED_IN: Final = os.getpid()
+"""The process that has imported PyTorch's models; another one is a fork of it."""
 
 
 @contextmanager
 def safe_threads(torch: Any, few_boards: bool = False) -> Generator[None]:
-    """Run PyTorch in one thread where more are slower, for few boards, or would never answer.
+    """Run PyTorch in one thread for few boards, and in a forked process.
 
-    That is in a forked process: it has no copy of the threads that PyTorch has started, but PyTorch
-    waits for them.
+    For few boards more threads are slower. In a forked process they would never answer: it has no
+    copy of the threads that PyTorch has started, but PyTorch waits for them.
     """
     before = torch.get_num_threads()
-    is_one = before > 1 and (few_boards or os.getpid() != _process)
+    is_one = before > 1 and (few_boards or os.getpid() != _IMPORTED_IN)
     if is_one:
         torch.set_num_threads(1)
     try:

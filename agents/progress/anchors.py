@@ -181,7 +181,8 @@ def rate_policy(
     table = run.standings()
     expect_no_failure(table.failed)
     games = [one for _, one in sorted(run.results.items()) if isinstance(one, PlayedGame)]
-    elo, ends = rate_beside(scores_of_pairings(tournament, games), list(anchors.elo.values()))
+    scores = [one for one, _ in scores_of_pairings(tournament, games)]
+    elo, ends = rate_beside(scores, list(anchors.elo.values()))
     low, high = (end if abs(end) < float("inf") else None for end in ends)
     opponents = {
         one.agents[1]: Score(

@@ -105,7 +105,8 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
 
 def _search(given: Any, where: str) -> Search:
     if isinstance(given, dict):  # older records do not say which values were proven
-        given = cast("Any", {"proven_actions": [], **cast("dict[str, Any]", given)})
+        given = cast("Any", given)
+        given.setdefault("proven_actions", [])  # last, as it is written
     search = to_structure(given, Search, where, complete=True)
     for name in ("visits", "values", "priors"):  # "-0" would be taken for 0
         convert(list(given[name]), list[WholeKey], f"keys of {where}.{name}")
@@ -160,8 +161,8 @@ class MatchRecords:
         self._recorder, self._seed, self._count = recorder, seed, 0
         self.on_move = recorder.on_move
 
-    def add(self, result: "GameResult") -> None:
-        """Write the record of the game that has just been played."""
-        record = self._recorder.record(result, seed=self._seed + self._count)
+    def add(self, result: "GameResult", env: Any) -> None:
+        """Write the record of the game that has just been played in this environment."""
+        record = self._recorder.record(result, seed=self._seed + self._count // 2, env=env)
         self._count += 1
         self._directory.save(self._count, record)

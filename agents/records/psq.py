@@ -13,9 +13,9 @@ time. See https://github.com/Gomocup/GomocupJudge. Where the rules say who has w
 rule is the one that the tournament's name begins with; a file whose last line names no such rule
 must be read with the option. Without that line it is freestyle, or the option.
 
-Names are in UTF-8 if they can be, else in Latin-1. A file keeps neither the seed, searches,
-openings, nor why a game ended that did not by the rules. Times have milliseconds. Errors are
-`ValueError`s with a line.
+Names are in UTF-8 if they can be, else in Latin-1. A file keeps neither the seed, searches
+nor openings; where the rules did not end a game, it says why only if that was the time. Times have
+milliseconds. Errors are `ValueError`s with a line.
 """
 
 import re
@@ -149,7 +149,7 @@ def _result(footer: Footer, seconds: Sequence[float]) -> tuple[int | None, str |
     outcome = 0
     if footer.result > 0:
         outcome = 1 if (footer.result - 1) == _first_to_think(seconds) else -1
-    return outcome, "not played out"
+    return outcome, "time" if footer.code == TIMEOUT else "not played out"
 
 
 def _first_to_think(seconds: Sequence[float]) -> int:
@@ -172,7 +172,8 @@ def write_psq(record: GameRecord) -> str:
         lines.append(f"{column + 1},{row + 1},{taken}")
     if any(record.agents):
         lines += [" ".join(name.split()) or "?" for name in record.agents]
-    lines.append(NO_CODE)
+    is_timeout = record.reason == "time" and record.outcome is not None
+    lines.append(TIMEOUT if is_timeout else NO_CODE)
     rule = rule_name(rules.rule)
     if record.reason is not None or rule != RULES[0]:
         result = NO_CODE  # unknown

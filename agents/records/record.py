@@ -282,7 +282,7 @@ class GameRecord:
 def _check_search(game: Game, state: State, search: Search) -> None:
     """Refuse a search with actions that are illegal in its position."""
     legal = set(base.legal_actions(game, state))
-    for name in ("visits", "values", "priors"):
+    for name in ("visits", "values", "priors", "proven_actions"):
         for action in getattr(search, name):
             if action not in legal:
                 raise ValueError(f"expected {name} of legal actions, got {action}")

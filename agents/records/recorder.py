@@ -113,9 +113,8 @@ class Recorder:
 
         The time it took is to be said where the move is played by others.
         """
-        self._rules = getattr(env.unwrapped, "game", None)
         if not self._searches:
-            self._start = start_of(env)
+            self._look_at(env)
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
         self._known[number] = statistics
@@ -127,10 +126,23 @@ class Recorder:
         kept = max(0, len(self._searches) - moves)
         del self._searches[kept:], self._seconds[kept:]
 
-    def record(self, result: "GameResult", *, seed: int | None = None) -> GameRecord:
-        """The record of a game that `play_game` has played; then the next game can begin."""
+    def _look_at(self, env: Any) -> None:
+        """Learn the rules and the start of the game from its environment."""
+        self._rules = getattr(env.unwrapped, "game", None)
+        self._start = start_of(env)
+
+    def record(
+        self, result: "GameResult", *, seed: int | None = None, env: Any = None
+    ) -> GameRecord:
+        """The record of a game that `play_game` has played; then the next game can begin.
+
+        `env` is its environment. Without it the start of a game in which no agent made a legal move
+        is not known, and is taken to be that by the rules.
+        """
         self._seconds = [rounded(seconds) for seconds in result.clock]
         try:
+            if env is not None:
+                self._look_at(env)
             return self._collected(
                 result.actions,
                 result.first,
@@ -148,7 +160,7 @@ class Recorder:
         `first` is the agent that plays for player 0. `about` may have `seed`, and `outcome` and
         `reason` of a game that the rules have not ended.
         """
-        self._start = start_of(env)
+        self._look_at(env)
         return self._collected(tuple(env.unwrapped.actions), first, **about)
 
     def _collected(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:

@@ -68,7 +68,7 @@ def sgf_encodings(data: bytes) -> Sequence[str]:
         codec = codecs.lookup(name)
         if b"(;".decode(codec.name) != "(;":  # no text, or not one in which we have found CA
             raise LookupError
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):
         line = data.count(b"\n", 0, named.start()) + 1
         raise error_at(line, f"expected the name of an encoding, got CA[{name[:20]}]") from None
     return (UTF_8 if codec.name == "utf-8" else codec.name,)
@@ -482,13 +482,14 @@ def _expect_few(stones: Sequence[object], line: int) -> None:
 
 
 def _cells(text: str, line: int) -> list[str]:
-    """The cells of a value: one, or a rectangle from corner to corner, as ``aa:cc``."""
+    """The cells of a value: one, or a rectangle between any two opposite corners, as ``aa:cc``."""
     first, colon, last = text.partition(":")
     if not colon:
         return [text]
     if not (LETTERS.fullmatch(first) and LETTERS.fullmatch(last)):
         raise error_at(line, f"expected a cell, got {text[:20]!r}")
-    columns, rows = (range(ord(first[i]), ord(last[i]) + 1) for i in (0, 1))
+    corners = [sorted(map(ord, of_both)) for of_both in zip(first, last, strict=True)]
+    columns, rows = (range(least, most + 1) for least, most in corners)
     return [chr(column) + chr(row) for row in rows for column in columns]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from agents.core.agent import Turn
-from agents.core.budget import Pace
+from agents.core.budget import ENDLESS, Pace
 from agents.solvers.depth_first import NODES, UNKNOWN, OpenNodes, compiled_search, search
 from hexenv.compiled import kernel
 from hexenv.games import base
@@ -32,8 +32,8 @@ class Clock:
     @property
     def pause(self) -> int:
         """How many positions to search before the next `count`."""
-        most = self._pace.size if self.most_nodes is None else self.most_nodes + 1 - self.nodes
-        return max(min(self._pace.size, most), 1)
+        left = ENDLESS if self.most_nodes is None else self.most_nodes + 1 - self.nodes
+        return max(1, min(self._pace.size, left))
 
     def count(self, nodes: int) -> None:
         """Count searched positions."""

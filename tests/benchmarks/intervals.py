@@ -52,7 +52,11 @@ def tournaments(rng, strengths, pairs, draws, repetitions) -> Iterator[Ratings]:
         points = play_pairs(rng, score[:, None, None], draws, (len(first), pairs))
         meetings = zip(first, second, points, strict=True)
         yield rate(
-            [PairScores((int(i), int(j)), row, np.full(pairs, 2.0)) for i, j, row in meetings], size
+            [
+                PairScores((int(i), int(j)), row, np.full(pairs, 2.0), 2 * pairs)
+                for i, j, row in meetings
+            ],
+            size,
         )
 
 
@@ -76,7 +80,8 @@ def exact_coverage(pairs, apart, draws):
     covered = 0.0
     for counts in compositions(pairs, len(possible)):
         points = np.repeat([each for each, _ in possible], counts)
-        low, high = rate([PairScores((0, 1), points, np.full(pairs, 2.0))], 2).intervals[0]
+        scores = PairScores((0, 1), points, np.full(pairs, 2.0), 2 * pairs)
+        low, high = rate([scores], 2).intervals[0]
         if low <= apart / 2 <= high:
             logarithm = math.lgamma(pairs + 1)
             for count, (_, chance) in zip(counts, possible, strict=True):
@@ -286,7 +291,10 @@ def print_beside(scale: float) -> None:
                 for _ in range(round(scale * 1000)):
                     points = play_pairs(rng, score, draws, (len(ANCHORS), pairs))
                     games = np.full(pairs, 2.0)
-                    rows = [PairScores((0, n + 1), row, games) for n, row in enumerate(points)]
+                    rows = [
+                        PairScores((0, n + 1), row, games, 2 * pairs)
+                        for n, row in enumerate(points)
+                    ]
                     found.append(rate_beside(rows, ANCHORS)[1])
                 cells.append(covered(found, true))
             about = f"{pairs} | {'draws' if draws else 'no draws'}"
