@@ -138,7 +138,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         agent_class = attribute_at(AGENTS[name])
     else:
         meant = not_one_of("an agent", AGENTS, name)
-        if (word := re.split(r"\W", name)[0]) in AGENTS and word != name:
+        if (word := re.split(r"\W", name)[0]) in AGENTS and "did you mean" not in meant:
             meant += f" (did you mean {word}:parameter=value?)"
         raise ValueError(meant)
     pairs = rest.split(",") if rest else []

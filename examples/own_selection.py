@@ -11,26 +11,18 @@ from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.selection import all_first, no_extras, no_initialise
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
 from hexenv import connect4_v0
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class SqrtVisits(NamedTuple):
     """Exploration by sqrt(N) / (1 + n): AlphaZero's with equal priors (Silver et al. 2017)."""
 
     c: float = 0.2
 
     # What other rules need besides, this one does without.
-    tries_all_first = all_first
-    initialise = no_initialise
-    update = no_update
-    needs_moves = no_moves
-    new_extras = no_extras
-    with_memory = no_memory
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * math.sqrt(tree.visits[node])

@@ -31,8 +31,15 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hexenv.compiled_cache import cache_directory, digest
-from hexenv.compiled_callees import CALLEE, CLASSES, register_class, register_kernel
+from hexenv.compiled_cache import CheckedFiles, cache_directory, digest
+from hexenv.compiled_callees import (
+    CALLEE,
+    CLASSES,
+    constants_of,
+    is_ours,
+    register_class,
+    register_kernel,
+)
 from hexenv.compiled_numba import (
     HAS_NUMBA,
     MISSING,
@@ -70,6 +77,7 @@ __all__ = [
     "random_stream",
     "scratch_array",
     "uses_machine_code",
+    "write_bits",
 ]
 
 _OPTIONS: Final[Any] = CALLEE
@@ -122,7 +130,7 @@ def compiled(cls: C) -> C:
 
 def is_compiled(value: object) -> bool:
     """Whether `value` and all NamedTuples in it are instances of `@compiled` classes."""
-    return type(value) in CLASSES and CLASSES.keys() >= _classes_of([value])
+    return type(value) in CLASSES and CLASSES.keys() >= classes_of([value])
 
 
 def can_be_compiled(value: Any) -> bool:
@@ -171,6 +179,28 @@ def optional_method(name: str, default: F) -> F:
     resolve.__signature__ = _parameters(default)  # type: ignore[attr-defined]
     overload(call, strict=False, jit_options=_OPTIONS)(resolve)
     return cast("F", call)
+
+
+def refusal(message: str) -> Callable[[Any], None]:
+    """A function that compiled code may call too: it raises a ValueError of its argument's class.
+
+    The message follows the name of the class. Machine code can raise only what is known when it is
+    compiled, as the message is here.
+    """
+
+    def refuse(value: Any) -> None:
+        raise ValueError(f"{type(value).__name__}: {message}")
+
+    def resolve(value: Any) -> Any:
+        text = f"{value.instance_class.__name__}: {message}"
+
+        def raise_it(value: Any) -> None:
+            raise ValueError(text)
+
+        return raise_it
+
+    overload(refuse, strict=False, jit_options=_OPTIONS)(resolve)
+    return refuse
 
 
 NOT_NEGATIVE: Final = 2**31 - 1
@@ -314,6 +344,34 @@ def _overload_hash_record(record: Any) -> Any:
     return hash_bytes
 
 
+def write_bits(record: Any, first: int, out: Any) -> None:
+    """Write the bits of a record's fields, but for `SHARED_FIELDS`, into a row of an array.
+
+    From ``out[0, first]`` on, field by field, each number's lowest bit first.
+    """
+    data = np.frombuffer(record.tobytes(), np.uint8)
+    for start, end in _hashed_parts(record.dtype):
+        bits = np.unpackbits(data[start:end], bitorder="little")
+        out[0, first : first + bits.size] = bits
+        first += bits.size
+
+
+@overload(write_bits, strict=False, jit_options=_OPTIONS)
+def _overload_write_bits(record: Any, first: Any, out: Any) -> Any:
+    parts = np.array(_hashed_parts(record.dtype)).reshape(-1, 2)
+
+    def write(record: Any, first: int, out: Any) -> None:
+        at = first
+        for part in range(len(parts)):
+            for place in range(parts[part, 0], parts[part, 1]):
+                byte = _byte_of(record, place)
+                for bit in range(8):
+                    out[0, at + bit] = (byte >> bit) & 1
+                at += 8
+
+    return write
+
+
 def copy_entry(arrays: Any, source: int, into: int) -> None:
     """``array[into] = array[source]`` for every array in a tuple of arrays, or of more such."""
     for array in arrays:
@@ -452,6 +510,23 @@ class CompiledFunction:
         return self._code[kinds]
 
     def _machine_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The code; where a class is not ours, an index out of range is told with its name."""
+        code = self._fastest_code(arguments)
+        kinds = [kind for kind in classes_of(arguments) if not is_ours(kind)]
+        if not kinds:
+            return code
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+
+        def run(*arguments: Any) -> Any:
+            try:
+                return code(*arguments)
+            except IndexError as error:
+                where = "in hexenv.compiled.interpreted() Python shows where"
+                raise IndexError(f"{names}: {error} in machine code; {where}") from error
+
+        return run
+
+    def _fastest_code(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The code without counted references; where that cannot be, the code with them."""
         plain = tuple(map(_without_generator, arguments))
         signature = _signature_of(plain)
@@ -508,7 +583,7 @@ class CompiledFunction:
 
     def _dispatcher(self, arguments: tuple[Any, ...], counts: bool) -> Any:
         """Numba's dispatcher of the code for the classes of some arguments."""
-        classes = _classes_of(arguments)
+        classes = classes_of(arguments)
         if (classes, counts) not in self._dispatchers:
             made = _make_dispatcher(self.function, classes, counts)
             self._dispatchers[classes, counts] = made
@@ -519,7 +594,7 @@ class CompiledFunction:
         dispatcher = self._dispatcher(arguments, counts)
         if signature not in dispatcher.overloads:
             dispatcher = _compile(dispatcher, signature, counts)
-            self._dispatchers[_classes_of(arguments), counts] = dispatcher
+            self._dispatchers[classes_of(arguments), counts] = dispatcher
         if "entry points" in MISSING:
             return dispatcher
         return dispatcher.overloads[signature].entry_point
@@ -575,6 +650,10 @@ COMPILE_ERRORS: Final = (NumbaError, NumbaRuntimeError)
 """What `CompiledFunction.specialise` raises where numba cannot compile a function."""
 
 _lock: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):  # else a process forked while a thread compiles waits for ever
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 _interpreting = 0
 """How many bodies of `interpreted` are running, in all threads."""
 
@@ -602,13 +681,13 @@ def interpreted() -> Generator[None, None, None]:
             _interpreting -= 1
 
 
-def _classes_of(values: Iterable[Any]) -> frozenset[type]:
+def classes_of(values: Iterable[Any]) -> frozenset[type]:
     """The classes of the NamedTuples among some values, and of those within them."""
     found: set[type] = set()
     for value in values:
         value = getattr(value, "first_row", value)  # of a `hexenv.compiled_packing.Packed`
         if isinstance(value, tuple):
-            found |= _classes_of(value)
+            found |= classes_of(value)
             if hasattr(value, "_fields"):
                 found.add(type(value))
     return frozenset(found)
@@ -624,7 +703,8 @@ def _jit(function: Callable[..., Any], cache: bool, counts: bool) -> Any:
 def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], counts: bool) -> Any:
     for cls in classes & CLASSES.keys():
         register_class(cls)  # it may have changed since its decoration
-    directory = cache_directory(function, classes, counts)
+    constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
+    directory = cache_directory(function, classes, constants, counts)
     if directory is not None:
         before = numba.config.CACHE_DIR
         # Numba reads the setting when it decorates, so other functions keep their directory.
@@ -633,6 +713,8 @@ def _make_dispatcher(function: Callable[..., Any], classes: frozenset[type], cou
             dispatcher = _jit(function, cache=True, counts=counts)
             # If numba cannot write there, it uses another place, whose name misses our key.
             if Path(dispatcher.stats.cache_path).is_relative_to(directory):
+                if "index of the cache" not in MISSING:
+                    dispatcher._cache._cache_file = CheckedFiles(dispatcher._cache._cache_file)
                 return dispatcher
         except RuntimeError:
             pass  # numba found no directory
@@ -649,7 +731,10 @@ def _compile(dispatcher: Any, signature: tuple[Any, ...], counts: bool) -> Any:
     except Exception as error:
         if cache is None or isinstance(error, COMPILE_ERRORS):
             raise
-        # A damaged file or a full disk: compile without a cache; the next process rebuilds it.
+        # Code of another numba, or a full disk: compile without a cache; the next process tries.
+        from hexenv.compiling import tell
+
+        tell(f"machine code cannot be kept ({error}): {cache}")
         shutil.rmtree(cache, ignore_errors=True)
         dispatcher = _jit(dispatcher.py_func, cache=False, counts=counts)
         dispatcher.compile(signature)
@@ -662,11 +747,10 @@ def _is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
         return signature in dispatcher.overloads
     if "index of the cache" in MISSING:
         return False
-    with suppress(Exception):  # of a damaged file, which `_compile` removes
-        cache, files = dispatcher._cache, dispatcher._cache._cache_file
+    with suppress(Exception):  # of files that cannot be read, which `_compile` removes
+        cache = dispatcher._cache
         key = cache._index_key(signature, dispatcher.targetctx.codegen())
-        name = files._load_index().get(key)
-        return name is not None and os.path.exists(files._data_path(name))
+        return cache._cache_file.has(key)
     return False
 
 
@@ -708,7 +792,7 @@ def _words(title: str, arguments: tuple[Any, ...]) -> str:
     asking = _asking.get()
     if asking:
         title = getattr(asking[0], "name", None) or type(asking[0]).__name__
-    games = {cls for cls in _classes_of(arguments) if hasattr(cls, "state_dtype")}
+    games = {cls for cls in classes_of(arguments) if hasattr(cls, "state_dtype")}
     for each in () if games else asking[1:]:
         game = getattr(getattr(each, "unwrapped", None), "game", None)
         games |= set() if game is None else {type(game)}

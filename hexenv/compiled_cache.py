@@ -4,6 +4,8 @@ The key contains all compiled sources: the module of the function, the modules o
 its arguments, and every local module that these import. Numba's own check sees only the function's
 file, and would run old rules after an edit elsewhere. The constants of these classes are in it by
 their values, as a program may set them.
+
+Every file has a checksum, so that damaged code is compiled anew and not run: `CheckedFiles`.
 """
 
 # Numba's settings have no types.
@@ -15,6 +17,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import io
 import operator
 import os
 import shutil
@@ -22,25 +25,27 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 
-from hexenv.compiled_callees import constants_of
-from hexenv.compiled_numba import numba
+from hexenv.compiled_numba import numba, private
 
 _started: Final = time.time()
 """About the time when this process began."""
 
 
 def cache_directory(
-    function: Callable[..., Any], classes: frozenset[type], counts: bool
+    function: Callable[..., Any], classes: frozenset[type], constants: list[str], counts: bool
 ) -> Path | None:
-    """The directory for one function over one set of classes, or None without a cache."""
+    """The directory for one function over one set of classes, or None without a cache.
+
+    `constants` are what machine code takes of the classes by value.
+    """
     modules = sorted({function.__module__, *(cls.__module__ for cls in classes)})
     files = [str(_source_file(module) or "") for module in modules]
     if not all(files) or "<locals>" in function.__qualname__ or not all(map(_is_in_place, classes)):
@@ -52,13 +57,36 @@ def cache_directory(
     names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
     settings = (numba.config.BOUNDSCHECK, numba.config.OPT, sys.flags.optimize, counts)
     family = f"{function.__name__}-{digest([repr((names, files, settings))])}"
-    constants = [text for cls in sorted(classes, key=repr) for text in constants_of(cls)]
-    directory = root / f"{family}-{digest([*sources, *constants])}"
+    return _directory(root, family, [*sources, *constants])
+
+
+def _directory(root: Path, family: str, sources: list[str]) -> Path:
+    """The directory of a family for these sources; those for older ones are removed."""
+    directory = root / f"{family}-{digest(sources)}"
     if not directory.exists():
-        for stale in root.glob(f"{family}-*"):  # code of older sources
+        for stale in root.glob(f"{family}-*"):
             if stale != directory:  # another process may have created it by now
                 shutil.rmtree(stale, ignore_errors=True)
     return directory
+
+
+def mark_of(cls: type, what: str, of: str) -> Path | None:
+    """A file by which later processes know something of a class, as long as its sources stay.
+
+    Args:
+        cls: The class.
+        what: What is known, such as "played".
+        of: Of which of its instances, as a text.
+
+    Returns:
+        The file, which may exist or not; None where nothing can be kept.
+    """
+    root = cache_root()
+    sources = _sources([cls.__module__]) if _is_in_place(cls) else None
+    if root is None or not sources or _source_file(cls.__module__) is None:
+        return None
+    family = f"{what}-{cls.__name__}-{digest([cls.__module__, cls.__qualname__])}"
+    return _directory(root, family, sources) / digest([of])
 
 
 def _is_in_place(cls: type) -> bool:
@@ -186,3 +214,72 @@ def _imported_modules(name: str, source: str) -> list[str]:
                 if alias.name == "*" or (alias.asname or alias.name) in held:
                     found += [base, f"{base}.{alias.name}"]
     return found
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+CHECKSUM_BYTES: Final = 16
+
+
+def checksum(content: bytes) -> bytes:
+    """What a file of the cache ends with, of all that is before it."""
+    return hashlib.blake2b(content, digest_size=CHECKSUM_BYTES).digest()
+
+
+_Files: Final = private("index of the cache", "numba.core.caching:IndexDataCacheFile")
+
+
+class CheckedFiles(_Files):
+    """The files of a function that numba caches, with a checksum at the end of each.
+
+    A damaged file is removed, and the process that removes it says so. For numba it is then not
+    there: the code is compiled, and kept again.
+    """
+
+    def __init__(self, files: Any) -> None:
+        vars(self).update(vars(files))  # numba knows where they are
+
+    def has(self, key: Any) -> bool:
+        """Whether there is code of a signature, and undamaged."""
+        name = self._load_index().get(key)
+        return name is not None and self._is_sound(self._data_path(name))
+
+    def _load_index(self) -> dict[Any, str]:
+        return super()._load_index() if self._is_sound(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        if not self._is_sound(self._data_path(name)):
+            raise FileNotFoundError(name)  # which numba expects
+        return super()._load_data(name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Generator[Any]:
+        content = io.BytesIO()
+        yield content
+        with super()._open_for_write(filepath) as file:  # in one step, so that nobody sees a half
+            file.write(content.getvalue() + checksum(content.getvalue()))
+
+    def _is_sound(self, path: str) -> bool:
+        content = b""
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            pass  # it cannot be read: damaged
+        if checksum(content[:-CHECKSUM_BYTES]) == content[-CHECKSUM_BYTES:]:
+            return True
+        from hexenv.compiling import tell  # most processes find no damage
+
+        removed = "is compiled anew"
+        try:
+            if path == self._index_path:  # the next index gives the names of these to other code
+                for code in Path(path).parent.glob(f"{Path(path).stem}.*.nbc"):
+                    code.unlink(missing_ok=True)
+            os.unlink(path)
+        except FileNotFoundError:
+            return False  # another process was quicker
+        except OSError as error:
+            removed = f"cannot be removed ({error.strerror})"
+        tell(f"damaged machine code {removed}: {path}")
+        return False

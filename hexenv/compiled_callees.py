@@ -129,11 +129,16 @@ _OF_EVERY_CLASS: Final = frozenset(vars(NamedTuple("One", [("x", int)]))) - {"x"
 
 
 def register_kernel(function: F, **options: Any) -> F:
-    """Let compiled code call a function."""
+    """Let compiled code call a function; indexes of one that is not ours are checked."""
     if function not in _kernels:
-        register_jitable(**CALLEE, **options)(function)
+        register_jitable(**CALLEE, **options, boundscheck=not is_ours(function))(function)
         _kernels.add(function)
     return function
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a function or a class is one of these packages, whose tests look at every index."""
+    return value.__module__.partition(".")[0] in ("hexenv", "agents")
 
 
 def register_class(cls: type) -> None:

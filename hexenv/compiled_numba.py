@@ -116,11 +116,15 @@ PRIVATE: Final[dict[str, tuple[str, str]]] = {
         numba.core.options:DefaultOptions.no_cfunc_wrapper""",
     ),
     "index of the cache": (
-        "code that is loaded from disk is announced as if it were compiled",
+        "damaged code on disk is not noticed, and loaded code is announced as if it were compiled",
         """numba.core.caching:FunctionCache._cache_file
         numba.core.caching:FunctionCache._index_key
+        numba.core.caching:IndexDataCacheFile
         numba.core.caching:IndexDataCacheFile._data_path
+        numba.core.caching:IndexDataCacheFile._index_path
+        numba.core.caching:IndexDataCacheFile._load_data
         numba.core.caching:IndexDataCacheFile._load_index
+        numba.core.caching:IndexDataCacheFile._open_for_write
         numba.core.dispatcher:Dispatcher._cache""",
     ),
 }

@@ -139,9 +139,7 @@ def shown(line: str, expected: float | None = None, is_told: bool = True) -> Gen
     if not _can_spin(stream):
         if is_told and stream is not None and line != _told:
             _told = line
-            about = "" if expected is None else f", about {max(expected, 1):.0f} s"
-            with suppress(OSError, ValueError):  # it may be closed
-                print(f"hexenv: {line}{about}", file=stream, flush=True)
+            tell(line if expected is None else f"{line}, about {max(expected, 1):.0f} s")
         yield
         return
     ended = threading.Event()
@@ -153,6 +151,13 @@ def shown(line: str, expected: float | None = None, is_told: bool = True) -> Gen
     finally:
         ended.set()
         spinner.join()
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error, if there is one."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        with suppress(OSError, ValueError):  # it may be closed
+            print(f"hexenv: {line}", file=sys.stderr, flush=True)
 
 
 def _can_spin(stream: Any) -> bool:

@@ -23,6 +23,24 @@ LONGEST_MESSAGE: Final = 300
 """Characters of a message about a file."""
 LONGEST_VALUE: Final = 60
 """Characters of a value in a message."""
+OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "mcts": ("uct",),
+    "minimax": ("alphabeta",),
+    **dict.fromkeys(("alpha_beta", "negamax"), ("alphabeta", "hexalphabeta")),
+    **dict.fromkeys(("rollouts", "num_rollouts", "playouts", "iterations"), ("simulations",)),
+    **dict.fromkeys(("time", "time_limit", "timeout", "movetime", "budget"), ("seconds",)),
+    **dict.fromkeys(("exploration", "exploration_constant", "exploration_weight", "uct_c"), ("c",)),
+    **dict.fromkeys(("model", "network", "net", "model_path"), ("policy", "net", "file", "path")),
+    **dict.fromkeys(("rng", "random_state", "random_seed"), ("seed",)),
+    **dict.fromkeys(("width", "size", "board_size", "n"), ("columns", "board_size")),
+    **dict.fromkeys(("height", "rows"), ("rows", "board_size")),
+    "render": ("render_mode",),
+    "first_player": ("side", "to_play"),
+    **dict.fromkeys(
+        ("workers", "threads", "n_jobs", "num_threads", "processes"), ("threads", "workers")
+    ),
+}
+"""What words of other libraries, in lower case, are called here: the first that there is."""
 PASSED_OVER: Final = ("hexenv", "gymnasium", "pettingzoo")
 """Packages whose lines a warning does not point at."""
 
@@ -31,6 +49,15 @@ def shortened(value: Any) -> str:
     """A value as a message shows it."""
     text = " ".join(repr(value).split())  # of an array, in one line
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def hundredths(value: float, is_proven: bool) -> int:
+    """A value, -1 to 1, as people are shown it: -100 and 100 stand for proofs alone.
+
+    However sure a search is of an outcome that it has not proven, it is shown as 99.
+    """
+    most = 100 if is_proven else 99
+    return max(-most, min(most, round(100 * value)))
 
 
 def error_in(path: str | os.PathLike[str], error: ValueError) -> ValueError:
@@ -53,14 +80,24 @@ def not_one_of(what: str, known: Iterable[Any], got: Any) -> str:
 
 
 def suggestion(got: Any, known: Iterable[str]) -> str:
-    """`` (did you mean hex?)``, or nothing if no known name is close."""
+    """`` (did you mean hex?)``, or nothing if no known name is close.
+
+    A name is meant by a word of other libraries (`OTHER_WORDS`), by one that is written nearly
+    alike, or by some of its words: `size` means `board_size`, `n_threads` means `threads`.
+    """
     if not isinstance(got, str) or len(got) > LONGEST_VALUE:
         return ""
     import difflib  # only errors need it
 
-    names = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(got.lower(), list(names), 1, 0.66)
-    return f" (did you mean {names[close[0]]}?)" if close else ""
+    names = {name.lower().removesuffix("agent") or "agent": name for name in known}
+    word = got.lower().replace("-", "_").removesuffix("agent").rstrip("_") or "agent"
+    parts = set(word.split("_"))
+    found = [
+        *(each for each in OTHER_WORDS.get(word.removeprefix("max_"), ()) if each in names),
+        *difflib.get_close_matches(word, list(names), 1, 0.66),
+        *(each for each in names if parts < set(each.split("_")) or parts > set(each.split("_"))),
+    ]
+    return f" (did you mean {names[found[0]]}?)" if found else ""
 
 
 def warn_user(message: str) -> None:

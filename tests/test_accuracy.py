@@ -140,6 +140,13 @@ def with_kept(kept):
     return Accuracy("a", "s", kept, kept, 1 - kept.astype(int), 0.0)
 
 
+def test_a_position_that_a_set_has_twice_counts_once():
+    (positions, *_) = few("tictactoe").values()
+    once, twice = (measure("random", set_, seeds=1) for set_ in (positions, [*positions] * 2))
+    assert twice.kept.shape == once.kept.shape
+    assert twice.as_json()["kept_interval"] == once.as_json()["kept_interval"]
+
+
 @pytest.mark.parametrize("gain", [-1, 0, 1])
 def test_the_interval_of_equal_differences_is_symmetric(gain):
     found, (low, high), _ = difference(with_kept([gain == 1] * 100), with_kept([gain == -1] * 100))

@@ -221,7 +221,7 @@ def test_priors_are_shown_where_there_are_some(open_page, tmp_path):
     page.keyboard.press("Home")
     page.keyboard.press("3")
     assert page.locator("#board .overlay text").all_text_contents() == ["75", "25"]
-    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+100", "75.0 %"]
+    assert page.locator("#actions td").all_inner_texts()[:4] == ["5", "5", "+99", "75.0 %"]
 
 
 def test_a_proven_win_has_the_line_in_place_of_numbers(open_page, tmp_path):
@@ -577,6 +577,20 @@ def test_searches_are_shown_while_the_agent_thinks(open_page, address):
     page.click("#resign")
     wait_for(page, "play.state.status == 'over'")
     assert "you" not in text(page, "#status").split(":")[1].split()[0]
+
+
+def test_the_last_search_stays_on_the_board_while_it_is_your_turn(open_page, address):
+    page = open_page(address)
+    begin(page, "hex", "uct:simulations=50", ["board_size=4"])
+    assert move(page)["status"] == "yours"
+    frames = page.evaluate("play.viewer.frames")
+    search, played = frames[1]["search"], frames[2]["move"]["action"]
+    assert frames[2]["search"] is None
+    shown = [each for each in search["actions"] if each["visits"] and each["action"] != played]
+    assert page.locator("#board .overlay circle").count() == len(shown) > 0
+    page.click("#line-toggle")
+    assert page.locator("#board .overlay circle").count() == 0
+    assert page.locator("#board .ghosts use").count() == len(search["line"]) - 1 > 0
 
 
 def test_hint_undo_and_looking_back(open_page, address):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -21,6 +22,7 @@ import hexenv
 from agents.cli import INTERRUPTED, main
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.policies.policy import PolicyAgent
+from agents.records import load_record
 from agents.registry import (
     agent_classes,
     environment_makers,
@@ -70,7 +72,7 @@ def table_of(output):
 
 def test_a_match_prints_a_table():
     output = run("match", "tictactoe", "greedy", "random", "--games", 6).stdout
-    assert output.startswith("6 games\n")
+    assert re.match(r"6 games, [2-6] distinct\n", output)
     header = next(line for line in output.splitlines() if "won" in line)
     assert re.split(r"\s{2,}", header.strip()) == [
         "won", "drawn", "lost", "score (95 %)", "moving first", "illegal", "ms/move",
@@ -97,7 +99,7 @@ def test_the_table_shows_all_figures_at_every_width(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     name = "uct:simulations=5,final_move=lcb,playout=generic"
     output = run("match", "tictactoe", name, "random", "--games", 1).stdout
-    assert output.startswith(f"1 game\nA = {name}\n")
+    assert output.startswith(f"1 game, 1 distinct\nA = {name}\n")
     lengths = [9, 9] if width >= 80 else [3, 3, 3, 7, 4, 3, 3]  # turned: a line for each column
     assert [len(row) for row in table_of(output)] == lengths
     assert "ms/move" in output
@@ -106,17 +108,18 @@ def test_the_table_shows_all_figures_at_every_width(width, monkeypatch):
 
 
 KEYS = [
-    "game", "options", "agents", "seed", "interrupted", "games", "wins", "draws", "losses", "score",
-    "interval", "wins_moving_first", "games_moving_first", "illegal_moves", "seconds_per_move",
-    "plies", "forfeits", "reasons", "assumed",
+    "game", "options", "agents", "seed", "opening_plies", "interrupted", "games", "distinct",
+    "opened", "wins", "draws", "losses", "score", "interval", "wins_moving_first",
+    "games_moving_first", "illegal_moves", "seconds_per_move", "plies", "forfeits", "reasons",
+    "assumed",
 ]  # fmt: skip
 
 
 def test_a_match_as_json():
     found = run_json("match", "hex", "greedy", "random", "--games", 5, "--option", "board_size=3")
     assert list(found) == KEYS
-    about = ["hex", ["board_size=3"], ["greedy", "random"], 0, False]
-    assert list(found.values())[:5] == about
+    about = ["hex", ["board_size=3"], ["greedy", "random"], 0, None, False]
+    assert list(found.values())[:6] == about
     assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 5
     assert found["score"] == (found["wins"] + found["draws"] / 2) / 5
     assert found["interval"][0] < found["score"] < found["interval"][1] or found["score"] in (0, 1)
@@ -126,6 +129,36 @@ def test_a_match_as_json():
     assert found["illegal_moves"] == [0, 0]
     assert min(found["seconds_per_move"]) > 0
     assert 5 <= found["plies"] <= 9
+
+
+REPEATING = ("match", "tictactoe", "competitors.First", "competitors.Last", "--games", 12)
+
+
+def test_a_game_that_is_repeated_adds_nothing_to_the_interval():
+    pair = run_json(*REPEATING[:-1], 2)
+    found = run_json(*REPEATING, "--opening-plies", 0)
+    assert (found["games"], found["distinct"], found["opened"]) == (12, 2, 0)
+    assert found["interval"] == pytest.approx(pair["interval"])
+    output = run(*REPEATING, "--opening-plies", 0).stdout
+    assert output.startswith("12 games, 2 distinct\n")
+    assert "10 of 12 (more --opening-plies" in output
+
+
+def test_agents_that_leave_nothing_to_chance_play_from_openings(tmp_path):
+    found = run_json(*REPEATING, "--records", tmp_path / "games")
+    assert (found["opening_plies"], found["opened"]) == (None, 8)
+    assert found["distinct"] == 2 + 8
+    records = [load_record(path) for path in sorted((tmp_path / "games").glob("*.json"))]
+    assert [record.opening for record in records] == [0] * 4 + [2] * 8
+    starts = [record.actions[:2] for record in records[4:]]
+    assert starts[::2] == starts[1::2]
+    assert len(set(starts)) == 4
+    output = run(*REPEATING).stdout
+    assert "(--opening-plies 0 plays without)" in output
+    found = run_json(*REPEATING, "--opening-plies", 1)
+    assert (found["opened"], found["distinct"]) == (12, 12)
+    result = run(*REPEATING, "--opening-plies", 9, status=2)
+    assert "expected an opening of 9 plies" in result.stderr
 
 
 def test_json_is_all_there_is_on_standard_output():
@@ -275,6 +308,13 @@ def test_mistakes_are_explained_in_a_line(arguments, message):
     assert re.search(message, error), error
     assert error.startswith("Error: ")
     assert "Traceback" not in result.stderr
+
+
+def test_help_has_whole_sentences():
+    text = run("--help").output.partition("Commands:")[2]
+    assert "..." not in text
+    for name in main.list_commands(click.Context(main)):
+        assert f"\n  {name} " in text
 
 
 # ---- compile -------------------------------------------------------------------------------------

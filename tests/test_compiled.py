@@ -24,7 +24,7 @@ from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.mcts import Variant, compiled_search
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.simulation import part
 from hexenv import compiled as compiled_module
 from hexenv import compiling, tictactoe_v0
 from hexenv.compiled import (
@@ -50,6 +50,8 @@ needs_compiler = pytest.mark.compiled(only=True)
 
 
 WAITING = "hexenv: waiting for another process to compile "
+DAMAGED = "hexenv: damaged machine code "
+KNOWN_LINES = ("hexenv: compiling ", WAITING, DAMAGED, "hexenv: machine code cannot be kept ")
 
 
 class Output(NamedTuple):
@@ -126,7 +128,7 @@ def finish(process: subprocess.Popen[str]) -> Output:
     stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     announcements = stderr.splitlines()
-    assert all(line.startswith(("hexenv: compiling ", WAITING)) for line in announcements), stderr
+    assert all(line.startswith(KNOWN_LINES) for line in announcements), stderr
     return Output(stdout.strip(), announcements)
 
 
@@ -332,15 +334,27 @@ def test_functions_of_the_user_keep_their_own_place_and_are_not_announced(sums):
     assert sums.cache() == kept
 
 
-@pytest.mark.slow
+DAMAGE = (
+    lambda whole: whole[:40],
+    lambda whole: whole[: len(whole) // 2] + bytes(64) + whole[len(whole) // 2 + 64 :],
+    lambda whole: b"garbage" * 100,
+)
+
+
 @needs_compiler
-def test_a_damaged_file_is_removed(sums):
-    for kind in ("nbi", "nbc"):
-        sums.run(ADD_UP)
-        (file,) = sums.beside.rglob(f"*.{kind}")
-        file.write_bytes(file.read_bytes()[:40])
-        assert sums.run(ADD_UP).text == "60"
-        assert not sums.cache()
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_is_told_and_mended_once(sums, kind):
+    sums.run(ADD_UP)
+    (file,) = sums.beside.rglob(f"*.{kind}")
+    for damaged in DAMAGE:
+        file.write_bytes(damaged(file.read_bytes()))
+        text, (told, compiles) = sums.run(ADD_UP)
+        assert text == "60"
+        assert told.startswith(DAMAGED)
+        assert str(file) in told
+        assert compiles.startswith(ONCE)
+    assert len(sums.cache()) == 2
+    assert sums.run(ADD_UP) == ("60", [])
 
 
 @pytest.mark.slow
@@ -351,7 +365,9 @@ from numba.core.caching import IndexDataCacheFile
 def save(*_): raise OSError("no space left")
 IndexDataCacheFile.save = save
 """
-    assert sums.run(program + ADD_UP) == ("60", [ONCE])
+    text, (compiles, told) = sums.run(program + ADD_UP)
+    assert (text, compiles) == ("60", ONCE)
+    assert "no space left" in told
     assert not sums.cache()
 
 
@@ -897,7 +913,7 @@ def test_an_agent_that_was_used_before_is_interpreted_and_compiled_again(begins)
         assert (agent._workers[0].kept.run is compiled_search.function) == is_plain
 
 
-@compiled
+@part
 class Normal(NamedTuple):
     """A playout that draws from its generator what machine code has no stream of."""
 
@@ -905,10 +921,6 @@ class Normal(NamedTuple):
 
     def simulate(self, game, state, rng, actions, simulation):
         return min(max(self.scale * rng.standard_normal(), -1.0), 1.0)
-
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
 
 @pytest.mark.slow

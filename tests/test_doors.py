@@ -34,11 +34,13 @@ from agents import (
     TreeSearchAgent,
 )
 from agents.arena import play_game, play_match
+from agents.arena.match import prepare
 from agents.mcts.tree_search import SearchOptions
 from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.envs.aec import ViewOptions
 from hexenv.games.tictactoe import TicTacToe
+from hexenv.messages import suggestion
 from hexenv.single import SingleEnv
 from hexenv.vector import BoardVectorEnv
 
@@ -142,6 +144,8 @@ WRONG = [
     (lambda: play_game(tictactoe(), TWO[0]), ValueError, "two agents"),
     (lambda: play_game(tictactoe(), ["uct", "uct"]), ValueError, "make_agent"),
     (lambda: play_game(tictactoe(), TWO, first=7), ValueError, "first .*7"),
+    (lambda: play_game(tictactoe(), TWO, opening=(4, 4)), ValueError, r"legal actions, got 4 in"),
+    (lambda: play_game(tictactoe(), TWO, opening=(0, 3, 1, 4, 2)), ValueError, "one that ends it"),
     (lambda: list(play_match(tictactoe(), [UCT, UCT], 2)), ValueError, "two agents"),
     (lambda: list(play_match(tictactoe(), TWO, "3")), ValueError, "games"),
     (lambda: list(play_match(tictactoe(), TWO, -1)), ValueError, "games"),
@@ -286,6 +290,38 @@ def test_an_agent_that_can_be_called_has_a_signature_of_its_call():
     agent = PolicyAgent.from_function(lambda observation, mask: 0)
     assert "policy" in inspect.signature(PolicyAgent).parameters
     assert "policy" not in inspect.signature(agent).parameters
+
+
+@pytest.mark.parametrize(
+    ("got", "known", "meant"),
+    [
+        *((name, agents.PUBLIC, "UCT") for name in ("MCTS", "mcts", "MCTSAgent", "UCTAgent")),
+        ("PUCT", agents.PUBLIC, "PUCTAgent"),
+        ("Minimax", agents.PUBLIC, "AlphaBeta"),
+        *((word, ViewOptions.__annotations__ | {"board_size": int}, "board_size")
+          for word in ("size", "width", "boardsize", "rows")),
+        ("size", ["rows", "columns", "cell_size"], "columns"),
+        ("threads", ["simulations", "seconds", "threats", "workers"], "workers"),
+        ("agent", ["agents", "seed"], "agents"),
+        ("agnt", ["agent", "seed"], "agent"),
+        *((word, ["simulations", "seconds", "c", "seed", "workers"], meant)
+          for word, meant in {
+              "n_simulations": "simulations", "rollouts": "simulations",
+              "iterations": "simulations", "time_limit": "seconds", "max_time": "seconds",
+              "exploration_constant": "c",
+              "c_puct": "c", "rng": "seed", "num_threads": "workers",
+          }.items()),
+    ],
+)  # fmt: skip
+def test_words_of_other_libraries_are_understood(got, known, meant):
+    assert suggestion(got, known) == f" (did you mean {meant}?)"
+
+
+def test_an_agent_that_does_not_play_a_game_says_who_it_is():
+    env = begun(connect4_v0.env())
+    for agent, name in ((agents.Hexpert(5), "hexpert"), (agents.RHMCTS(5), "rhmcts")):
+        with pytest.raises(ValueError, match=f"^{name}: expected "):
+            prepare(env, [agent])
 
 
 # ---- what is shown -------------------------------------------------------------------------------

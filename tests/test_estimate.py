@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
 from agents.learning import estimate as measuring  # noqa: E402
-from agents.learning.estimate import Pace, Probe, estimate, seconds_of_iteration, sizes  # noqa: E402
+from agents.learning.estimate import PartSeconds, Probe, estimate, seconds_of_iteration, sizes  # noqa: E402
 from agents.learning.learner import Learner  # noqa: E402
 from agents.learning.replay import load_games, save_games  # noqa: E402
 from agents.learning.training import Run  # noqa: E402
@@ -25,22 +25,22 @@ pytestmark = pytest.mark.compiled(only=True)  # self-play
 def paces(**options):
     """A run of 10 plies, 8 steps and 1 second of files in an iteration, alone 2 s and 1 s each."""
     configuration = configured(tiny(self_play={"plies": 10}, **options))
-    return lambda together: seconds_of_iteration(configuration, Pace(2, 1), together, 8, 1)
+    return lambda together: seconds_of_iteration(configuration, PartSeconds(2, 1), together, 8, 1)
 
 
 def test_two_that_do_not_slow_each_other_take_as_long_as_the_longer():
-    assert paces(engine="processes")(Pace(2, 1)) == pytest.approx(20)
+    assert paces(engine="processes")(PartSeconds(2, 1)) == pytest.approx(20)
 
 
 def test_two_that_share_one_processor_take_as_long_as_both_together():
     """Each at half its pace while both go on: 9 s of learning and 20 of self-play are 29."""
-    assert paces(engine="processes")(Pace(4, 2)) == pytest.approx(29)
-    assert paces(engine="local")(Pace(2, 1)) == pytest.approx(29)
+    assert paces(engine="processes")(PartSeconds(4, 2)) == pytest.approx(29)
+    assert paces(engine="local")(PartSeconds(2, 1)) == pytest.approx(29)
 
 
 def test_learning_may_take_longer_than_self_play():
     configuration = configured(tiny(self_play={"plies": 2}, engine="processes"))
-    found = seconds_of_iteration(configuration, Pace(2, 1), Pace(4, 2), 20, 0)
+    found = seconds_of_iteration(configuration, PartSeconds(2, 1), PartSeconds(4, 2), 20, 0)
     assert found == pytest.approx(24)  # 4 and 20
 
 
@@ -64,7 +64,9 @@ def test_learning_is_measured_with_games_by_the_rules(tmp_path, maker):
 
 def test_what_is_measured_is_extrapolated(monkeypatch, tmp_path):
     settings = tiny(iterations=50, replay={"fill": 100})
-    monkeypatch.setattr(Probe, "measure", lambda probe, seconds: (Pace(2, 1), Pace(2, 1)))
+    monkeypatch.setattr(
+        Probe, "measure", lambda probe, seconds: (PartSeconds(2, 1), PartSeconds(2, 1))
+    )
     monkeypatch.setattr(Probe, "seconds_of_others", lambda probe: 3.0)
     found = estimate(tmp_path / "run", settings)
     assert (found.iterations, found.positions, found.steps) == (50, 64, 8)
@@ -123,7 +125,9 @@ def config(tmp_path):
 
 
 def test_the_command_tells_hours_and_memory(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(Probe, "measure", lambda probe, seconds: (Pace(2, 1), Pace(2, 1)))
+    monkeypatch.setattr(
+        Probe, "measure", lambda probe, seconds: (PartSeconds(2, 1), PartSeconds(2, 1))
+    )
     monkeypatch.setattr(Probe, "seconds_of_others", lambda probe: 2.0)
     words = ("tictactoe", "--config", config, "--run", tmp_path / "run", "--estimate")
     printed = " ".join(call("train", *words).stdout.split())

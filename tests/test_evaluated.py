@@ -1045,7 +1045,7 @@ def test_a_tree_comes_back_from_its_file(tmp_path):
         GumbelAgent(PolicyAgent(learned)).load(tmp_path / "tree.npz")
 
 
-def test_the_names_in_saved_trees_are_those_of_version_1(tmp_path):
+def test_the_names_in_saved_trees_stay_as_they_are(tmp_path):
     found = []
     for agent in (PUCTAgent(PolicyAgent(learned), 9), ANETRolloutMCTS(PolicyAgent(learned), 9)):
         agent.act(started("5"))

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+import zipfile
 from importlib.util import find_spec
 
 import gymnasium
@@ -232,7 +233,7 @@ def test_the_command_writes_every_format(saved, tmp_path):
     assert shown(tmp_path / "a.svg") == film.animation()
     text = shown(tmp_path / "a.txt")
     assert text == "\n".join(film.text(ply) for ply in range(len(film)))
-    assert "visits in per cent\nO to play (ply 1)\n" in text
+    assert "visits in per cent, for ply 2\nO to play (ply 1)\n" in text
 
 
 def test_the_command_writes_one_position(saved, tmp_path):
@@ -247,6 +248,17 @@ def test_the_command_writes_one_position(saved, tmp_path):
         assert shown(path) == expected
 
 
+def test_a_ply_with_an_overlay_is_the_one_that_was_searched(saved, tmp_path):
+    film = film_of(RECORDS["tictactoe"], overlay="visits")
+    path = tmp_path / "a.txt"
+    run(saved, "--to", path, "--ply", 2, "--overlay", "visits")
+    assert shown(path) == film.text(1)
+    assert "for ply 2\n" in shown(path)
+    words = ("--to", tmp_path / "b.txt", "--overlay", "visits", "--ply")
+    assert "expected --ply from 1 to 7, got 0" in run(saved, *words, 0, code=2)
+    assert "expected a --ply that was searched" in run(saved, *words, 1, code=2)
+
+
 def test_nothing_is_overwritten_unasked(saved, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("mine")
@@ -254,6 +266,13 @@ def test_nothing_is_overwritten_unasked(saved, tmp_path):
     assert path.read_text() == "mine"
     run(saved, "--to", path, "--force")
     assert path.read_text().startswith(" . . .")
+
+
+def test_an_archive_is_no_record(tmp_path):
+    other = tmp_path / "game.zip"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("game.json", "{}")
+    assert "game.zip: expected a text, got a zip archive" in run(other, "--to", "a.gif", code=2)
 
 
 def test_other_programs_files_are_to_be_converted_first(tmp_path):

@@ -4,7 +4,7 @@ import dataclasses
 import errno
 import os
 import re
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,13 +14,16 @@ from recorded import random_record, with_searches
 from reference_swap import ExchangeGame
 
 from agents.cli import main
-from agents.records import GameRecord, Search, load_record, save_record
+from agents.pictures.films import film_of
+from agents.records import GameRecord, Search, StartPosition, load_record, save_record
 from agents.records.columns import read_columns
 from agents.records.files import as_text
 from agents.records.formats import load_games, save_games
-from agents.records.psq import read_psq
+from agents.records.psq import read_psq, write_psq
 from agents.records.sgf import main_lines, read_sgf, write_sgf
+from agents.web.page import replay_data
 from hexenv.games.base import cell_owners
+from hexenv.games.gomoku import RULES
 
 CASES = [
     ("connect4", (), ".txt"),
@@ -125,7 +128,7 @@ def test_the_cells_of_searches_are_those_of_the_file():
     searches = [Search(seconds=0.0, simulations=5, principal_variation=plan)
                 for plan in ((2, 9, 1), (9, 1), (1, 3), (3,))]  # fmt: skip
     record = dataclasses.replace(record, searches=tuple(searches))
-    (nodes,) = main_lines(write_sgf([record]))
+    ((nodes, _),) = main_lines(write_sgf([record]))
     said = [node["C"].values[0].partition("simulations, ")[2] for node in nodes[1:]]
     assert said == ["c1 swap-pieces a2", "swap-pieces a2", "a2 b1", "b1"]
 
@@ -204,7 +207,96 @@ def test_results_of_games_without_an_end(text, moves, outcome, reason):
 
 def test_the_main_line_is_taken():
     text = "(;GM[4]SZ[7](;B[aa](;W[bb];B[cc](;W[dd])(;W[ee]))(;W[ff]))(;B[gg]))"
-    assert only(read_sgf(text)).moves == "a7 b6 c5 d4"
+    with pytest.warns(UserWarning, match="3 variations left out"):
+        assert only(read_sgf(text)).moves == "a7 b6 c5 d4"
+
+
+HEXGUI_POSITION = """(;AP[HexGui:0.2]FF[4]GM[11]SZ[4];
+AB[a2][b2]
+AW[c1][d1]PL[W];W[a1];B[c3])
+"""
+"""As HexGui saves a position: in the node after the root. White is to move, out of turn."""
+
+
+def test_a_position_is_a_start(tmp_path):
+    record = only(read_sgf(HEXGUI_POSITION))
+    assert record.start == StartPosition("..OO/XX../..../....", 1)
+    assert record.moves == "a1 c3"
+    assert stones(record) == ["O . O O", "X X . .", ". . X .", ". . . ."]
+    assert [int(state.ply) % 2 for state in record.states()] == [1, 0, 1]
+    assert only(read_sgf(write_sgf([record]))) == record
+    save_record(record, tmp_path / "game.json")
+    assert load_record(tmp_path / "game.json") == record
+    *_, env = record.replay()
+    assert cell_owners(env.unwrapped.game, env.unwrapped.state)[0].tolist() == [1, -1, 1, 1]
+    again = env.unwrapped.clone()  # another environment begins at the same position
+    again.reset(options={"state": env.unwrapped.state})
+    assert again.agent_selection == env.agent_selection
+    assert len(film_of(record)) == len(replay_data(record)["frames"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "board", "to_play", "warning"),
+    [
+        ("GM[11]SZ[3]AB[a1]AW[b2]", "X../.O./...", 0, None),
+        ("GM[11]SZ[3]AB[a1][c2]AW[b2]", "X../.OX/...", 1, None),
+        ("GM[11]SZ[3]AB[a1][c2]", "X../..X/...", 0, "no PL"),
+        ("GM[11]SZ[3]AB[a1][c2];PL[white]", "X../..X/...", 1, None),
+        ("GM[11]SZ[3]AB[a1];AW[b2]AE[a1];B[c3]", ".../.O./...", 0, None),
+        ("GM[11]SZ[3]AB[aa:cb]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
+        ("GM[11]SZ[3]AB[cb:aa]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
+        ("GM[11]SZ[3]AB[ca:ab]AE[b1][a2]PL[W]", "X.X/.XX/...", 1, None),
+        ("GM[11]SZ[3];B[a1];W[c1];AB[b2]PL[W]", "X.O/.X./...", 1, "left out before a set-up: 2"),
+        ("GM[4]SZ[5]AB[aa][bb]AW[cc]", "X..../.X.../..O../...../.....", 1, None),
+    ],
+)
+def test_stones_are_set_up(text, board, to_play, warning):
+    context = nullcontext() if warning is None else pytest.warns(UserWarning, match=warning)
+    with context:
+        record = only(read_sgf(f"(;{text})"))
+    assert record.start == StartPosition(board, to_play)
+    assert only(read_sgf(write_sgf([record]))) == record
+
+
+def test_the_swap_after_a_stone_that_is_set_up():
+    text = "(;GM[11]SZ[3]RU[swap]AB[a3]PL[W];W[swap-pieces];W[b2])"
+    record = only(read_sgf(text))
+    assert record.moves == "swap b2"
+    assert stones(record) == [". . O", ". X .", ". . ."]
+    assert only(read_sgf(write_sgf([record]))) == record
+
+
+@pytest.mark.parametrize("declared", ["", "CA[ISO-8859-1]", "CA[cp1250]", "CA[UTF-8]"])
+def test_texts_are_in_the_encoding_that_the_file_says(declared, tmp_path):
+    codec = declared[3:-1] or "latin-1"
+    path = tmp_path / "game.sgf"
+    path.write_bytes(f"(;{declared}GM[11]PB[L\xf6c]PW[Ann])".encode(codec))
+    assert only(load_games(path)).agents == ("L\xf6c", "Ann")
+
+
+@pytest.mark.parametrize("named", ["CA[klingon]", "CA[hex]", "CA[utf-16]", "CA[\0x]"])
+def test_an_encoding_that_is_none_is_refused_with_its_line(named, tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_bytes(b"(;GM[11]\n" + named.encode() + b"PB[L\xf6c])")
+    with pytest.raises(ValueError, match=r"game.sgf: line 2: expected the name of an encoding"):
+        load_games(path)
+
+
+def test_the_rules_of_a_file_of_c_gomoku_cli():
+    text = "(;FF[4]GM[4]GN[1]RU[{}]SZ[15]PB[a]PW[b]RE[W+1]TE[x]\n;B[hh]C[opening move];W[hi]C[3ms])"
+    assert only(read_sgf(text.format(4))).options == ("rule=renju",)
+    assert only(read_sgf(text.format(0))).options == ()
+    with pytest.warns(UserWarning, match="caro"):
+        assert only(read_sgf(text.format("Caro"))).options == ()
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_a_file_leaves_out_is_a_line_of_the_command(tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_text("(;GM[11];B[a1](;W[b1])(;W[c1]))")
+    result = CliRunner().invoke(main, ["convert", str(path), str(tmp_path / "game.json")])
+    assert result.exit_code == 0
+    assert "warning: game 1 of the SGF: 1 variation left out" in result.stderr
 
 
 def test_gomoku_of_a_renju_program():
@@ -228,7 +320,7 @@ def test_searches_are_written_as_comments(tmp_path):
 
 
 def test_properties_are_read_as_the_format_says():
-    (nodes,) = main_lines("junk (;A[1]\n[2\\]]bBc[x\\\ny];C[a\\:b]) ")
+    ((nodes, _),) = main_lines("junk (;A[1]\n[2\\]]bBc[x\\\ny];C[a\\:b]) ")
     assert [{key: kept.values for key, kept in node.items()} for node in nodes] == [
         {"A": ["1", "2]"], "B": ["xy"]},
         {"C": ["a:b"]},
@@ -252,7 +344,13 @@ def test_properties_are_read_as_the_format_says():
         ("(;GM[11]\nSZ[11:x])", 2, r"SZ\[columns:rows\]"),
         ("(;GM[11]\nSZ[99])", 2, "size from 2 to 19"),
         ("(;GM[11]SZ[3:5]\n;B[a1];W[swap])", 1, "square"),
-        ("(;GM[11]\nAB[a1])", 2, "AB"),
+        ("(;GM[11]SZ[3]\nAB[d4])", 2, "d4"),
+        ("(;GM[11]\nAB[a1]\nPL[red])", 3, r"PL\[B\]"),
+        ("(;GM[11]\nAB" + "[aa:zz]" * 100 + ")", 2, "at most 10000 stones"),
+        ("(;GM[11]" + "\n;AB[aa:zz]" * 100 + ")", 16, "at most 10000 stones"),
+        ("(;GM[11]" + ";AE[a1]PL[B];B[a1];AE[a1]PL[W];W[a1]" * 10**3 + ")", 1, "100 set-ups"),
+        ("(;GM[11]SZ[2]\nAB[a1][a2]PL[B])", 2, "has won"),
+        ("(;GM[4]\nAB[aa][bb])", 2, "2 X and 0 O"),
         ("(;GM[11]\n;B[a1][a2])", 2, "one move"),
         ("(;GM[11]\n;B[a1]W[a2])", 2, "one move"),
         ("(;GM[11];B[a1]\n;B[a2])", 2, "of W, got one of B"),
@@ -293,6 +391,13 @@ def test_what_a_format_cannot_say_is_refused(game, options, suffix, message, tmp
     assert not list(tmp_path.iterdir())
 
 
+def test_columns_have_no_start(tmp_path):
+    start = StartPosition("/".join([7 * "."] * 5 + ["XO....."]), 0)
+    record = GameRecord.of("connect4", (), (0, 1), start=start)
+    with pytest.raises(ValueError, match="got one from a position"):
+        save_games([record], tmp_path / "game.txt")
+
+
 # ---- psq -----------------------------------------------------------------------------------------
 
 PISKVORK = """Piskvorky 20x15, 11:11, 1
@@ -314,7 +419,74 @@ def test_a_file_of_piskvork(end):
     assert record.moves == "j8 k8 t1"
     assert record.agents == ("pbrain two.zip", "pbrain-one.exe")  # the second player begins
     assert record.seconds == (0, 1.234, 0.003)
-    assert record.outcome is None
+    assert (record.outcome, record.reason) == (-1, "not played out")
+
+
+GOMOCUP = """Piskvorky 15x15, 11:11, 0
+8,8,0
+9,9,0
+{}10,8,1250
+8,10,31
+ALPHA25.zip
+BETA.zip
+-1
+{}
+"""
+"""As Gomocup's judge writes: an opening without times, names, -1, the result, the tournament."""
+
+
+@pytest.mark.parametrize(
+    ("opening", "last", "outcome", "rule"),
+    [
+        ("", "1,Freestyle15_1", 1, "freestyle"),
+        ("", "2,Renju", -1, "renju"),
+        ("", "0,Fastgame", 0, "freestyle"),
+        ("", "2,Standard", -1, "standard"),
+        ("3,3,0\n", "1,Freestyle15_2", -1, "freestyle"),  # the second player thought first
+        ("3,3,0\n", "2,Freestyle15_2", 1, "freestyle"),
+    ],
+)
+def test_a_file_of_gomocup(opening, last, outcome, rule):
+    record = read_psq(GOMOCUP.format(opening, last))
+    assert record.agents == ("ALPHA25.zip", "BETA.zip")
+    assert (record.outcome, record.reason) == (outcome, "not played out")
+    assert record.rules().rule == RULES.index(rule)
+    assert read_psq(write_psq(record)) == record
+
+
+def test_a_tournament_of_an_unknown_rule_needs_the_rule():
+    with pytest.raises(ValueError, match=r"line 9: .*'Caro'.*option rule"):
+        read_psq(GOMOCUP.format("", "1,Caro"))
+    record = read_psq(GOMOCUP.format("", "1,Autumn"), ("rule=standard",))
+    assert (record.outcome, record.options) == (1, ("rule=standard",))
+
+
+def test_the_rules_count_more_than_the_result_of_a_file():
+    moves = "1,1\n1,2\n2,1\n2,2\n3,1\n3,2\n4,1\n4,2\n5,1\n"
+    record = read_psq(f"Piskvorky 15x15, 11:11, 0\n{moves}a\nb\n-1\n2,Freestyle\n")
+    assert (record.outcome, record.reason) == (1, None)
+
+
+def test_piskvorks_number_for_a_timeout_is_read():
+    record = read_psq("Piskvorky 15x15, 11:11, 0\n8,8,15\n9,9,5\n7,7,3\na\nb\n15\n")
+    assert (record.outcome, record.reason) == (1, "time")
+
+
+def test_a_timeout_is_kept_with_its_result():
+    record = read_psq(GOMOCUP.format("", "1,Freestyle15_1").replace("\n-1\n", "\n15\n"))
+    assert (record.outcome, record.reason) == (1, "time")
+    assert read_psq(write_psq(record)) == record
+
+
+def test_moves_without_times_and_with_blanks_are_moves():
+    record = read_psq("Piskvorky 15x15, 0:0, 0\n8, 8\n9, 9\n-1\n")
+    assert (record.moves, record.agents) == ("h8 i7", ("", ""))
+
+
+def test_names_of_psq_may_be_in_latin_1(tmp_path):
+    path = tmp_path / "game.psq"
+    path.write_bytes(b"Piskvorky 15x15, 0:0, 0\n8,8,1\nJos\xe9\nb\n-1\n")
+    assert only(load_games(path)).agents == ("Jos\xe9", "b")
 
 
 def test_psq_of_a_game_by_hand_has_no_names():
@@ -343,6 +515,7 @@ def test_times_are_kept_to_the_millisecond(tmp_path):
         ("Piskvorky 15x15, 0:0, 0\n1,1,0\n1,1,0\n-1\n", 3, "a15 is taken"),
         ("Piskvorky 15x15, 0:0, 0\n1,1,0\n", 3, "got the end of the file"),
         ("Piskvorky 15x15, 0:0, 0\n1;1;0\n-1\n", 2, "'1;1;0'"),
+        ("Piskvorky 15x15, 0:0, 0\n8;8\n9;9\n-1\n", 2, "'8;8'"),
         ("Piskvorky 15x15, 0:0, 0\n1,1,0\na\nb\nc\nd\n", 3, "'a'"),
     ],
 )

@@ -6,7 +6,7 @@ from hex_oracles import after, brute_force
 from test_hex_knowledge import as_bits, random_position, root_of
 
 from agents import AlphaBeta, HexAlphaBeta
-from agents.knowledge.hex.evaluation import Resistance, TwoDistance
+from agents.knowledge.hex.evaluation import STONE_COST, Resistance, TwoDistance
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import hex
 
@@ -33,7 +33,7 @@ def test_connections_claim_only_true_wins():
         env = random_position(4, int(rng.integers(2, 9)), rng)
         game, state = env.unwrapped.game, root_of(env)
         value = Resistance(True).with_memory(game).evaluate(game, state, 0)
-        if abs(value) == 1.0:
+        if abs(value) > 1 - 20 * STONE_COST:  # all else is far from that
             claims += 1
             assert winner(*as_bits(game, state), game.to_play(state)) == (0 if value > 0 else 1)
     assert claims > 30

@@ -7,8 +7,20 @@ import numpy as np
 import pytest
 from hex_oracles import after, as_bits, brute_force, exact_winner
 
-from agents import RAVE, RHMCTS, UCT, ANETRolloutMCTS, GumbelAgent, Hexpert, PolicyAgent, PUCTAgent
+from agents import (
+    RAVE,
+    RHMCTS,
+    UCT,
+    ANETRolloutMCTS,
+    GumbelAgent,
+    Hexpert,
+    PolicyAgent,
+    PUCTAgent,
+    RandomAgent,
+)
+from agents.knowledge.hex.h_search import connect, empty_cells, new_grid
 from agents.knowledge.hex.known import HexParts, with_knowledge
+from agents.knowledge.hex.shortest import stones_needed
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.puct import PUCT
 from agents.registry import make_agent
@@ -18,7 +30,15 @@ from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
-from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
+from agents.search.tree import (
+    ROOT,
+    UNPROVEN,
+    add_node,
+    child_by_action,
+    children,
+    expand,
+    new_tree,
+)
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex
 
@@ -495,3 +515,67 @@ def test_a_rule_that_does_not_count_pending_simulations_is_refused():
     env.reset()
     with pytest.raises(ValueError, match=r"pending simulations .* got Uncounted without"):
         searched_together(Variant(Uncounted(), Uniform(), WinLoss()), [env], 4)
+
+
+def winning_cells(env):
+    """Where the player to move ends the game at once."""
+    game, root = env.unwrapped.game, root_of(env)
+    found = []
+    for action in base.legal_actions(game, root):
+        child = base.clone(game, root)
+        game.step(child, action)
+        if game.is_terminal(child):
+            found.append(int(action))
+    return found
+
+
+@pytest.mark.parametrize("spec", ["hexpert:simulations=2", "hex-alphabeta", "solver"])
+def test_who_can_join_the_sides_does_it(spec):
+    """Also where that fills in a cell which seems inferior, as the win is sure without it."""
+    rng, seen = np.random.default_rng(5), 0
+    while seen < 12:
+        env = random_position(4, int(rng.integers(5, 10)), rng)
+        if cells := winning_cells(env):
+            seen += 1
+            assert make_agent(spec, seen).act(env) in cells
+
+
+def test_a_lost_position_is_held_as_long_as_it_goes():
+    """At a lost root, what lets the winner join the sides sooner is proven to lose at once."""
+    rng, seen = np.random.default_rng(2), 0
+    while seen == 0:
+        env = random_position(5, 5, rng)
+        game, state = env.unwrapped.game, root_of(env)
+        parts, out = HexParts(True, True, 1).with_memory(game), np.zeros(25, np.int32)
+        tree = new_tree(30)
+        add_node(tree, -1, 1)
+        expand(game, state, tree, ROOT, parts, out, rng)
+        owners = parts.owners[:25].copy()
+        if connect(parts.grid, owners, 1 - game.to_play(state), False, 1000, parts.links):
+            parts.examine(game, state, tree, ROOT)
+            below = children(tree, ROOT)
+            lost = tree.proof[below] == -1
+            left = tree.plies_left[below]
+            assert (left[~lost] == left.max()).all()
+            assert (left[lost] < left.max()).all()
+            seen += lost.any()
+
+
+def test_a_proven_win_is_soon_over():
+    """Against an opponent who plays anywhere, it takes hardly more stones than the fewest."""
+    for seed in range(6):
+        env = hex_v0.env(board_size=5)
+        env.reset(options={"moves": "c3 " + "abcde"[seed % 5] + "1"})
+        game, owners = env.unwrapped.game, np.zeros(25, np.int8)
+        game.owners(env.unwrapped.state, owners)
+        needed, stones = stones_needed(new_grid(5, 5), owners, 0, empty_cells(owners)), 0
+        agents = [Hexpert(simulations=2, seed=seed), RandomAgent(seed=seed)]
+        while not any(env.terminations.values()):
+            action = agents[env.unwrapped.state.ply % 2].act(env)
+            mover = env.agent_selection
+            env.step(action)
+            if mover == "player_0":
+                assert agents[0].statistics.proven == 1
+                stones += 1
+        assert env.rewards["player_0"] == 1  # what is proven is won
+        assert stones <= needed + 1

@@ -4,8 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.intervals import repeated_lines, repeated_openings
 
-from agents.arena.intervals import binomial_moments, difference_interval, dispersion, score_interval
+from agents.arena.intervals import (
+    binomial_moments,
+    difference_interval,
+    dispersion,
+    score_interval,
+)
 
 
 def test_independent_games_have_agrestis_and_coulls_interval():
@@ -76,6 +82,29 @@ def test_intervals_of_scores_cover(score, units, games):
     covered = [low <= score <= high for low, high in (score_interval(row, games) for row in points)]
     assert np.mean(covered) >= 0.93
     assert score > 0.9 or np.mean(covered) <= 0.97
+
+
+def test_intervals_cover_where_deterministic_agents_repeat_their_openings():
+    """Taken for distinct ones, pairs from 20 openings, each played six times, cover 0.6."""
+    points, share = repeated_openings(np.random.default_rng(6), 0.6, 20, 6, 1000)
+    covered, believed = (
+        np.mean([low <= 0.6 <= high for low, high in (score_interval(row, 2, s) for row in points)])
+        for s in (share, 1.0)
+    )
+    assert 0.93 <= covered <= 0.98
+    assert believed < 0.7
+
+
+@pytest.mark.parametrize("score", [0.5, 0.9])
+def test_intervals_cover_where_agents_of_chance_repeat_games(score):
+    """A win is one of three games, a loss one of a hundred: the score is not that of the lines."""
+    covered, of_distinct = [], []
+    for points, share, distinct in repeated_lines(np.random.default_rng(7), score, 80, 3, 100, 500):
+        low, high = score_interval(points, 2, share)
+        covered.append(low <= score <= high)
+        of_distinct.append(distinct)
+    assert np.mean(covered) >= 0.95
+    assert np.mean(of_distinct) < score / 2
 
 
 @pytest.mark.parametrize("share", [0.9, 0.97, 0.99])

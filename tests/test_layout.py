@@ -23,11 +23,11 @@ LAYERS = (
     "compiled compiled_atomics compiled_bits compiled_cache compiled_callees compiled_numba "
     "compiled_packing compiling cpus extras importing messages",
     "games",
+    "testing",
     "render",
     "envs",
     "learners wrappers",
     "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0 pool single vector",
-    "testing",
     "adapters",
 )
 """The rooms of `hexenv`, from the lowest layer: each imports its own layer and those below."""

@@ -9,8 +9,8 @@ from environments import BOARDS, make, random_action
 from msgspec.structs import replace
 
 from agents.arena import play_match
-from agents.policies.models import PolicyError
 from agents.registry import make_agent
+from agents.search.evaluator import PolicyError
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.envs.observation import plane_names
 from hexenv.games import base

@@ -131,7 +131,15 @@ def test_values_of_illegal_actions_do_not_count():
     game, _ = GAMES["tictactoe"]
     overlay = overlay_of_values(game, after(game, "51"), np.linspace(-1, 1, 9))
     assert [disc.cell for disc in overlay.discs(game)] == [1, 2, 3, 5, 6, 7, 8]
-    assert overlay.discs(game)[-1] == (8, 1.0, "+100")
+    assert overlay.discs(game)[-1] == (8, 1.0, "+99")
+
+
+def test_only_a_proof_is_shown_as_100():
+    game, _ = GAMES["tictactoe"]
+    values = [np.nan, 1, 1, -1, np.nan, -1, 0.999, 0.5, np.nan]
+    overlay = overlay_of_values(game, after(game, "51"), values, proven=(2, 5))
+    found = {disc.cell: disc.label for disc in overlay.discs(game)}
+    assert found == {1: "+99", 2: "+100", 3: "-99", 5: "-100", 6: "+99", 7: "+50"}
 
 
 # ---- any array -----------------------------------------------------------------------------------

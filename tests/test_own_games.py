@@ -390,8 +390,8 @@ NO_GAMES = [
     (lambda: None, "expected a game, got None"),
     (lambda: AnyParameters(np.arange(3)), "arrays are class constants"),
     (lambda: AnyParameters((1, [2])), "got .1, .2.. as visits"),
-    (lambda: variant(num_actions=many_actions)(4), r"num_actions\(\) of at most 32767, got 32768"),
-    (lambda: variant(max_plies=many_actions)(4), r"max_plies\(\) of at most 32767, got 32768"),
+    (lambda: variant(num_actions=many_actions)(4), r"num_actions\(\) from 1 to 32767, got 32768"),
+    (lambda: variant(max_plies=many_actions)(4), r"max_plies\(\) from 1 to 32767, got 32768"),
 ]
 
 
@@ -507,3 +507,62 @@ def test_a_field_that_initial_forgets_is_named():
 
 def test_shared_fields_are_those_of_every_state():
     assert tuple(name for name, _ in base.STATE_FIELDS) == SHARED_FIELDS
+
+
+@game
+class TwoHeaps(NamedTuple):
+    """Take one from either heap; a state has a number, an array and a flag."""
+
+    counters: int = 3
+
+    state_dtype = base.state_dtype(("heaps", np.int16, (2,)), ("debt", np.int8))
+
+    def num_actions(self):
+        return 2
+
+    def max_plies(self):
+        return 2 * self.counters
+
+    def initial(self, state):
+        base.begin(state)
+        state.heaps[0] = state.heaps[1] = self.counters
+        state.debt = 0
+
+    def legal_actions(self, state, out):
+        count = 0
+        for heap in range(2):
+            if state.heaps[heap] > 0:
+                out[count] = heap
+                count += 1
+        return count
+
+    def step(self, state, action):
+        state.heaps[action] -= 1
+        state.debt -= 1
+        state.ply += 1
+        state.last_action = action
+        if state.heaps[0] + state.heaps[1] == 0:
+            state.winner = 1 - state.ply % 2
+
+
+def field_bits(planes, names, field):
+    """The numbers of a field, of 16 bits each, read from the planes."""
+    bits = [int(planes[names.index(name)]) for name in names if name.startswith(f"{field}.")]
+    return [sum(bit << n for n, bit in enumerate(bits[at : at + 16])) for at in (0, 16)]
+
+
+def test_learners_see_the_fields_of_a_game_without_a_board():
+    rules = TwoHeaps()
+    names = rules.planes()
+    assert names[:4] == ("own", "opponent", "player", "heaps.0")
+    assert names[-1] == "debt.7"
+    assert len(names) == 3 + 32 + 8
+    env = SingleEnv(lambda **view: raw_env(rules, **view), opponent="random", side="second")
+    observation, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+    (planes,) = observation["observation"].reshape(-1, len(names))
+    state = env.unwrapped.state
+    assert field_bits(planes, names, "heaps") == state.heaps.tolist() != [3, 3]
+    assert planes[names.index("player")] == 1
+    assert all(planes[names.index(f"debt.{bit}")] for bit in range(8))  # -1
+    testing.check_game(rules, games=3)

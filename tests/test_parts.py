@@ -14,11 +14,11 @@ from environments import make
 from agents import TreeSearchAgent
 from agents.search.backups import MaxBackup, MixedBackup, PowerMeanBackup, ScoreBoundedBackup
 from agents.search.mcts import Variant, with_memory
-from agents.search.playout import Uniform, play_out, take
+from agents.search.playout import Uniform, take
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import new_simulation, no_memory, no_moves, no_update
+from agents.search.simulation import new_simulation, part
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
 from hexenv.compiled import compiled, interpreted_only
 from hexenv.games import base, connect4
@@ -72,18 +72,13 @@ def positions(tree, game):
 # ---- playouts ------------------------------------------------------------------------------------
 
 
-@compiled
+@part
 class Chooser(NamedTuple):
     """Plays the last of the legal actions, by itself or by its place; or something illegal."""
 
     illegal: int = -1
     share: float = 0.0
     by_place: bool = False
-
-    simulate = play_out
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
     def choose(self, game, state, rng, actions, count, simulation):
         if rng.random() < self.share:
@@ -391,13 +386,11 @@ def disturb(memory):
     memory[0] = 0.25
 
 
-@compiled
+@part
 class Told(NamedTuple):
     """A reward that is another one where it runs interpreted."""
 
     memory: np.ndarray = np.full(1, 0.5)
-
-    update, needs_moves = no_update, no_moves
 
     def with_memory(self, game):
         return self._replace(memory=np.full(1, 0.5))
@@ -425,3 +418,45 @@ def test_an_example_is_short(path):
         if ast.get_docstring(node):
             lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     assert len(lines) <= 25 or path.stem == "coins"
+
+
+# ---- what a part leaves out ----------------------------------------------------------------------
+
+
+class Bare(NamedTuple):
+    """A rule of two methods."""
+
+    c: float = 0.5
+
+    def prepare(self, tree, node, rng):
+        return self.c
+
+    def score(self, tree, child, prepared):
+        return tree.value[child] + prepared / (1 + tree.visits[child])
+
+
+def test_a_part_gets_the_methods_that_it_leaves_out():
+    rule = part(Bare)
+    assert rule is Bare
+    check_selection(Bare(), TicTacToe(), simulations=30)
+
+    @part
+    class Last(NamedTuple):
+        unused: int = 0
+
+        def choose(self, game, state, rng, actions, count, simulation):
+            return int(actions[count - 1])
+
+        def needs_moves(self):
+            return True
+
+    check_playout(Last(), TicTacToe(), simulations=30)
+    assert Last().needs_moves()
+
+
+def test_what_is_no_part_is_refused():
+    class Nothing(NamedTuple):
+        unused: int = 0
+
+    with pytest.raises(TypeError, match=r"Nothing: expected a part .*score, choose.*got none"):
+        part(Nothing)

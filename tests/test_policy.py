@@ -1,12 +1,24 @@
 """Learned policies as agents, without a learning library: functions and arrays stand for them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from agents import PolicyAgent, PUCTAgent, RandomAgent
+from agents import (
+    UCT,
+    AlphaBeta,
+    ANETRolloutMCTS,
+    GumbelAgent,
+    PolicyAgent,
+    PUCTAgent,
+    RandomAgent,
+)
 from agents.arena import play_match
 from agents.registry import make_agent
+from agents.search.evaluator import PolicyError
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
+from hexenv.compiled import compiled
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 
@@ -65,10 +77,10 @@ def test_one_seed_gives_one_game():
     ("policy", "message"),
     [
         (constant(np.zeros(8)), r"shape \(1, 7\), got \(1, 8\)"),
-        (constant([0, 0, 0, np.nan, 0, 0, 0]), "got NaN"),
-        (constant(np.full(7, -np.inf)), "finite logit .*, got none"),
-        (constant([0, np.inf, 0, 0, 0, 0, 0]), "got inf"),
-        (constant(np.zeros(7), np.nan), "finite value, got none"),
+        (constant([0, 0, 0, np.nan, 0, 0, 0]), r"got nan \(1 of 7\)"),
+        (constant(np.full(7, -np.inf)), r"finite logit .*, got none \(1 of 1\)"),
+        (constant([0, np.inf, 0, 0, 0, 0, 0]), r"got inf \(1 of 7\)"),
+        (constant(np.zeros(7), np.nan), r"finite values, got nan \(1 of 1\)"),
         (lambda planes, masks: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda planes, masks: masks, "got ndarray"),
         (lambda planes, masks: None, "got NoneType"),
@@ -179,7 +191,7 @@ def test_values_are_for_the_player_to_move():
 
 def test_a_search_names_a_policy_that_fails_and_where():
     search = PUCTAgent(PolicyAgent(constant(np.zeros(5)), title="mine"), simulations=5)
-    expected = r"^mine: expected logits of shape \(1, 9\).*in a search \(ply 2\)$"
+    expected = r"^mine: expected logits of shape \(1, 9\).*in a search \(ply 2: X \. \. / \. O"
     with pytest.raises(ValueError, match=expected):
         search.act(started(tictactoe_v0.env(), "15"))
 
@@ -226,3 +238,135 @@ def test_hex_with_the_swap():
 def test_what_is_no_function_is_refused_at_once():
     with pytest.raises(ValueError, match="expected a function of planes and a mask, got 3"):
         PolicyAgent.from_function(3)
+
+
+# ---- what a search takes, and refuses ------------------------------------------------------------
+
+
+def constant_priors(priors=1.0, values=0.0, name="mine"):
+    """A function of a batch of planes that says the same of all positions of tictactoe."""
+
+    def function(planes):
+        count = len(planes)
+        return np.full((count, 9), priors), np.full(count, values)
+
+    function.__name__ = name
+    return function
+
+
+@pytest.mark.parametrize(
+    ("priors", "values", "wrong"),
+    [
+        (np.nan, 0.0, r"priors .* got nan \(9 of 9\)"),
+        (np.inf, 0.0, r"priors .* got inf \(9 of 9\)"),
+        (np.where(np.arange(9) == 4, -0.5, 1), 0.0, r"priors .* got -0.5 \(1 of 9\)"),
+        (1.0, 5.0, r"values from -1 to 1, got 5.0 \(1 of 1\)"),
+        (1.0, np.nan, r"values from -1 to 1, got nan \(1 of 1\)"),
+    ],
+    ids=["nan", "infinite", "negative", "beyond", "value"],
+)
+@pytest.mark.parametrize("agent", [PUCTAgent, GumbelAgent, ANETRolloutMCTS])
+def test_what_is_no_prior_and_no_value_is_refused(agent, priors, values, wrong):
+    message = rf"^Mine: expected .*{wrong}, in a search \(ply 2: X \. \. / \. O \. / \. \. \.\)$"
+    evaluator = type("Mine", (), {"evaluate": lambda self, game, states: says(states)})()
+    says = constant_priors(priors, values)
+    env = started(tictactoe_v0.env(), "15")
+    for given in (evaluator, constant_priors(priors, values, "Mine")):
+        with pytest.raises(PolicyError, match=message):
+            agent(given, simulations=5, route="interpreted").act(env)
+
+
+@pytest.mark.parametrize("answer", [None, 3, (np.ones(9),), (np.ones((1, 8)), np.zeros(1)), "ab"])
+def test_an_answer_of_another_shape_says_what_was_expected_and_what_came(answer):
+    message = r"^mine: expected priors of shape \(1, 9\) and values of shape \(1,\), got "
+    for given in (lambda planes: answer, Says(answer)):
+        search = PUCTAgent(given, simulations=5, route="interpreted")
+        search.evaluator.title = "mine"
+        with pytest.raises(PolicyError, match=message):
+            search.act(started(tictactoe_v0.env()))
+
+
+class Says:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def evaluate(self, game, states):
+        return self.answer
+
+
+def test_a_function_of_a_batch_leads_a_search_as_its_evaluator_does():
+    priors = np.linspace(0.1, 0.9, 9)
+    says = constant_priors(priors, 0.25)
+    evaluator = type("Mine", (), {"evaluate": lambda self, game, states: says(states)})()
+    found = []
+    for given in (says, evaluator):
+        agent = PUCTAgent(given, simulations=40, batch=4, seed=0, route="interpreted")
+        found.append((agent.act(started(tictactoe_v0.env(), "5")), agent.statistics))
+    (one, first), (other, second) = found
+    assert one == other
+    assert first.visits.tolist() == second.visits.tolist()
+    legal = np.arange(9) != 4
+    np.testing.assert_allclose(first.priors, legal * priors / priors[legal].sum(), atol=1e-6)
+
+
+def test_a_function_sees_the_planes_of_its_batch_and_may_have_no_prior():
+    seen = []
+
+    def function(planes):
+        seen.append(planes)
+        return np.zeros((len(planes), 9)), [[0.0]] * len(planes)
+
+    agent = PUCTAgent(function, simulations=1, route="interpreted")
+    agent.act(started(tictactoe_v0.env(), "5"))
+    assert seen[0].shape == (1, 3, 3, 2)
+    assert seen[0][0, 1, 1].tolist() == [0, 1]  # seen by who is to move
+    assert set(agent.statistics.priors) == {0.0, np.float64(0.125)}
+
+
+@pytest.mark.parametrize("given", [3, UCT, "uct", lambda planes, masks: None])
+def test_what_is_no_evaluator_is_refused_at_once(given):
+    with pytest.raises(ValueError, match=r"expected (an evaluator|a function of planes)"):
+        PUCTAgent(given)
+
+
+def test_a_module_of_pytorch_leads_a_search():
+    torch = pytest.importorskip("torch", reason="the extra train is not installed")
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(18, 9))
+    env = started(tictactoe_v0.env(), "15")
+    search = PUCTAgent(module, simulations=5, route="interpreted")
+    search.act(env)
+    assert search.statistics.visits.sum() == 5
+    torch.nn.init.constant_(module[1].bias, float("nan"))
+    with pytest.raises(PolicyError, match=r"^Sequential: .*got nan \(9 of 9\), in a search"):
+        PUCTAgent(module, simulations=5, route="interpreted").act(env)
+    with pytest.raises(ValueError, match="from_torch"):
+        PolicyAgent(module)
+
+
+def test_values_of_a_critic_are_cut_and_those_of_another_scale_refused():
+    env = started(tictactoe_v0.env(), "15")
+    near = PUCTAgent(PolicyAgent(constant(np.zeros(9), 1.25)), simulations=5, solver="off")
+    near.act(env)
+    assert np.abs(near.statistics.values).max() <= 1
+    far = PUCTAgent(PolicyAgent(constant(np.zeros(9), 5.0), title="mine"), simulations=5)
+    with pytest.raises(PolicyError, match=r"^mine: .*values from -1 to 1, got 5.0 \(1 of 1\)"):
+        far.act(env)
+
+
+@pytest.mark.parametrize("value", [5.0, -1.5, np.nan])
+def test_alphabeta_refuses_evaluations_beyond_a_win(value):
+    def mine(game, state, player):
+        return value
+
+    with pytest.raises(PolicyError, match=rf"^mine: .*from -1 to 1, got {value} \(ply 3: X"):
+        AlphaBeta(1, mine).act(started(tictactoe_v0.env(), "15"))
+    with pytest.raises(PolicyError, match=r"^Constant: .*from -1 to 1, got .*[17] of 9"):
+        AlphaBeta(1, Constant(value), route="interpreted").act(started(tictactoe_v0.env(), "15"))
+
+
+@compiled
+class Constant(NamedTuple):
+    value: float
+
+    def evaluate(self, game, state, player):
+        return self.value

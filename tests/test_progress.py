@@ -36,7 +36,7 @@ ANCHORS = Anchors("tictactoe", {"random": 0.0, "greedy": 300.0})
 @pytest.mark.parametrize("points", [[2, 1, 1, 0.5, 2], [0, 1], [2, 2, 2], [1, 1, 1, 1], [0, 0]])
 @pytest.mark.parametrize("anchor", [0.0, 750.0])
 def test_beside_one_anchor_it_is_the_rating_of_two_agents(points, anchor):
-    pairs = PairScores((0, 1), np.array(points, float), np.full(len(points), 2.0))
+    pairs = PairScores((0, 1), np.array(points, float), np.full(len(points), 2.0), 2 * len(points))
     both = rate([pairs], 2)
     elo, (low, high) = rate_beside([pairs], [anchor])
     assert elo == pytest.approx(anchor + both.elo[0] - both.elo[1])
@@ -47,7 +47,8 @@ def played(rng, elo, anchors, pairs):
     """Simulated games of an agent with this rating."""
     scores = 1 / (1 + 10 ** ((np.array(anchors) - elo) / 400))
     points = (rng.random((len(anchors), pairs, 2)) < scores[:, None, None]).sum(-1)
-    return [PairScores((0, n + 1), row * 1.0, np.full(pairs, 2.0)) for n, row in enumerate(points)]
+    games = np.full(pairs, 2.0)
+    return [PairScores((0, n + 1), row * 1.0, games, 2 * pairs) for n, row in enumerate(points)]
 
 
 def test_the_interval_contains_the_true_rating():
@@ -61,9 +62,9 @@ def test_the_interval_contains_the_true_rating():
 
 
 def test_open_ends_and_anchors_without_games():
-    none = PairScores((0, 1), np.zeros(0), np.zeros(0))
-    lost = PairScores((0, 2), np.zeros(3), np.full(3, 2.0))
-    won = PairScores((0, 2), np.full(3, 2.0), np.full(3, 2.0))
+    none = PairScores((0, 1), np.zeros(0), np.zeros(0), 0)
+    lost = PairScores((0, 2), np.zeros(3), np.full(3, 2.0), 6)
+    won = PairScores((0, 2), np.full(3, 2.0), np.full(3, 2.0), 6)
     elo, (low, high) = rate_beside([none, lost], [0.0, 100.0])
     assert low == -math.inf
     assert elo < min(high, 100.0)

@@ -38,6 +38,16 @@ def ppo(envs, policy="MlpPolicy"):
     return MaskablePPO(policy, envs, **settings)
 
 
+def test_a_seed_of_the_boards_is_that_of_their_first_reset():
+    first, again, other = boards(seed=3, side="random"), boards(side="random"), boards(seed=4)
+    again.seed(3)
+    assert (first.reset() == again.reset()).all()
+    assert [*first._seeds] == [None] * 4  # of one reset
+    assert [*other._seeds] == [4, 5, 6, 7]
+    with pytest.raises(ValueError, match="whole number"):
+        boards(seed=-1)
+
+
 @pytest.mark.parametrize("background", [False, True])
 def test_a_model_is_rated_while_it_learns(background, tmp_path):
     model = ppo(boards())

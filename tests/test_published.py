@@ -1,9 +1,14 @@
 """The tables of the benchmark pages are those of the results that are kept."""
 
+import importlib.util
 import json
+import re
 
+import click
 import pytest
 from benchmarks import published
+
+from agents.cli import main
 
 MARKS = [
     mark
@@ -53,3 +58,27 @@ def test_a_page_is_made_anew():
         found = published.made_anew(text)
         assert found == "# A\n\n<!-- table other one -->\n\n| new |\n| --- |\n| one |\n\nAfter.\n"
         assert published.made_anew(found) == found
+
+
+COMMAND = re.compile(r"(?<![\w.])(hexenv|pytest|python3?(?: -m)?)\s+([\w./-]+)")
+
+
+def is_there(program, word):
+    """Whether a command runs something that exists."""
+    root = published.HERE.parents[1]
+    if program == "hexenv":
+        return word in main.list_commands(click.Context(main))
+    if program.endswith("-m"):
+        return word == "pytest" or importlib.util.find_spec(word) is not None
+    return (root / word).exists() or "NAME" in word
+
+
+@pytest.mark.parametrize("page", sorted(published.HERE.glob("*.md")), ids=lambda page: page.name)
+def test_each_section_with_figures_names_a_command_that_exists(page):
+    head, *parts = re.split(r"^(?=## )", page.read_text(), flags=re.M)
+    of_page = COMMAND.findall(head)
+    for part in parts:
+        commands = COMMAND.findall(part) + of_page
+        assert all(is_there(*each) for each in commands), part.splitlines()[0]
+        has_results = "<!-- table" in part  # `index.json` has their commands
+        assert commands or has_results or not re.search(r"^\|.*\d", part, re.M), part[:80]

@@ -15,6 +15,7 @@ from agents.arena.ratings import (
     expected_score,
     log_likelihood_ratio,
     rate,
+    rate_beside,
     state_of_test,
     tables,
 )
@@ -117,7 +118,7 @@ def test_groups_that_have_not_met_each_have_mean_0():
 
 
 def pairing(*points, agents=(0, 1)):
-    return PairScores(agents, np.array(points, float), np.full(len(points), 2.0))
+    return PairScores(agents, np.array(points, float), np.full(len(points), 2.0), 2 * len(points))
 
 
 def test_tables_of_pairs():
@@ -181,7 +182,9 @@ def test_agents_without_games_and_groups_that_have_not_met_are_as_likely_better(
 
 
 def width(*points, games=2.0):
-    (low, high), _ = rate([PairScores((0, 1), np.array(points), np.full(len(points), games))], 2)[1]
+    count = len(points)
+    pairs = PairScores((0, 1), np.array(points), np.full(count, games), int(games * count))
+    (low, high), _ = rate([pairs], 2)[1]
     return high - low
 
 
@@ -225,6 +228,19 @@ def test_the_interval_is_that_of_pairs_not_games():
     """Pairs in which each side wins once vary not at all; half of them swept vary most."""
     independent = [0, 1, 1, 2] * 25
     assert width(*[2, 0] * 50) > 1.3 * width(*independent) > 1.3 * 1.3 * width(*[1] * 100)
+
+
+def test_repeated_games_weigh_as_much_as_the_distinct_ones():
+    once = [pairing(2, 1, 0.5), pairing(2, 2, 1.5, agents=(1, 2)), pairing(1, agents=(0, 2))]
+    often = [
+        PairScores(one.agents, np.tile(one.points, n), np.tile(one.games, n), one.distinct)
+        for n, one in enumerate(once, 2)
+    ]
+    for one, other in zip(rate(once, 3), rate(often, 3), strict=True):
+        assert np.ravel(one) == pytest.approx(np.ravel(other))
+    beside = [rate_beside([rows[0], rows[2]], [0.0, 100.0]) for rows in (once, often)]
+    assert np.hstack(beside[0]) == pytest.approx(np.hstack(beside[1]))
+    assert [one.interval for one in often] == [pytest.approx(one.interval) for one in once]
 
 
 def test_superiority_of_both_sides_adds_up_to_1():

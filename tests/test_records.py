@@ -14,11 +14,19 @@ from recorded import random_record, with_searches
 
 from agents import UCT, ForfeitError, RandomAgent
 from agents.arena import Tournament, TournamentRun
-from agents.arena.match import play_match
+from agents.arena.match import play_game, play_match
 from agents.cli import main
 from agents.learning.replay import Games, save_games
 from agents.mcts.puct import PUCTAgent
-from agents.records import GameRecord, Recorder, Search, load_record, save_record
+from agents.play.session import Session
+from agents.records import (
+    GameRecord,
+    Recorder,
+    Search,
+    StartPosition,
+    load_record,
+    save_record,
+)
 from agents.records.files import as_text
 from agents.records.formats import load_games
 from agents.records.recorder import search_of
@@ -125,6 +133,11 @@ def refused(path, text):
         ({"searches": [None]}, "searches for 3 plies or none, got 1"),
         ({"searches": [None, 3, None]}, r"searches\[1\] as an object, got 3"),
         ({"searches": [None, {}, None]}, r"searches\[1\].seconds, got none"),
+        ({"start": {"board": "XX./.../...", "to_play": 1}}, "got 2 X and 0 O"),
+        ({"start": {"board": "X..", "to_play": 1}}, "expected a board of 3 rows"),
+        ({"start": {"board": "X../.../...", "to_play": 2}}, "start.to_play as a whole number"),
+        ({"start": {"board": "X../.../..."}}, "start.to_play, got none"),
+        ({"start": "X../.../..."}, "expected start as an object"),
     ],
 )
 def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
@@ -150,6 +163,7 @@ def test_a_wrong_record_is_refused(document, tmp_path, changed, message):
         ({"values": {"4": 2}}, r"values\['4'\] as a number from -1 to 1, got 2"),
         ({"priors": {"4": -0.5}}, r"priors\['4'\] as a number from 0 to 1"),
         ({"principal_variation": [4, 4]}, "principal_variation of legal actions"),
+        ({"proven_actions": [4, 9]}, "proven_actions of legal actions, got 9"),
         ({"proven": 0.5}, "proven as a whole number .*got 0.5"),
         ({"prior": 1}, r"prior' \(did you mean priors\?\)"),
     ],
@@ -280,11 +294,11 @@ def test_a_match_is_recorded_with_its_searches():
     agents = [UCT(simulations=20), RandomAgent()]
     recorder = Recorder("tictactoe", (), ("uct", "random"), agents)
     for number, result in enumerate(play_match(env, agents, 4, 5, recorder.on_move)):
-        record = recorder.record(result, seed=5 + number)
+        record = recorder.record(result, seed=5 + number // 2)
         assert record.actions == result.actions
         assert record.outcome == result.outcome * (-1 if result.first else 1)
         assert record.agents == (("uct", "random") if number % 2 == 0 else ("random", "uct"))
-        assert record.seed == 5 + number
+        assert record.seed == 5 + number // 2
         assert record.seconds == pytest.approx(result.clock, rel=1e-5)
         searched = [search is not None for search in record.searches]
         assert searched == [ply % 2 == result.first for ply in range(len(record.actions))]
@@ -376,6 +390,30 @@ def test_a_game_of_somebody_else_is_recorded_with_its_opening_and_undo():
     assert (record.outcome, record.reason) == (1, "resigned")
 
 
+def test_a_game_from_a_position_is_recorded_with_it(tmp_path):
+    env = make_environment("hex", ("board_size=3",))
+    env.reset(options={"board": "X../.O./...", "to_play": 0})
+    players = [UCT(simulations=20, seed=0), RandomAgent(seed=1)]
+    recorder = Recorder("hex", ("board_size=3",), ("a", "b"), players)
+    record = recorder.record(play_game(env, players, on_move=recorder.on_move))
+    assert record.start == StartPosition("X../.O./...", 0)
+    assert record.searches[0] is not None
+    *_, end = record.replay()
+    assert end.unwrapped.state.tobytes() == env.unwrapped.state.tobytes()
+    save_record(record, tmp_path / "game.json")
+    assert load_record(tmp_path / "game.json") == record
+    env.reset(options={"board": "X../.O./...", "to_play": 0})
+    loser = Loser(0)
+    loser.moves = 1
+    lost = recorder.record(play_game(env, [loser, players[1]]), env=env)
+    assert (lost.start, lost.actions, lost.reason) == (record.start, (), "illegal action")
+    session = Session(env.unwrapped.clone(), players[1], 0)
+    assert session.record_maker("hex", ("board_size=3",), ("a", "b"))().start == record.start
+    env.unwrapped.begin_at(env.unwrapped.state, [])
+    with pytest.raises(ValueError, match="expected a game whose start is known"):
+        recorder.record_of(env)
+
+
 def test_what_is_no_number_is_not_kept():
     env = make_environment("tictactoe")
     env.reset()
@@ -409,7 +447,7 @@ def test_the_command_match_keeps_records(tmp_path):
     assert CliRunner().invoke(main, words).exit_code == 0
     records = records_of(directory)
     assert list(records) == [1, 2, 3]
-    assert [record.seed for record in records.values()] == [7, 8, 9]
+    assert [record.seed for record in records.values()] == [7, 7, 8]
     assert records[2].agents == ("random", "uct:simulations=5")
     assert records[1].options == ("board_size=3",)
     before = [path.read_bytes() for path in sorted(directory.iterdir())]

@@ -170,7 +170,7 @@ def test_values_and_numbers_widen_the_cells_of_text():
     game = tictactoe.new()
     values = [np.nan, -0.42, 0.5, np.nan, np.nan, 0.004, np.nan, np.nan, 1]
     state, numbers = play(game, "51"), move_numbers(game, [4, 0])
-    overlay = overlay_of_values(game, state, values, title="values")
+    overlay = overlay_of_values(game, state, values, proven=(8,), title="values")
     assert render_text(game, state, overlay=overlay, numbers=numbers).splitlines() == [
         "(  O2 ) -42   +50",
         "   .     X1    +0",

@@ -604,7 +604,7 @@ def test_alphabeta_with_time_goes_as_deep_as_it_can():
     env.reset(options={"moves": "1 5"})
     agent = AlphaBeta(seconds=0.2, seed=0)
     agent.act(env)
-    assert agent.statistics.proven is None  # no side wins
+    assert agent.statistics.proven in (None, 0)  # no side wins
     whole = AlphaBeta(9, seed=0)
     whole.act(env)
     best = np.flatnonzero(whole.statistics.values == whole.statistics.values.max())

@@ -15,9 +15,12 @@ from agents.mcts.tree_search import (
     principal_variation,
     root_statistics,
 )
+from agents.records.recorder import search_of
 from agents.registry import make_agent
 from agents.search.environment import View
+from agents.search.evaluated import most_visited
 from agents.search.knowledge import NoKnowledge
+from agents.search.many import best_action
 from agents.search.mcts import Variant, compiled_search, search, simulation_for
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
@@ -28,6 +31,7 @@ from agents.search.tree import (
     GROWTH,
     MORE_TO_COME,
     ROOT,
+    UNPROVEN,
     add_node,
     children,
     expand,
@@ -494,6 +498,54 @@ def test_final_moves(rewards, actions, final_moves, chosen):
         assert choose([tree], final_move) == chosen
 
 
+@pytest.mark.parametrize(
+    ("proofs", "plies", "chosen"),
+    [
+        ([1, 1, UNPROVEN], [9, 3, 0], 1),  # the shortest win,
+        ([1, 1, 1], [3, 3, 5], 1),  # of these the most visited one,
+        ([-1, -1, -1], [2, 2, 8], 2),  # the longest loss,
+        ([-1, -1, 0], [8, 2, 1], 2),  # and a draw before it
+    ],
+)
+def test_proofs_are_played_by_their_length(proofs, plies, chosen):
+    tree = tree_with_children([1.0, 0.5], [1.0] * 3, [0.0], actions=[0, 1, 2])
+    tree.proof[1:4], tree.plies_left[1:4] = proofs, plies
+    for final_move in FINAL_MOVES:
+        assert choose([tree], final_move) == chosen
+    assert choose([tree, tree], "visits") == chosen
+    assert best_action(tree, FINAL_MOVES.index("visits")) == chosen
+    if chosen != 2:
+        assert most_visited(tree) == 1 + chosen
+
+
+@pytest.mark.parametrize("options", [{}, {"transpositions": True}, {"solver": "hard"}])
+def test_lengths_of_proofs_follow_from_those_below(options):
+    env = tictactoe_v0.env()
+    env.reset(options={"moves": "1 2"})
+    agent = UCT(simulations=3_000, seed=2, **options)
+    agent.act(env)
+    tree = agent._workers[0].tree
+    tree.proof[ROOT], tree.plies_left[ROOT] = UNPROVEN, 0  # as of one that was a child before
+    agent.act(env)
+    assert agent.statistics.proven == 1
+    worker = agent._workers[0]
+    tree = worker.tree
+    target = worker.graph.target if options.get("transpositions") else None
+    seen, waiting = 0, [ROOT]
+    while waiting:
+        node = waiting.pop()
+        place = node if target is None or node == ROOT else int(target[node])
+        below = np.arange(*children(tree, place).indices(len(tree.action)))
+        waiting += below[tree.visits[below] > 0].tolist()
+        if abs(tree.proof[node]) != 1:
+            continue
+        seen += 1
+        wins, losses = (tree.plies_left[below][tree.proof[below] == sign] for sign in (1, -1))
+        longest = 1 + losses.max() if len(losses) else 0
+        assert tree.plies_left[node] == (1 + wins.min() if len(wins) else longest)
+    assert seen > 20
+
+
 def test_statistics_of_a_tree_made_by_hand():
     tree = tree_with_children([1.0, 0.0, 1.0, 1.0], [], [0.0], actions=[4, 1, 0])
     view = View(SimpleNamespace(num_actions=lambda: 6), None, compiles=False, actions=None)
@@ -502,3 +554,18 @@ def test_statistics_of_a_tree_made_by_hand():
     assert statistics.values.tolist() == [-1, 0, 0, 0, 0.5, 0]
     assert statistics.principal_variation == [4]
     assert (statistics.simulations, statistics.seconds) == (5, 0.25)
+
+
+def test_statistics_say_which_values_are_proven():
+    tree = tree_with_children([1.0] * 4, [0.5] * 9, actions=[1, 0])
+    view = View(SimpleNamespace(num_actions=lambda: 2), None, compiles=False, actions=None)
+    seen = root_statistics([tree], [1], view, 13, 0.1)
+    assert (seen.values[1], list(seen.proven_actions)) == (1, [])
+    assert "value +0.99" in repr(seen)
+    assert "+1.00" not in seen._repr_html_()
+    tree.proof[1] = 1
+    proven = root_statistics([tree], [1], view, 13, 0.1)
+    assert (proven.proven, list(proven.proven_actions)) == (1, [1])
+    assert "value +1.00" in repr(proven)
+    for statistics, shown in ((seen, ()), (proven, (1,))):
+        assert search_of(statistics).proven_actions == shown

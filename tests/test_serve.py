@@ -469,7 +469,7 @@ def test_what_is_offered_can_be_started():
         pairs = [f"{key}={option['default']}" for key, option in options["options"].items()]
         assert start(Setup(game, tuple(pairs), "random", 0))
         for opponent in options["opponents"]:
-            if "net=" not in opponent["agent"]:
+            if "with a network" not in opponent["title"]:
                 assert start(Setup(game, tuple(pairs), opponent["agent"], 0))
     for agent in offered["agents"]:
         if agent["name"] not in NEED_A_NETWORK:
@@ -505,12 +505,15 @@ def test_opponents_go_from_a_beginner_to_the_strongest(name):
 
 
 def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
-    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: None)
-    assert not any("net=" in each.agent for each in opponents("hex"))
+    for installed in ({}, {"torch": True}, {"safetensors": True}):
+        monkeypatch.setattr("agents.web.opponents.find_spec", installed.get)
+        assert not any("with a network" in each.title for each in opponents("hex"))
+        assert not NEED_A_NETWORK & set(allowed_agents())
     monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: True)
-    nets = {"hex5", "hex7", "hex9", "hex11"}
-    named = {each.agent.partition("net=")[2].partition(",")[0] for each in opponents("hex")}
-    assert named == {"", *nets}
+    assert opponents("hex")[-1].agent.startswith("hexzero:")  # one for boards of any size
+    assert set(allowed_agents()) >= NEED_A_NETWORK
+    nets = ("connect4", "hex5", "hex7", "hex9", "hex11", "tictactoe")
+    assert fields("alphazero")["net"].words == nets
 
 
 # ---- messages ------------------------------------------------------------------------------------

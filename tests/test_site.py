@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from test_browser import CHROMIUM, browser
 
+from agents.arena import recommended
 from agents.registry import agent_classes, environment_makers, parameters
 from hexenv.envs.aec import ViewOptions
 
@@ -111,7 +112,7 @@ def plain(code):
 
 
 def test_the_reference_has_every_option_by_name(site):
-    for page in (site / "reference").glob("*.html"):
+    for page in (site / "reference").rglob("*.html"):
         for block in re.findall(r"<pre>.*?</pre>", page.read_text(encoding="utf-8"), re.DOTALL):
             assert "Unpack[" not in re.sub(r"<[^>]+>", "", block), page
     page = site / "reference" / "environments.html"
@@ -124,6 +125,17 @@ def test_the_reference_has_every_option_by_name(site):
                 assert f" {option}: " in html.unescape(signature), (name, function, option)
 
 
+def test_the_reference_has_a_page_for_each_family_of_agents(site):
+    shared = (site / "reference" / "agents" / "index.html").read_text(encoding="utf-8")
+    for group in recommended.source()["group"]:
+        name = group["title"].lower().replace(" ", "-")
+        page = (site / "reference" / "agents" / f"{name}.html").read_text(encoding="utf-8")
+        for agent in map(agent_classes().__getitem__, group["agents"]):
+            heading = f'id="agents.{agent.__name__}"'
+            assert heading not in shared
+            assert heading in page or agent.__module__ == "agents.policies.policy"
+
+
 @pytest.mark.parametrize("name", agent_classes())
 def test_the_example_of_an_agent_runs(name, site, capsys):
     code = code_under(site / "agents" / f"{name}.html", "example")
@@ -131,7 +143,7 @@ def test_the_example_of_an_agent_runs(name, site, capsys):
         required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
         assert required  # it needs what a reader has to provide
         return
-    reference = "".join(path.read_text("utf-8") for path in (site / "reference").glob("*.html"))
+    reference = "".join(path.read_text("utf-8") for path in (site / "reference").rglob("*.html"))
     assert code in plain(reference)
     if "net" in code:
         pytest.importorskip("torch", reason="the extra train is not installed")
@@ -207,6 +219,21 @@ def test_what_newcomers_look_for_is_found_first(words, site, browser):
     found = page.evaluate("document.querySelector('.md-search-result__item a').href")
     page.close()
     assert found.partition("?")[0] in [(site / name).as_uri() for name in SOUGHT[words]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on PATH")
+def test_a_phone_shows_all_dots_of_charts_and_whole_commands(site, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for path in sorted((site / "benchmarks").glob("*.html")):
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        hidden = page.evaluate("""[...document.querySelectorAll('.plot circle')].filter((dot) => (
+            dot.getBoundingClientRect().right > dot.closest('.plot').getBoundingClientRect().right
+        )).length""")
+        cut = page.evaluate("""[...document.querySelectorAll('.language-sh pre > code')].filter(
+            (code) => code.scrollWidth > code.clientWidth).length""")
+        assert (hidden, cut) == (0, 0), path
+    page.close()
 
 
 FIGURE = re.compile(r"[-+]?[\d.]+(?: %)? \([-+]?[\d.]+(?:-| to )[-+]?[\d.]+\)")

@@ -182,7 +182,7 @@ def test_no_claim_of_a_win_by_fours_is_false(name):
     claims = 0
     for state in random_positions(game.rules, count, seed=10, least=10):
         studied = board.state_of(game, state)
-        length = int(compiled_fours(game, studied, search, 100_000))
+        length = int(compiled_fours(game, studied, search, 100_000, True))
         assert length == NO_WIN or length > 0
         if length > 0:
             assert is_won_by_fours(game.rules, state, search.line[:length])
@@ -519,7 +519,7 @@ class Adversary:
         if self.game.rules.is_terminal(state):
             return False
         studied = board.state_of(self.game, state)
-        length = int(compiled_fours(self.game, studied, self.search, 10_000))
+        length = int(compiled_fours(self.game, studied, self.search, 10_000, True))
         return length > 0 and is_won_by_fours(self.game.rules, state, self.search.line[:length])
 
 

@@ -29,9 +29,10 @@ from agents.arena import (
     read_results,
     run_tournament,
 )
+from agents.arena.intervals import score_interval
 from agents.arena.results import FailedGame, PlayedGame
 from agents.arena.schedule import Schedule, ScheduledGame, new_environment
-from agents.arena.standings import SprtMonitor, interval_text, repeated_games
+from agents.arena.standings import SprtMonitor, interval_text, standings
 from agents.cli import INTERRUPTED, main
 from hexenv import tictactoe_v0
 
@@ -400,17 +401,24 @@ def test_an_agent_that_cannot_be_made_is_found_before_anything_is_played(tmp_pat
 # ---- repeated games ------------------------------------------------------------------------------
 
 
-def test_what_deterministic_agents_repeat_counts_once():
+def test_what_deterministic_agents_repeat_adds_nothing():
     agents = ["competitors.First", "competitors.Last"]
-    tournament = Tournament("tictactoe", agents, pairs=4, opening_plies=0)
-    found = run_tournament(tournament, workers=0)
-    (pairing,) = found.pairings
-    assert (found.played, found.repeated) == (8, 6)
-    assert (pairing.games, pairing.distinct, pairing.repeated) == (2, 2, 6)
-    assert found.agents[0].games == 2
-    tournament = Tournament("tictactoe", agents, pairs=12, opening_plies=1)  # nine openings
-    found = run_tournament(tournament, workers=0)
-    assert (found.pairings[0].games, found.repeated) == (18, 6)
+
+    def of(pairs, plies):
+        tournament = Tournament("tictactoe", agents, pairs=pairs, opening_plies=plies)
+        return run_tournament(tournament, workers=0)
+
+    once, repeated = of(1, 0), of(4, 0)
+    assert (once.played, once.distinct, repeated.played, repeated.distinct) == (2, 2, 8, 2)
+    assert (repeated.pairings[0].games, repeated.pairings[0].distinct) == (8, 2)
+    assert repeated.agents[0].games == 8
+    assert repeated.cross_table[0][1] == 4 * once.cross_table[0][1]
+    assert repeated.pairings[0].interval == pytest.approx(once.pairings[0].interval)
+    for of_repeated, of_once in zip(repeated.agents, once.agents, strict=True):
+        assert of_repeated.elo == pytest.approx(of_once.elo)
+        assert of_repeated.interval == pytest.approx(of_once.interval)
+    found = of(12, 1)  # nine openings
+    assert (found.played, found.distinct) == (24, 18)
 
 
 def game(number, actions, opening=(), outcome=1):
@@ -418,13 +426,15 @@ def game(number, actions, opening=(), outcome=1):
     return PlayedGame(number % 2, outcome, actions, None, (0, 0), (1, 1), game=about)
 
 
-def test_what_agents_of_chance_repeat_counts_each_time():
-    games = [game(0, (1, 2)), game(1, (3,)), game(2, (1, 2))]
-    assert repeated_games([*games, game(3, (3,))]) == {2, 3}
-    assert repeated_games([*games, game(3, (4,))]) == set()
-    agents = ["random", "random"]
-    found = run_tournament(Tournament("tictactoe", agents, pairs=5, opening_plies=0), workers=0)
-    assert found.repeated == 0
+def test_what_agents_of_chance_repeat_adds_nothing_either():
+    tournament = Tournament("tictactoe", ["random", "greedy"], pairs=3, opening_plies=0)
+    outcomes = {(1, 2): 1, (3,): -1, (4,): 0}
+    lines = [(1, 2), (3,), (1, 2), (3,), (1, 2), (4,)]  # three distinct ones
+    games = {n: game(n, line, outcome=outcomes[line]) for n, line in enumerate(lines)}
+    (pairing,) = standings(tournament, games).pairings
+    assert (pairing.games, pairing.distinct, pairing.wins, pairing.losses) == (6, 3, 3, 2)
+    assert pairing.score == pytest.approx(3.5 / 6)
+    assert pairing.interval == score_interval([1, 1, 1.5], 2, 0.5)
 
 
 # ---- the sequential test -------------------------------------------------------------------------
@@ -456,18 +466,18 @@ def test_the_test_waits_for_the_pairs_before():
     assert monitor.pairs == 24  # the failed one was skipped
 
 
-def test_the_monitor_counts_as_the_table_does():
-    """Repeated games count once, until the two agents turn out to leave something to chance."""
-    for chance in (False, True):
-        records = {}
-        for number in range(60):
-            opening = (number // 2 % 7,)
-            actions = (opening[0], number if chance and number > 40 else 9)
-            records[number] = game(number, actions, opening, number % 3 - 1)
-        monitor = SprtMonitor(Sprt(0, 1), 30)
-        repeated = repeated_games(records.values())
-        counted = [n for n in range(0, 60, 2) if not {n, n + 1} <= repeated]
-        assert monitor.follow(records).pairs == len(counted) == (30 if chance else 7)
+@pytest.mark.parametrize("chance", [False, True])
+def test_repeated_games_are_no_evidence_for_the_test(chance):
+    """Seven pairs, each played four times; with chance, all but the first seven differ."""
+    records = {}
+    for number in range(56):
+        opening = (number // 2 % 7,)
+        actions = (*opening, number if chance else 99)
+        records[number] = game(number, actions, opening, number // 2 % 7 % 2 * 2 - 1)
+    monitor, of_seven = SprtMonitor(Sprt(0, 50), 28), SprtMonitor(Sprt(0, 50), 7)
+    found, once = monitor.follow(records), of_seven.follow(records)
+    assert (found.pairs, once.pairs) == (28, 7)
+    assert (found.llr == pytest.approx(once.llr, abs=1e-3)) is not chance
 
 
 # ---- the file ------------------------------------------------------------------------------------
@@ -746,7 +756,7 @@ def run(*arguments, status=0):
 
 def test_the_tables_on_the_terminal():
     output = run("tictactoe", "fast=greedy", "random", "competitors.First", "--pairs", 2).stdout
-    assert output.startswith("12 of 12 games played\n")
+    assert re.match(r"12 of 12 games played, \d+ distinct\n", output)
     assert "A = fast\nB = random\nC = competitors.First\n" in output
     lines = [line.split() for line in output.splitlines()]
     head = "Elo 95 % los points won drawn lost illegal ms/move"
@@ -774,7 +784,8 @@ def test_json_csv_and_remarks(tmp_path):
         ends = [float(row[end]) if row[end] else None for end in ("low", "high")]
         assert ends == agent["interval"]
     output = run(*arguments, "--pairs", 3).stdout
-    assert "4 repeated games are counted once (2 different ones" in output
+    assert output.startswith("6 of 6 games played, 2 distinct")
+    assert "competitors.First - competitors.Last 2 of 6" in output
 
 
 def test_illegal_moves_lose_and_an_agent_that_won_all_has_an_open_interval():

@@ -953,19 +953,21 @@ class Perfect:
 
 def test_two_players_that_are_the_same_are_equal():
     for seed in range(4):
-        assert duel(GAME, (evaluator_of(1), evaluator_of(1)), 50, 2, seed) == 0.5
+        score, distinct = duel(GAME, (evaluator_of(1), evaluator_of(1)), 50, 2, seed)
+        assert score == 0.5
+        assert distinct < 50  # the 25 openings are drawn of 72
 
 
 def test_a_strong_player_wins_a_duel_on_either_side():
     strong, weak = Perfect(), evaluator_of(1)
-    score = duel(GAME, (strong, weak), 60, 2, seed=1)
+    score, _ = duel(GAME, (strong, weak), 60, 2, seed=1)
     assert score > 0.75
-    assert duel(GAME, (weak, strong), 60, 2, seed=1) == pytest.approx(1 - score)
+    assert duel(GAME, (weak, strong), 60, 2, seed=1)[0] == pytest.approx(1 - score)
 
 
 def test_an_odd_game_and_a_long_opening_are_left_out():
-    assert duel(GAME, (Perfect(), evaluator_of(1)), 1, 2, seed=1) == 0.0
-    assert 0 < duel(GAME, (Perfect(), Perfect()), 21, 100, seed=1) < 1
+    assert duel(GAME, (Perfect(), evaluator_of(1)), 1, 2, seed=1) == (0.0, 0)
+    assert 0 < duel(GAME, (Perfect(), Perfect()), 21, 100, seed=1)[0] < 1
 
 
 def test_elo_is_the_difference_that_a_score_means():
@@ -994,7 +996,7 @@ def test_a_short_run_learns_to_draw_the_solver(tmp_path):
     run = train(tmp_path, settings)
     assert log_of(tmp_path)[-1]["policy_loss"] < 0.5 * log_of(tmp_path)[0]["policy_loss"]
     first, last = (run.evaluator_of(load(tmp_path, name)) for name in ("000000", "000012"))
-    assert duel(GAME, (last, first), 200, 2, seed=5) > 0.7
+    assert duel(GAME, (last, first), 200, 2, seed=5)[0] > 0.7
     net = tmp_path / "networks" / "000012.safetensors"
     players = [make_agent(f"alphazero:net={net},simulations=50"), make_agent("solver")]
     results = list(play_match(tictactoe_v0.env(), players, 100, seed=3))

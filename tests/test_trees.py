@@ -353,14 +353,6 @@ def test_a_tree_with_children_to_come_goes_on_from_its_file(spec, tmp_path):
         UCT().load(rewritten(path, tmp_path / "bad.npz", **damage(path, "0.visits", to_come[0], 1)))
 
 
-def test_a_file_of_the_first_version_is_read(saved_tree, tmp_path):
-    path = rewritten(saved_tree, tmp_path / "old.npz", about=about(saved_tree, version=1))
-    agent = UCT(simulations=50)
-    agent.load(path)
-    agent.act(in_play("tictactoe"))
-    assert tree_of(agent).visits[ROOT] == 101
-
-
 def test_a_loaded_tree_serves_in_the_positions_it_knows(tmp_path):
     path = tmp_path / "tree"
     agent = UCT(simulations=500, seed=0)

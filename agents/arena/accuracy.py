@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arena.intervals import difference_interval, score_interval
+from agents.arena.match import prepare
 from agents.core.reading import as_object, parse_json, read_text
 from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import make_agent, make_environment
@@ -260,6 +261,8 @@ def measure(
 ) -> Accuracy:
     """Let an agent act once in each position where a mistake is possible, with several seeds.
 
+    A position that a set has more than once counts once.
+
     Args:
         agent: Its text; see `agents.registry`.
         positions: The set.
@@ -272,7 +275,8 @@ def measure(
     Raises:
         ValueError: If no position is left, or the agent, the environment or a process fails.
     """
-    played = [position for position in positions if position.mistake_possible]
+    once = {(one.game, one.options, str(one.start)): one for one in positions}
+    played = [position for position in once.values() if position.mistake_possible]
     if not played:
         raise ValueError("expected positions in which a mistake is possible, got none")
     simulations: int | None = getattr(make_agent(agent), "simulations", None)
@@ -369,5 +373,5 @@ class Examinee(Worker):
             self._agent, self._env = make_agent(self._text), make_environment(*game)
             self._known = game
         self._env.reset(options=dict(position.start))
-        if is_new and hasattr(self._agent, "prepare"):
-            self._agent.prepare(self._env)
+        if is_new:
+            prepare(self._env, [self._agent])

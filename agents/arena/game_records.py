@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agents.arena.openings import OF_ENVIRONMENTS
 from agents.arena.results import PlayedGame, Result
-from agents.arena.schedule import OF_ENVIRONMENTS, Schedule, ScheduledGame, stream_seed
+from agents.arena.schedule import Schedule, ScheduledGame, stream_seed
 from agents.arena.specification import Tournament, describe
 from agents.records.files import RecordDirectory, load_unchecked
 from agents.records.record import GameRecord

@@ -1,11 +1,15 @@
 """Intervals of 95 % for mean scores.
 
 What is independent of each other is a *unit*: a pair of games that share an opening, or a position
-that is played with several seeds. `tests/benchmarks/intervals.py` measures how often the intervals
-contain the true value.
+that is played with several seeds. A game that repeats another one adds nothing to what is known:
+games count, in score and rating, as often as they were played, but together they weigh as much as
+the distinct ones among them (`distinct_share`). So the score of agents that leave something to
+chance is not biased towards games that are rare. `tests/benchmarks/intervals.py` measures how often
+the intervals contain the true value.
 """
 
 import math
+from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +27,17 @@ two agents with ten pairs of games, with draws and without, 0 to 400 Elo apart.
 """
 
 
-def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
+def distinct_share(games: Iterable[Hashable]) -> float:
+    """The share of games that do not repeat an earlier one; 1 without a game.
+
+    Two games are the same if sides, moves (with those of the opening) and outcome are the same, as
+    `agents.arena.match.GameResult.course` has them.
+    """
+    every = list(games)
+    return len(set(every)) / len(every) if every else 1.0
+
+
+def score_interval(points: Any, games: Any = 1.0, share: float = 1.0) -> tuple[float, float]:
     """The interval of Agresti and Coull (1998) for a mean score.
 
     It contains Wilson's, and covers as well where scores are near 0 and 1. The number of games is
@@ -33,19 +47,22 @@ def score_interval(points: Any, games: Any = 1.0) -> tuple[float, float]:
     Args:
         points: ``(units,)``: what was scored in each unit, from 0 to its number of games.
         games: ``(units,)``, or one number for all: how many games a unit has.
+        share: Of them all, the distinct ones: `distinct_share`.
 
     Returns:
         Its ends, within 0 and 1; (0, 1) without a unit.
     """
     scored = np.asarray(points, np.float64)
     played = np.broadcast_to(np.asarray(games, np.float64), scored.shape)
-    units, count = len(scored), played.sum()
-    if units == 0:
+    if len(scored) == 0:
         return 0.0, 1.0
-    mean = scored.sum() / count
-    inner = (scored.sum() + 0.5) / (count + 1)  # never 0 or 1
-    squares = ((scored - mean * played) ** 2).sum() * units / max(units - 1, 1)
-    effective = count / dispersion(squares, *binomial_moments(inner, played), PRIOR_FREEDOM)
+    units, count = share * len(scored), share * played.sum()
+    mean = scored.sum() / played.sum()
+    inner = (share * scored.sum() + 0.5) / (count + 1)  # never 0 or 1
+    squares = share * ((scored - mean * played) ** 2).sum() * units / max(units - 1, 1)
+    variance, of_squares = binomial_moments(inner, played)
+    scatter = dispersion(squares, share * variance, share * of_squares, PRIOR_FREEDOM)
+    effective = count / scatter
     total = effective + QUANTILE**2
     middle = (mean * effective + QUANTILE**2 / 2) / total
     margin = QUANTILE * math.sqrt(middle * (1 - middle) / total)

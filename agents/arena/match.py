@@ -3,13 +3,17 @@
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
 
-from agents.arena.intervals import score_interval
+from agents.arena.intervals import distinct_share
+from agents.arena.openings import new_openings
+from agents.arena.ratings import PairScores
+from agents.arena.specification import OPENING_PLIES
 from agents.core.agent import Agent, ForfeitError
 from agents.search.environment import action_mask, check_in_play, is_over
 from agents.search.foreign import ForeignGame, ForeignState
@@ -36,13 +40,14 @@ class GameResult:
     Attributes:
         first: The agent that moved first.
         outcome: For agent 0: 1 won, 0 drawn, -1 lost.
-        actions: All legal actions played.
+        actions: All legal actions played, those of an opening first.
         illegal: The agent that lost by an illegal action, or None.
         seconds: Time each agent spent choosing.
         moves: Moves each agent made.
         forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
         clock: Time that each of the actions took to choose.
         assumed: What each agent's searches assumed although it is false.
+        opening: How many of the actions are those of an opening.
     """
 
     first: int
@@ -54,11 +59,17 @@ class GameResult:
     forfeit: str | None = None
     clock: tuple[float, ...] = ()
     assumed: tuple[str | None, str | None] = (None, None)
+    opening: int = 0
 
     @property
     def forfeited_by(self) -> int | None:
         """The agent that lost by a forfeit, or None."""
         return None if self.forfeit is None else int(self.outcome > 0)
+
+    @property
+    def course(self) -> tuple[int, tuple[int, ...], int]:
+        """Sides, moves (with those of the opening) and outcome; the same for the same game."""
+        return self.first, self.actions, self.outcome
 
 
 def check_agents(agents: Any) -> None:
@@ -75,7 +86,11 @@ def check_agents(agents: Any) -> None:
 
 
 def play_game(
-    env: Any, agents: Sequence[Agent], first: int = 0, on_move: OnMove | None = None
+    env: Any,
+    agents: Sequence[Agent],
+    first: int = 0,
+    on_move: OnMove | None = None,
+    opening: Sequence[int] = (),
 ) -> GameResult:
     """Play a game that has been reset to its end.
 
@@ -85,34 +100,40 @@ def play_game(
         env: A two-agent AEC environment after `reset`.
         agents: The two agents.
         first: Which of them plays the environment's first agent.
-        on_move: Called after each move.
+        on_move: Called after each move of an agent.
+        opening: Legal actions that are played before the agents are asked.
+
+    Raises:
+        ValueError: If these are not two agents, or the opening is illegal or ends the game.
     """
     check_agents(agents)
     if first not in (0, 1):
         raise ValueError(f"expected first as 0 or 1, got {first!r}")
     game = ForeignGame(env)
     played = ForeignState(env)
-    seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list[int](), list[float]()
+    seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
     illegal, forfeit = None, None
+    for action in opening:
+        if is_over(env) or not is_legal(env, action):
+            raise ValueError(
+                f"expected an opening of legal actions, got {action} in {tuple(opening)}"
+            )
+        game.step(played, action)
+    if opening and is_over(env):
+        raise ValueError("expected an opening after which the game goes on, got one that ends it")
     while not is_over(env):
         number = game.to_play(played) ^ first
-        started = time.perf_counter()
-        action: Any = None
-        try:
-            action = agents[number].act(env)
-        except ForfeitError as error:
-            forfeit = error.reason
-        taken = time.perf_counter() - started
+        chosen, forfeit, taken = _ask(agents[number], env)
         seconds[number] += taken
         moves[number] += 1
         statistics = getattr(agents[number], "statistics", None)
         assumed[number] = assumed[number] or getattr(statistics, "assumed", None)
-        if forfeit is not None or not is_legal(env, action):
+        if forfeit is not None or not is_legal(env, chosen):
             illegal = number if forfeit is None else None
             outcome = 1 if number else -1
             break
-        action = operator.index(action)  # it may be a NumPy integer, or True
+        action = operator.index(chosen)  # it may be a NumPy integer, or True
         actions.append(action)
         clock.append(taken)
         game.step(played, action)
@@ -130,7 +151,19 @@ def play_game(
         forfeit,
         tuple(clock),
         (assumed[0], assumed[1]),
+        len(opening),
     )
+
+
+def _ask(agent: Agent, env: Any) -> tuple[Any, str | None, float]:
+    """What an agent chooses, or why it forfeits, and the seconds that this took."""
+    started = time.perf_counter()
+    chosen, forfeit = None, None
+    try:
+        chosen = agent.act(env)
+    except ForfeitError as error:
+        forfeit = error.reason
+    return chosen, forfeit, time.perf_counter() - started
 
 
 def check_playable(env: Any) -> None:
@@ -142,11 +175,16 @@ def check_playable(env: Any) -> None:
 def prepare(env: Any, agents: Sequence[Agent]) -> None:
     """Let agents compile what they need before the time of their moves is measured.
 
-    The environment is one after `reset`; agents without a method `prepare` are skipped.
+    The environment is one after `reset`; agents without a method `prepare` are skipped. What an
+    agent says against the environment is a ValueError with its name.
     """
     for agent in agents:
         if hasattr(agent, "prepare"):
-            cast("Any", agent).prepare(env)
+            try:
+                cast("Any", agent).prepare(env)
+            except ValueError as error:
+                name = getattr(agent, "name", type(agent).__name__)
+                raise ValueError(f"{name}: {error}") from error
 
 
 def close(agents: Iterable[Agent]) -> None:
@@ -172,8 +210,11 @@ def play_match(
     games: int,
     seed: int = 0,
     on_move: OnMove | None = None,
+    opening_plies: int | None = 0,
 ) -> Iterator[GameResult]:
     """Play games with alternating sides; yields each result when its game ends.
+
+    Games 0 and 1, 2 and 3, ... are pairs, with one start, one opening and the sides swapped.
 
     Before every game the agents are reset with seeds made of `seed`, the game's number and the
     agent's number, so that a game can be repeated alone.
@@ -181,22 +222,70 @@ def play_match(
     Args:
         env: A two-agent AEC environment.
         agents: The two agents; agent 0 moves first in games 0, 2, 4, ...
-        games: How many.
+        games: How many, at least 1.
         seed: Of all random numbers.
         on_move: As in `play_game`.
+        opening_plies: How many random plies each pair begins with. With None there are none as long
+            as the agents play different games: if the second pair repeats the first one, they leave
+            nothing to chance, and the others begin with `OPENING_PLIES`, in environments that can
+            be planned in.
+
+    Raises:
+        ValueError: At the call, if these are not two agents, an environment and a number of games.
     """
     check_agents(agents)
-    if whole_number("games", games) < 0:
-        raise ValueError(f"expected games of at least 0, got {games}")
+    for name, number, least in (("games", games, 1), ("opening_plies", opening_plies or 0, 0)):
+        if whole_number(name, number) < least:
+            raise ValueError(f"expected {name} of at least {least}, got {number}")
     if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
         raise ValueError(f"expected an environment, got {shortened(env)}")
+    return _play_match(env, agents, games, seed, on_move, opening_plies)
+
+
+def _play_match(
+    env: Any,
+    agents: Sequence[Agent],
+    games: int,
+    seed: int,
+    on_move: OnMove | None,
+    opening_plies: int | None,
+) -> Iterator[GameResult]:
     env.reset(seed=seed)
+    openings = new_openings(env, opening_plies or 0, seed)
     prepare(env, agents)
+    courses: list[Any] = []  # of the first two pairs
     for game in range(games):
+        if game == 4 and opening_plies is None and distinct_share(courses) == 0.5:
+            with suppress(ValueError):  # there are no openings
+                env.reset(seed=seed)
+                openings = new_openings(env, OPENING_PLIES, seed)
         for number, agent in enumerate(agents):
             agent.reset(int(np.random.SeedSequence([seed, game, number]).generate_state(1)[0]))
-        env.reset(seed=seed + game)
-        yield play_game(env, agents, game % 2, on_move)
+        env.reset(seed=seed + game // 2)
+        result = play_game(env, agents, game % 2, on_move, openings[game // 2])
+        if game < 4:
+            courses.append(result.course)
+        yield result
+
+
+def pair_scores(
+    games: Iterable[tuple[GameResult, int]], agents: tuple[int, int] = (0, 1)
+) -> PairScores:
+    """The scores of the first of two agents, from all of their games, each with its pair's number.
+
+    A pair may have one game. `agents` are the two agents' numbers.
+    """
+    pairs: dict[int, list[float]] = {}
+    courses: list[Any] = []
+    for game, pair in games:
+        pairs.setdefault(pair, []).append((1 + game.outcome) / 2)
+        courses.append(game.course)
+    return PairScores(
+        agents,
+        np.array([sum(scores) for scores in pairs.values()], np.float64),
+        np.array([len(scores) for scores in pairs.values()], np.float64),
+        len(set(courses)),
+    )
 
 
 @dataclass(frozen=True)
@@ -215,9 +304,12 @@ class MatchSummary:
 
     Attributes:
         games: Games played: `wins`, `draws` and `losses` of agent 0 together.
-        score: (wins + draws / 2) / games; 0 without a game.
+        distinct: How many of them do not repeat an earlier one, by sides, moves and outcome.
+        opened: How many began with a random opening.
+        score: (wins + draws / 2) / games.
         interval: 95 % interval of the score (`agents.arena.intervals.score_interval`), over pairs
-            of games in which both agents move first once.
+            of games in which both agents move first once. All games together weigh as much as the
+            distinct ones: a repeated game adds nothing.
         wins_moving_first: Wins of agent 0, then of agent 1, in the games each moved first.
         games_moving_first: How many games that were.
         illegal_moves: Games lost by an illegal action, by agent.
@@ -229,6 +321,8 @@ class MatchSummary:
     """
 
     games: int
+    distinct: int
+    opened: int
     wins: int
     draws: int
     losses: int
@@ -249,13 +343,13 @@ class MatchSummary:
 
 
 def summarise(results: Sequence[GameResult]) -> MatchSummary:
-    """The summary of the games of a match."""
+    """The summary of the games of a match; a ValueError if there are none."""
+    scores = pair_scores((result, number // 2) for number, result in enumerate(results))
+    if scores.score is None:
+        raise ValueError("expected the results of at least one game, got none")
     outcomes = [result.outcome for result in results]
     count = len(results)
     wins, draws, losses = (outcomes.count(outcome) for outcome in (1, 0, -1))
-    score = (wins + draws / 2) / count if count else 0.0
-    points = np.array([(1 + outcome) / 2 for outcome in outcomes])
-    starts = np.arange(0, count, 2)  # of the pairs; the last one may be half a pair
 
     def of_both(value: Callable[[int], Any]) -> tuple[Any, Any]:
         return value(0), value(1)
@@ -266,20 +360,20 @@ def summarise(results: Sequence[GameResult]) -> MatchSummary:
 
     return MatchSummary(
         games=count,
+        distinct=scores.distinct,
+        opened=sum(result.opening > 0 for result in results),
         wins=wins,
         draws=draws,
         losses=losses,
-        score=score,
-        interval=score_interval(
-            np.add.reduceat(points, starts) if count else (), np.minimum(count - starts, 2)
-        ),
+        score=scores.score,
+        interval=scores.interval,
         wins_moving_first=of_both(
             lambda n: sum(r.first == n and r.outcome == (1, -1)[n] for r in results)
         ),
         games_moving_first=of_both(lambda n: sum(r.first == n for r in results)),
         illegal_moves=of_both(lambda n: sum(r.illegal == n for r in results)),
         seconds_per_move=of_both(seconds_per_move),
-        plies=sum(len(result.actions) for result in results) / max(count, 1),
+        plies=sum(len(result.actions) for result in results) / count,
         forfeits=of_both(lambda n: sum(r.forfeited_by == n for r in results)),
         reasons=tuple(
             f"game {number}: {'AB'[result.forfeited_by]} forfeits: {result.forfeit}"

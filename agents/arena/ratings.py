@@ -9,7 +9,14 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arena.intervals import PRIOR_FREEDOM, QUANTILE, Floats, binomial_moments, dispersion
+from agents.arena.intervals import (
+    PRIOR_FREEDOM,
+    QUANTILE,
+    Floats,
+    binomial_moments,
+    dispersion,
+    score_interval,
+)
 from agents.arena.specification import Sprt
 
 ELO: Final = 400 / np.log(10)
@@ -122,15 +129,32 @@ class PairScores(NamedTuple):
     """``(pairs,)``: what the first scored in each, 0 to 2."""
     games: Floats
     """``(pairs,)``: how many games of it were played, 1 or 2."""
+    distinct: int
+    """How many of all these games do not repeat an earlier one."""
+
+    @property
+    def share(self) -> float:
+        """The share of the distinct games: each game weighs as much."""
+        return self.distinct / float(self.games.sum()) if len(self.games) else 1.0
+
+    @property
+    def score(self) -> float | None:
+        """The points of the first for a game, 0 to 1; None without a game."""
+        return float(self.points.sum() / self.games.sum()) if len(self.games) else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval of `score`, by `agents.arena.intervals.score_interval`."""
+        return score_interval(self.points, self.games, self.share)
 
 
 def tables(pairings: Sequence[PairScores], agents: int) -> tuple[Floats, Floats]:
-    """Points and games of every agent against every other, both ``(agents, agents)``."""
+    """Points and games of every agent against every other, both ``(agents, agents)``, weighed."""
     points, games = np.zeros((2, agents, agents))
     for pairing in pairings:
         i, j = pairing.agents
-        points[i, j] = pairing.points.sum()
-        games[i, j] = games[j, i] = pairing.games.sum()
+        points[i, j] = pairing.share * pairing.points.sum()
+        games[i, j] = games[j, i] = pairing.share * pairing.games.sum()
         points[j, i] = games[i, j] - points[i, j]
     return points, games
 
@@ -145,16 +169,12 @@ class Ratings(NamedTuple):
         superiority: ``(agents, agents)``: likelihood that agent i is better than agent j.
         separated: Whether some agents scored no point against all the others they met: the prior,
             not the games, decides how far apart these two groups are.
-        points: ``(agents, agents)``: of agent i in its games with agent j.
-        games: ``(agents, agents)``: how many games these were.
     """
 
     elo: Floats
     intervals: tuple[tuple[float, float], ...]
     superiority: Floats
     separated: bool
-    points: Floats
-    games: Floats
 
 
 def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
@@ -203,8 +223,6 @@ def rate(pairings: Sequence[PairScores], agents: int) -> Ratings:
         ),
         _superiority(fit.strength, np.where(met, apart, 0)),
         not bool((_groups(points) > 0)[met].all()),
-        points,
-        games,
     )
 
 
@@ -244,8 +262,8 @@ def rate_beside(
     played = [(one, elo) for one, elo in zip(pairings, anchors, strict=True) if len(one.points)]
     if not played:
         raise ValueError("expected a game to rate, got none")
-    games = np.array([one.games.sum() for one, _ in played])
-    points = np.array([one.points.sum() for one, _ in played])
+    games = np.array([one.share * one.games.sum() for one, _ in played])
+    points = np.array([one.share * one.points.sum() for one, _ in played])
     known = np.array([elo for _, elo in played]) / ELO
     renumbered = [PairScores((0, n), *one[1:]) for n, (one, _) in enumerate(played)]
     fit = _fit_beside(points, games, known, 1.0)
@@ -285,13 +303,14 @@ def _fit_beside(points: Floats, games: Floats, known: Floats, prior: float) -> F
 
 def _moments(pairings: Sequence[PairScores], fit: Fit) -> NDArray[np.float64]:
     """For each pairing: the squared residuals of its pairs, and `binomial_moments`, ``(n, 3)``."""
-    found: list[tuple[float, float, float]] = []
+    found: list[Floats] = []
     for pairing in pairings:
         expected = fit.expected[pairing.agents]
         squares = ((pairing.points - expected * pairing.games) ** 2).sum()
-        fitted = min(fit.leverage[pairing.agents] / len(pairing.points), 0.5)
-        variance, of_squares = binomial_moments(expected, pairing.games)
-        found.append((squares / (1 - fitted), variance, of_squares))
+        units = pairing.share * len(pairing.points)
+        fitted = min(fit.leverage[pairing.agents] / units, 0.5)
+        moments = squares / (1 - fitted), *binomial_moments(expected, pairing.games)
+        found.append(pairing.share * np.array(moments))
     return np.array(found).reshape(-1, 3)
 
 
@@ -393,9 +412,14 @@ def walds_bounds(sprt: Sprt) -> tuple[float, float]:
     return math.log(sprt.beta / (1 - sprt.alpha)), math.log((1 - sprt.beta) / sprt.alpha)
 
 
-def state_of_test(sprt: Sprt, counts: Sequence[int] | NDArray[Any]) -> SprtState:
-    """The state of a test, from how many pairs of games had each of `PAIR_SCORES`."""
-    llr = float(log_likelihood_ratio(counts, sprt.elo0, sprt.elo1))
+def state_of_test(
+    sprt: Sprt, counts: Sequence[int] | NDArray[Any], share: float = 1.0
+) -> SprtState:
+    """The state of a test, from how many pairs of games had each of `PAIR_SCORES`.
+
+    `share` is that of distinct games: they weigh as much as these alone.
+    """
+    llr = float(log_likelihood_ratio(share * np.asarray(counts), sprt.elo0, sprt.elo1))
     lower, upper = walds_bounds(sprt)
     accepted = "elo1" if llr >= upper else "elo0" if llr <= lower else None
     return SprtState(int(np.sum(counts)), llr, (lower, upper), accepted)

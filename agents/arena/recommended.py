@@ -16,17 +16,20 @@ def source() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def strongest(game: str) -> str | None:
-    """The recommended agent of those that need no network and no other program, as text.
+def strongest(game: str, with_network: bool = False) -> str | None:
+    """The recommended agent of those that need no other program, as text.
 
     Args:
         game: A game's `name`, such as ``hex``.
+        with_network: Of those that play with a shipped network, which needs PyTorch; otherwise of
+            those that need no network.
 
     Returns:
         What `make_agent` reads, without a budget; None for a game of which nothing is known.
     """
-    takes = (board["take"] for board in source()["board"] if board["game"].lower() == game)
-    take = next(takes, None)
+    key = "with_network" if with_network else "take"
+    boards = (board for board in source()["board"] if board["game"].lower() == game)
+    take = next(boards, {}).get(key)
     return None if take is None else _as_text(take)
 
 

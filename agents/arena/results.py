@@ -41,7 +41,7 @@ TORN_HEADER: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedGame(GameResult):
-    """A game played to its end; the opening is among its actions, and no clock is kept.
+    """A game of a tournament played to its end; no clock is kept.
 
     Attributes:
         game: Its place in the schedule.
@@ -50,11 +50,6 @@ class PlayedGame(GameResult):
 
     game: ScheduledGame
     record: GameRecord | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def course(self) -> tuple[Any, ...]:
-        """What was played and how it ended: equal for games that are repetitions."""
-        return self.actions, self.illegal, self.forfeit
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, .
             raise ValueError(f"expected forfeit as the reason of a loss, got {found.forfeit!r}")
         about = structs.asdict(found)
         del about["plies"]
-        result = PlayedGame(first=game.first, game=game, **about)
+        result = PlayedGame(first=game.first, game=game, opening=len(game.opening), **about)
     expected = as_line(result, labels)
     for key, value in expected.items():
         if line.get(key) != value:

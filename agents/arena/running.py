@@ -16,8 +16,9 @@ from msgspec import Meta
 
 from agents.arena.game_records import TournamentRecords, agent_names, environment_seed, game_name
 from agents.arena.match import close, play_game, prepare
+from agents.arena.openings import OF_AGENTS
 from agents.arena.results import FailedGame, PlayedGame, Result, ResultsFile
-from agents.arena.schedule import OF_AGENTS, Schedule, ScheduledGame, new_environment, stream_seed
+from agents.arena.schedule import Schedule, ScheduledGame, new_environment, stream_seed
 from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import SprtMonitor, Standings, standings
 from agents.core.agent import Agent, ForfeitError, Statistics
@@ -225,18 +226,16 @@ class Players(Worker):
             self._env = new_environment(tournament)
         seed = environment_seed(tournament, game)
         self._env.reset(seed=seed)
-        for action in game.opening:
-            self._env.step(action)
         agents = [self._agent(number) for number in game.agents]
         for place, agent in enumerate(agents):
             agent.reset(stream_seed(tournament.seed, OF_AGENTS, game.number, place))
         start_clock()
         about = game_name(tournament), tournament.options, agent_names(tournament, game)
         recorder = Recorder(*about, agents) if self._keeps_records else None
-        result = play_game(self._env, agents, game.first, recorder and recorder.on_move)
-        record = recorder and recorder.record(result, seed=seed, opening=game.opening)
-        result = replace(result, actions=game.opening + result.actions, clock=())
-        return PlayedGame(**vars(result), game=game, record=record)
+        on_move = recorder and recorder.on_move
+        result = play_game(self._env, agents, game.first, on_move, game.opening)
+        record = recorder and recorder.record(result, seed=seed, env=self._env)
+        return PlayedGame(**vars(replace(result, clock=())), game=game, record=record)
 
     def _agent(self, number: int) -> _LabelledAgent:
         if number not in self._agents:

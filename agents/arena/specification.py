@@ -14,6 +14,8 @@ from agents.core.structured import check_fields, convert, expect_keys, to_struct
 Kind = Literal["round-robin", "gauntlet", "pair"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MOST_PAIRS: Final = 10_000_000
+OPENING_PLIES: Final = 2
+"""The usual length of random openings."""
 MOST_AGENTS: Final = 1000
 Elo = Annotated[float, Meta(ge=-4000, le=4000)]
 ErrorRate = Annotated[float, Meta(ge=1e-6, le=0.4999)]
@@ -142,7 +144,7 @@ class Tournament:
     agents: Sequence[Any]
     kind: Kind = "round-robin"
     pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS)] = 10
-    opening_plies: Annotated[int, Meta(ge=0)] = 2
+    opening_plies: Annotated[int, Meta(ge=0)] = OPENING_PLIES
     seed: Annotated[int, Meta(ge=0)] = 0
     options: Sequence[str] = ()
     sprt: Sprt | None = None

@@ -1,6 +1,6 @@
 """The table of a tournament: which games count, ratings, scores, and remarks about the games."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, isinf
 from string import ascii_uppercase
@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.intervals import score_interval
-from agents.arena.ratings import PAIR_SCORES, PairScores, Ratings, SprtState, rate, state_of_test
+from agents.arena.match import pair_scores
+from agents.arena.ratings import (
+    PAIR_SCORES,
+    PairScores,
+    Ratings,
+    SprtState,
+    rate,
+    state_of_test,
+    tables,
+)
 from agents.arena.results import FailedGame, PlayedGame, Result
-from agents.arena.schedule import ScheduledGame
 from agents.arena.specification import Sprt, Tournament
 
 
@@ -36,7 +43,7 @@ class AgentStanding:
             inf if the agent won all its games, its lower end -inf if it lost all: the games set no
             bound there (JSON has null, CSV an empty cell). None without a game.
         points: A win counts 1, a draw 1/2.
-        games: Games counted: `wins`, `draws` and `losses` together.
+        games: Games played: `wins`, `draws` and `losses` together.
         illegal_moves: Games lost by an illegal action.
         seconds_per_move: Mean time for a move.
         forfeits: Games lost by a forfeit.
@@ -71,13 +78,13 @@ class PairingStanding:
 
     Attributes:
         agents: Their labels.
-        games: Games counted: `wins`, `draws` and `losses` together.
+        games: Games played: `wins`, `draws` and `losses` together.
         score: Points for a game, 0 to 1; None without a game.
         interval: 95 % interval of `score` over pairs of games, by
-            `agents.arena.intervals.score_interval`.
+            `agents.arena.intervals.score_interval`. All games together weigh as much as the
+            distinct ones: a repeated game adds nothing.
         first_side_wins: Games won by the agent that played the environment's first side.
-        distinct: How many different games there were.
-        repeated: Games not counted because two deterministic agents had played them before.
+        distinct: How many of them do not repeat an earlier one, by sides, moves and outcome.
     """
 
     agents: tuple[str, str]
@@ -89,7 +96,6 @@ class PairingStanding:
     interval: tuple[float, float]
     first_side_wins: int
     distinct: int
-    repeated: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class Standings:
         cross_table: ``[i][j]``: points of agent i against agent j; None if they did not meet.
         superiority: ``[i][j]``: likelihood that agent i is better than agent j.
         failed: Games without an outcome, with the reason; none of them counts.
-        repeated: Games not counted because deterministic agents had played the same before.
+        distinct: How many of those played do not repeat an earlier one of the two agents.
         beyond_stop: Games not counted because the test had decided before they ended.
         sprt: The state of the test, if there is one.
         is_biased: Whether a test has stopped the match: the intervals then favour the agent that
@@ -132,7 +138,7 @@ class Standings:
     cross_table: tuple[tuple[float | None, ...], ...]
     superiority: tuple[tuple[float, ...], ...]
     failed: tuple[dict[str, Any], ...]
-    repeated: int
+    distinct: int
     beyond_stop: int
     sprt: SprtState | None
     is_biased: bool
@@ -161,26 +167,7 @@ def end_or_none(end: float | None) -> float | None:
     return end if end is not None and isfinite(end) else None
 
 
-# ---- which games count ---------------------------------------------------------------------------
-
-
-def repeated_games(games: Iterable[PlayedGame]) -> set[int]:
-    """Numbers of the games that two deterministic agents had played before.
-
-    Two agents count as deterministic as long as they never played two different games from one
-    opening with the same sides: then a second game from there tells nothing new. Other agents may
-    repeat a game by chance; it counts.
-    """
-    first_courses: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    varied, repeated = set[int](), list[ScheduledGame]()
-    for game in sorted(games, key=lambda game: game.game.number):
-        about = game.game
-        start = about.pairing, about.first, about.opening
-        if start in first_courses:
-            repeated.append(about)
-        if first_courses.setdefault(start, game.course) != game.course:
-            varied.add(about.pairing)
-    return {about.number for about in repeated if about.pairing not in varied}
+# ---- the sequential test ----------------------------------------------------------------------
 
 
 class SprtMonitor:
@@ -192,9 +179,8 @@ class SprtMonitor:
 
     def __init__(self, sprt: Sprt, pairs: int) -> None:
         self._sprt, self._all = sprt, pairs
-        self._seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        self._has_varied = False
-        self._counts, self._counts_once = np.zeros((2, len(PAIR_SCORES)), np.int64)
+        self._courses = set[tuple[Any, ...]]()
+        self._counts = np.zeros(len(PAIR_SCORES), np.int64)
         self.state = state_of_test(sprt, self._counts)
         self.pairs = 0
 
@@ -219,22 +205,27 @@ class SprtMonitor:
         return self.state
 
     def _count(self, games: Sequence[PlayedGame]) -> None:
-        """Count a pair by the rule of `repeated_games`."""
-        repeated = [self._is_repeated(game) for game in games]
-        place = sum(1 + game.outcome for game in games)
-        self._counts[place] += 1
-        self._counts_once[place] += not all(repeated)
-        counts = self._counts if self._has_varied else self._counts_once
-        self.state = state_of_test(self._sprt, counts)
-
-    def _is_repeated(self, game: PlayedGame) -> bool:
-        start = (game.game.first, game.game.opening)
-        is_known = start in self._seen
-        self._has_varied |= self._seen.setdefault(start, game.course) != game.course
-        return is_known
+        """Count a pair; all pairs weigh as much as their distinct games."""
+        self._courses |= {game.course for game in games}
+        self._counts[sum(1 + game.outcome for game in games)] += 1
+        share = len(self._courses) / (2 * int(self._counts.sum()))
+        self.state = state_of_test(self._sprt, self._counts, share)
 
 
 # ---- the table -----------------------------------------------------------------------------------
+
+
+def scores_of_pairings(
+    tournament: Tournament, games: Sequence[PlayedGame]
+) -> list[tuple[PairScores, list[PlayedGame]]]:
+    """The scores of each of a tournament's pairings, and its games."""
+    found: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
+    for game in games:
+        found[game.game.pairing].append(game)
+    return [
+        (pair_scores(((game, game.game.pair) for game in those), agents), those)
+        for those, agents in zip(found, tournament.pairings, strict=True)
+    ]
 
 
 def standings(
@@ -246,29 +237,21 @@ def standings(
     pairs = monitor.pairs if monitor is not None and has_stopped else tournament.pairs
     games = [result for result in ordered if isinstance(result, PlayedGame)]
     within = [game for game in games if game.game.pair < pairs]
-    repeated = repeated_games(within)
-    counted = [game for game in within if game.game.number not in repeated]
-    all_games: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
-    games_once: list[list[PlayedGame]] = [[] for _ in tournament.pairings]
-    for game in within:
-        all_games[game.game.pairing].append(game)
-    for game in counted:
-        games_once[game.game.pairing].append(game)
-    pairings = list(map(pair_scores, tournament.pairings, games_once))
+    by_pairing = scores_of_pairings(tournament, within)
+    scores = [one for one, _ in by_pairing]
     size = len(tournament.entrants)
-    ratings = rate(pairings, size)
+    ratings = rate(scores, size)
+    points, played = tables([one._replace(distinct=int(one.games.sum())) for one in scores], size)
+    pairings = tuple(_pairing(tournament, *about) for about in by_pairing)
     return Standings(
         tournament=tournament.description(),
         played=len(within),
         wanted=tournament.games,
-        agents=_agents(tournament, counted, ratings),
-        pairings=tuple(
-            _pairing(tournament, *about)
-            for about in zip(pairings, games_once, all_games, strict=True)
-        ),
+        agents=_agents(tournament, within, ratings),
+        pairings=pairings,
         labels=tournament.labels,
         cross_table=tuple(
-            tuple(float(ratings.points[i, j]) if ratings.games[i, j] else None for j in range(size))
+            tuple(float(points[i, j]) if played[i, j] else None for j in range(size))
             for i in range(size)
         ),
         superiority=tuple(tuple(map(float, row)) for row in ratings.superiority),
@@ -277,13 +260,13 @@ def standings(
             for result in ordered
             if isinstance(result, FailedGame) and result.game.pair < pairs
         ),
-        repeated=len(repeated),
+        distinct=sum(pairing.distinct for pairing in pairings),
         beyond_stop=len(games) - len(within),
         sprt=None if monitor is None else monitor.state,
         is_biased=has_stopped,
         forfeited=tuple(
             {**about, "by": about["agents"][game.forfeited_by], "reason": game.forfeit}
-            for game in counted
+            for game in within
             if game.forfeited_by is not None
             for about in [_about(tournament, game)]
         ),
@@ -294,18 +277,6 @@ def standings(
 def _about(tournament: Tournament, result: Result) -> dict[str, Any]:
     labels = [tournament.labels[number] for number in result.game.agents]
     return {"game": result.game.number, "agents": labels}
-
-
-def pair_scores(agents: tuple[int, int], games: Iterable[PlayedGame]) -> PairScores:
-    """The scores of the first of two agents in each pair of games, of which one may not count."""
-    pairs: dict[int, list[float]] = {}
-    for game in games:
-        pairs.setdefault(game.game.pair, []).append((1 + game.outcome) / 2)
-    return PairScores(
-        agents,
-        np.array([sum(scores) for scores in pairs.values()], np.float64),
-        np.array([len(scores) for scores in pairs.values()], np.float64),
-    )
 
 
 def _agents(
@@ -340,23 +311,20 @@ def _agents(
 def _pairing(
     tournament: Tournament,
     scores: PairScores,
-    mine: Sequence[PlayedGame],
     games: Sequence[PlayedGame],
 ) -> PairingStanding:
-    """The table's entry of a pairing, from the games that count and all of its games."""
     i, j = scores.agents
-    outcomes = [game.outcome for game in mine]
+    outcomes = [game.outcome for game in games]
     return PairingStanding(
         agents=(tournament.labels[i], tournament.labels[j]),
-        games=len(mine),
+        games=len(games),
         wins=outcomes.count(1),
         draws=outcomes.count(0),
         losses=outcomes.count(-1),
-        score=float(scores.points.sum() / scores.games.sum()) if mine else None,
-        interval=score_interval(scores.points, scores.games),
-        first_side_wins=sum(game.outcome == (1 if game.game.first == 0 else -1) for game in mine),
-        distinct=len({(game.game.first, game.actions) for game in games}),
-        repeated=len(games) - len(mine),
+        score=scores.score,
+        interval=scores.interval,
+        first_side_wins=sum(game.outcome == (1 if game.first == 0 else -1) for game in games),
+        distinct=scores.distinct,
     )
 
 
@@ -400,12 +368,16 @@ def remarks(standings: Standings) -> list[str]:
         )
     if standings.beyond_stop:
         found.append(f"{standings.beyond_stop} games played after the decision are not counted")
-    for pairing in standings.pairings:
-        if pairing.repeated:
-            found.append(
-                f"{' - '.join(pairing.agents)}: {pairing.repeated} repeated games are counted once "
-                f"({pairing.distinct} different ones; these agents leave nothing to chance)"
-            )
+    repeating = [
+        f"{' - '.join(pairing.agents)} {pairing.distinct} of {pairing.games}"
+        for pairing in standings.pairings
+        if pairing.distinct < pairing.games
+    ]
+    if repeating:
+        found.append(
+            "repeated games add nothing to what is known (more opening plies make games differ); "
+            f"distinct are: {', '.join(repeating)}"
+        )
     found += [
         f"{agent.agent} assumed {agent.assumed}: it knew more than a player can know"
         for agent in standings.agents

@@ -1,9 +1,11 @@
 """The command `hexenv` and its subcommands."""
 
 import importlib
+import inspect
 import os
+import re
 import sys
-from typing import Final
+from typing import Final, cast
 
 import click
 
@@ -37,6 +39,16 @@ class LazyGroup(click.Group):
             return None
         module = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"agents.cli.{module}"), module)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command with its whole first sentence, where click would cut it."""
+        texts = {name: cast("click.Command", self.get_command(ctx, name)).help for name in COMMANDS}
+        sentences = {
+            name: re.split(r"(?<=\.)\s", inspect.cleandoc(text or ""), maxsplit=1)[0]
+            for name, text in texts.items()
+        }
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join(s.split())) for name, s in sentences.items()])
 
 
 @click.group(

@@ -12,8 +12,8 @@ from agents.cli import shared
 from agents.core.workers import StartError
 from agents.data.folder import FORMATS, check_formats, make_data
 from agents.data.positions import Positions
-from agents.policies.models import PolicyError
 from agents.search.environment import UnfitEnvironmentError
+from agents.search.evaluator import PolicyError
 from hexenv.cpus import usable_cpus
 
 

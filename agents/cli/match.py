@@ -18,12 +18,14 @@ from agents.arena.match import (
     prepare,
     summarise,
 )
+from agents.arena.openings import new_openings
+from agents.arena.specification import OPENING_PLIES
 from agents.cli import shared
-from agents.policies.models import PolicyError
 from agents.records.files import MatchRecords
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
 from agents.search.environment import UnfitEnvironmentError
+from agents.search.evaluator import PolicyError
 
 COLUMNS: Final = "", "won", "drawn", "lost", "score (95 %)", "moving first", "illegal", "ms/move"
 
@@ -32,6 +34,12 @@ COLUMNS: Final = "", "won", "drawn", "lost", "score (95 %)", "moving first", "il
 @click.argument("game")
 @click.argument("agents", nargs=2, metavar="AGENT AGENT")
 @click.option("--games", default=10, type=click.IntRange(1), help="Number of games.")
+@click.option(
+    "--opening-plies",
+    type=click.IntRange(0),
+    help="Random plies that each pair of games begins with, sides swapped.  [default: 0, and "
+    f"{OPENING_PLIES} once two pairs were alike]",
+)
 @shared.seed_option
 @click.option("--render", type=click.Choice(["ansi", "human"]), help="Show every move.")
 @shared.records_option
@@ -41,6 +49,7 @@ def match(
     game: str,
     agents: tuple[str, str],
     games: int,
+    opening_plies: int | None,
     seed: int,
     render: str | None,
     records: str | None,
@@ -61,17 +70,16 @@ def match(
         kept = None if records is None else MatchRecords(records, recorder, games, seed)
         prepare(env, players)
         check_playable(env)
-    results: list[GameResult] = []
-    interrupted, failure = False, None
+        new_openings(env, opening_plies or 0, seed)  # a wrong number is told before the first game
+    results, interrupted, failure = list[GameResult](), False, None
     on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     try:
-        is_shown = as_json or render == "ansi"
-        with Progress(console=Console(stderr=True), disable=is_shown) as bar:
+        with Progress(console=Console(stderr=True), disable=as_json or render == "ansi") as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
-            for result in play_match(env, players, games, seed, on_move):
+            for result in play_match(env, players, games, seed, on_move, opening_plies):
                 results.append(result)
                 if kept is not None:
-                    kept.add(result)
+                    kept.add(result, env)
                 bar.advance(task)
     except KeyboardInterrupt:
         interrupted = True
@@ -80,14 +88,15 @@ def match(
     finally:
         env.close()
         close(players)
-    summary = summarise(results)
+    summary = summarise(results) if results else None  # stopped in the first game
     if as_json:
         about = {"game": game, "options": list(options), "agents": list(agents), "seed": seed}
-        click.echo(json.dumps({**about, "interrupted": interrupted, **summary.as_json()}))
-    else:
-        _print_summary(agents, summary)
-        if interrupted:
-            click.echo(f"interrupted after {len(results)} of {games} games", err=True)
+        about |= {"opening_plies": opening_plies, "interrupted": interrupted}
+        click.echo(json.dumps(about | (summary.as_json() if summary else {"games": 0})))
+    elif summary is not None:
+        _print_summary(agents, summary, draws_openings=opening_plies is None)
+    if interrupted and not as_json:
+        click.echo(f"interrupted after {len(results)} of {games} games", err=True)
     expected = (OSError, PolicyError, UnfitEnvironmentError)
     if isinstance(failure, expected):  # such as a solver out of time
         raise click.ClickException(str(failure)) from failure
@@ -111,10 +120,14 @@ def _on_move(names: tuple[str, str] | None, to_stderr: bool, kept: MatchRecords 
     return on_move
 
 
-def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
-    """Print the table of a match; "moving first": games won of those that the agent began."""
+def _print_summary(names: tuple[str, str], summary: MatchSummary, draws_openings: bool) -> None:
+    """Print the table of a match; "moving first": games won of those that the agent began.
+
+    `draws_openings` says that the match had openings only if its first games were alike.
+    """
     low, high = summary.interval
-    click.echo(f"{summary.games} game{'s' if summary.games != 1 else ''}")
+    games = f"{summary.games} game{'s' if summary.games != 1 else ''}"
+    click.echo(f"{games}, {summary.distinct} distinct")
     click.echo(f"A = {names[0]}\nB = {names[1]}")
     figures = [
         (summary.wins, summary.losses, summary.score, low, high),
@@ -134,6 +147,17 @@ def _print_summary(names: tuple[str, str], summary: MatchSummary) -> None:
         for number, (won, lost, score, lowest, highest) in enumerate(figures)
     ]
     shared.print_figures(COLUMNS, rows)
+    if summary.opened and draws_openings:
+        click.echo(
+            "the second pair of games repeated the first one: these agents leave nothing to chance,"
+            f" so the other {summary.opened} games begin with random openings of {OPENING_PLIES} "
+            "plies (--opening-plies 0 plays without)"
+        )
+    if repeated := summary.games - summary.distinct:
+        click.echo(
+            f"repeated games add nothing to the interval: {repeated} of {summary.games} "
+            "(more --opening-plies make games differ)"
+        )
     for reason in summary.reasons:
         click.echo(reason)
     for number, assumed in enumerate(summary.assumed):

@@ -12,9 +12,9 @@ from agents.core.agent import Agent
 from agents.play import plain
 from agents.play.session import Session
 from agents.play.titles import title_of
-from agents.policies.models import PolicyError
 from agents.records import save_record
 from agents.registry import make_agent, make_environment
+from agents.search.evaluator import PolicyError
 from hexenv.extras import how_to_install
 
 

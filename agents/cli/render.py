@@ -51,7 +51,7 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     "--overlay",
     type=click.Choice(OVERLAYS),
     default="none",
-    help="What the search for the next move found.",
+    help="What the search for the next ply found; with --ply that for this ply.",
 )
 @click.option(
     "--seconds",
@@ -59,7 +59,12 @@ SUFFIXES: Final = (".gif", ".mp4", *ONE_POSITION, ".html")
     default=SECONDS,
     help="How long each position is shown.",
 )
-@click.option("--ply", type=click.IntRange(0), help="Only the position after this number of plies.")
+@click.option(
+    "--ply",
+    type=click.IntRange(0),
+    help="Only the position after this number of plies; with --overlay the one in which that ply "
+    "was searched, before it is played.",
+)
 @click.option("--game", help="Allow to import the record's game, module:function.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def render(
@@ -84,7 +89,7 @@ def render(
     """
     with clear_errors():
         check_target(target, ply, force)
-        if Path(record).suffix.lower() in READERS:
+        if Path(record).suffix.lower() in (*READERS, ".npz"):
             raise ValueError(
                 f"{record}: expected a record, which hexenv convert makes of this file"
             )
@@ -103,10 +108,20 @@ def render(
         else:
             look = Look(theme or "light", cell_size, coordinates)
             film = film_of(found, env=env, look=look, **shown)
-            if ply is not None and ply >= len(film):
-                raise ValueError(f"expected --ply from 0 to {len(film) - 1}, got {ply}")
-            write_film(target, film, seconds, ply)
+            write_film(target, film, seconds, _position(film, ply, shown["overlay"]))
     click.echo(f"written: {target}", err=True)
+
+
+def _position(film: Film, ply: int | None, overlay: str) -> int | None:
+    """The number of the position to show for a ply; None for all."""
+    if ply is None:
+        return None
+    first = 0 if overlay == "none" else 1  # a search is shown in the position before its ply
+    if not first <= ply < len(film):
+        raise ValueError(f"expected --ply from {first} to {len(film) - 1}, got {ply}")
+    if first == 1 and film.overlays[ply - 1] is None:
+        raise ValueError(f"expected a --ply that was searched, with {overlay}, got {ply}")
+    return ply - first
 
 
 def check_target(target: str, ply: int | None, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -99,7 +100,26 @@ def new_table(*columns: str, texts: Container[str] = (), title: str | None = Non
 
 @contextmanager
 def clear_errors(prefix: str = "") -> Generator[None]:
-    """Turn errors in the user's input or in a file into a `click.ClickException`."""
+    """Turn errors in the user's input or in a file into a `click.ClickException`.
+
+    A `UserWarning` is a line too.
+    """
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def tell(message: Any, category: Any, *where: Any) -> None:
+            if category is UserWarning:
+                click.echo(f"warning: {prefix}{message}", err=True)
+            else:
+                show(message, category, *where)
+
+        warnings.showwarning = tell
+        with _clear_errors(prefix):
+            yield
+
+
+@contextmanager
+def _clear_errors(prefix: str) -> Generator[None]:
     try:
         yield
     except (ValueError, ImportError) as error:

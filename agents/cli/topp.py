@@ -13,7 +13,7 @@ from agents.arena import Standings, TournamentRun
 from agents.arena.game_records import plain_record
 from agents.arena.standings import interval_text, remarks
 from agents.cli import shared
-from agents.cli.tournament import play_missing
+from agents.cli.tournament import games_text, play_missing
 from agents.learning.topp import (
     Rating,
     Topp,
@@ -145,7 +145,7 @@ def show(
         click.echo(json.dumps({**about, "ratings": listed, "standings": table.as_json()}))
         return
     console = shared.wide_console()
-    console.print(f"{table.played} of {table.wanted} games played", highlight=False)
+    console.print(games_text(table), highlight=False)
     console.print(ratings_table(rows))
     for line in remarks(table):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -177,7 +177,7 @@ def print_standings(standings: Standings) -> None:
     """Print ratings, cross table, and remarks about the games."""
     names = short_names(standings)
     console = shared.wide_console()
-    console.print(f"{standings.played} of {standings.wanted} games played", highlight=False)
+    console.print(games_text(standings), highlight=False)
     for label, short in names.items():
         console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
     console.print(_ratings_table(standings, names))
@@ -185,6 +185,12 @@ def print_standings(standings: Standings) -> None:
         console.print(_cross_table(standings, names))
     for line in remarks(standings):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def games_text(standings: Standings) -> str:
+    """How many games were played, and how many of them are distinct."""
+    played = f"{standings.played} of {standings.wanted} games played"
+    return f"{played}, {standings.distinct} distinct"
 
 
 def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:

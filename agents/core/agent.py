@@ -1,13 +1,15 @@
 """What an agent is, and the two simplest ones: random and greedy."""
 
+import copy
 import functools
 import inspect
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +23,34 @@ from agents.search.environment import (
 )
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
-from hexenv.messages import check_seed, expect_parameters, full_signature, shortened
+from hexenv.messages import check_seed, expect_parameters, full_signature, hundredths, shortened
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Turn:
-    """A lock of an agent, for `in_turn`. A copy of the agent gets one of its own."""
+    """The lock of an agent, or of what agents share. A deep copy or pickle gets one of its own.
+
+    Raises:
+        RuntimeError: In a forked process, if another thread had the turn at the fork: that thread
+            is not in this process, and has left its search in the middle.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._process = os.getpid()
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        process = os.getpid()
+        if self._process == process:
+            self._lock.acquire()
+        elif self._lock.acquire(blocking=False):  # the first time since a fork
+            self._process = process
+        else:
+            raise RuntimeError(
+                "expected no agent in act when this process was forked, got one (start processes "
+                'by "spawn", or fork between two moves)'
+            )
 
     def __exit__(self, *error: object) -> None:
         self._lock.release()
@@ -43,10 +60,7 @@ class Turn:
 
 
 def in_turn(method: F) -> F:
-    """Let the threads that share an agent call such methods of it one after another.
-
-    The agent's trees and arrays are then those of one search. It keeps a `Turn` as `turn`.
-    """
+    """Let the threads that share an agent call such methods of it one after another."""
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -54,6 +68,10 @@ def in_turn(method: F) -> F:
             return method(self, *arguments, **options)
 
     return cast("F", call)
+
+
+IN_TURN: Final = ("act", "prepare", "reset", "save", "load", "__getstate__")
+"""The methods of every agent that its threads call one after another."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,7 @@ class Statistics:
             where the search has proven it; (the search then stopped early); otherwise None.
         priors: ``(num_actions,) float64``: the evaluator's probability of each action, where the
             search has one, with the root noise; they add up to 1. Else None.
+        proven_actions: The actions whose value is proven.
         assumed: What the search assumed although it is false in this environment (see
             `agents.search.environment.planner_view`); then nothing is proven. Else None.
     """
@@ -94,6 +113,7 @@ class Statistics:
     proven: int | None = None
     priors: NDArray[np.float64] | None = None
     assumed: str | None = None
+    proven_actions: Sequence[int] = ()
 
     @property
     def simulations_per_second(self) -> float:
@@ -108,9 +128,14 @@ class Statistics:
         order = np.argsort(-self.visits, kind="stable")[:count].tolist()
         return [action for action in order if self.visits[action] > 0]
 
+    def _shown_value(self, action: int) -> str:
+        """1.00 stands for a proof alone."""
+        shown = hundredths(float(self.values[action]), action in self.proven_actions)
+        return f"{shown / 100:+.2f}"
+
     def __repr__(self) -> str:
         best = [
-            f"{action} ({self.visits[action]} visits, value {self.values[action]:+.2f})"
+            f"{action} ({self.visits[action]} visits, value {self._shown_value(action)})"
             for action in self._best(3)
         ]
         line = self.principal_variation
@@ -127,7 +152,7 @@ class Statistics:
     def _repr_html_(self) -> str:
         columns = ["action", "visits", "value"] + ["prior"] * (self.priors is not None)
         rows = [
-            [str(action), str(self.visits[action]), f"{self.values[action]:+.3f}"]
+            [str(action), str(self.visits[action]), self._shown_value(action)]
             + ([] if self.priors is None else [f"{self.priors[action]:.3f}"])
             for action in self._best(10)
         ]
@@ -153,7 +178,11 @@ def html_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]
 
 def with_assumption(statistics: Statistics, assumed: str | None) -> Statistics:
     """The statistics of a search that has assumed something; then nothing is proven."""
-    return statistics if assumed is None else replace(statistics, proven=None, assumed=assumed)
+    return (
+        statistics
+        if assumed is None
+        else replace(statistics, proven=None, proven_actions=(), assumed=assumed)
+    )
 
 
 OnSlice = Callable[[Callable[[], Statistics]], None]
@@ -222,12 +251,29 @@ _SHOWN: Final = (bool, int, float, str, type(None), _NameOfClass)
 class AgentBase:
     """The base of the agents' classes: all parameters by name, and what an agent shows of itself.
 
+    Threads may share an agent: it makes one move at a time, and is copied and saved between moves.
     `help`, and the error of a parameter that there is not, name each of them, those too that come
     by ``**options: Unpack[SomeTypedDict]``.
     """
 
     __signature__ = _Signature()
     _given: dict[str, Any]
+    turn: Turn
+    changed_in_place: ClassVar[tuple[str, ...]] = ("_rng", "_workers")
+    """The attributes in which a search writes."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in IN_TURN:
+            if inspect.isfunction(vars(cls).get(name)):
+                setattr(cls, name, in_turn(vars(cls)[name]))
+
+    @in_turn
+    def __getstate__(self) -> dict[str, Any]:
+        # It is pickled after this has returned, when the agent may search again.
+        held = vars(self)
+        changed = {name: held[name] for name in self.changed_in_place if name in held}
+        return {**held, **copy.deepcopy(changed)}
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         names = expect_parameters(cls.__name__, cls, args, kwargs)
@@ -237,6 +283,7 @@ class AgentBase:
             if not isinstance(value, _SHOWN):
                 given[name] = _NameOfClass(type(value).__name__)
         agent._given = given
+        agent.turn = Turn()
         return agent
 
     def _parameters(self) -> dict[str, tuple[Any, bool]]:

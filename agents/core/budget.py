@@ -12,6 +12,63 @@ CHECKS: Final = 32
 """How many times a search with a number of simulations checks whether its choice is decided."""
 
 
+SLICE: Final = 0.001
+"""Seconds between two looks at the clock where the seconds are limited."""
+LONG_SLICE: Final = 0.05
+"""Seconds between two looks at the clock where the seconds are not limited."""
+
+
+class Pace:
+    """How much a search does before its next look at the clock: what it does in a millisecond.
+
+    A search counts in units of its own, such as simulations or positions. The first slices are
+    small; then the speed so far says how large they are.
+
+    Args:
+        started: The time of the start, of `time.perf_counter`.
+        seconds: How long from then on; None for no limit.
+        smallest: The units of the smallest slice.
+        first: The units of the first slice, if they are more.
+
+    Attributes:
+        done: Units so far.
+        elapsed: Seconds to the last look at the clock.
+        size: The units of the next slice.
+        rate: Units a second.
+    """
+
+    def __init__(
+        self, started: float, seconds: float | None, smallest: int = 1, first: int = 1
+    ) -> None:
+        self._started = started
+        self._deadline = math.inf if seconds is None else seconds
+        self._slice_seconds = LONG_SLICE if seconds is None else SLICE
+        self._smallest = smallest
+        self.done, self.elapsed, self.rate = 0, 0.0, 0.0
+        self.size = max(smallest, first)
+
+    @property
+    def left(self) -> float:
+        """Seconds from the last look at the clock to the end."""
+        return self._deadline - self.elapsed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether to stop: more than half of the smallest slice would come too late.
+
+        There is one slice in any case.
+        """
+        return self.done > 0 and self.left * self.rate < 0.5 * self._smallest
+
+    def count(self, units: int) -> None:
+        """Count a slice, and look at the clock."""
+        self.done += units
+        self.elapsed = time.perf_counter() - self._started
+        self.rate = self.done / max(self.elapsed, 1e-9)
+        wanted = int(self.rate * min(self._slice_seconds, self.left))
+        self.size = max(self._smallest, min(wanted, 2 * self.size))
+
+
 def spend(
     search: Callable[[int], int],
     started: float,
@@ -38,27 +95,21 @@ def spend(
         The simulations run.
     """
     limit = ENDLESS if simulations is None else simulations
-    deadline = math.inf if seconds is None else seconds
-    slice_seconds = 0.05 if seconds is None else 0.001
-    done, elapsed = 0, 0.0
-    count = min(max(batch, first if seconds is None else 1), limit)
-    while done < limit and (done == 0 or elapsed < deadline):
+    pace = Pace(started, seconds, batch, first if seconds is None else 1)
+    while pace.done < limit and not pace.is_over:
+        count = min(pace.size, limit - pace.done)
         ran = search(count)
-        done += ran
+        pace.count(ran)
         if ran < count:  # proven
             break
-        elapsed = time.perf_counter() - started
         if after_slice is not None:
-            after_slice(done, elapsed)
-        rate = done / max(elapsed, 1e-9)
-        wanted = int(rate * min(slice_seconds, deadline - elapsed))
+            after_slice(pace.done, pace.elapsed)
         if is_decided is not None:
-            if is_decided(min(limit - done, int(rate * min(deadline - elapsed, 1e9)))):
+            if is_decided(min(limit - pace.done, int(pace.rate * min(pace.left, 1e9)))):
                 break
             if seconds is None:  # at fixed counts, for the same result on every machine
-                wanted = max(limit // CHECKS, 1)
-        count = min(max(batch, min(wanted, 2 * count)), limit - done)
-    return done
+                pace.size = max(batch, min(max(limit // CHECKS, 1), 2 * count))
+    return pace.done
 
 
 def shares(simulations: int | None, count: int) -> list[int | None]:

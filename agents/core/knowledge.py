@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from agents.search.environment import View
-    from agents.search.evaluated import Evaluator
+    from agents.search.evaluator import Evaluator
     from agents.search.knowledge import Knowledge
     from agents.search.mcts import Variant
 

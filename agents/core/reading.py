@@ -24,8 +24,8 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
@@ -59,18 +59,65 @@ def expect_regular(path: str | os.PathLike[str]) -> None:
 # ---- text ----------------------------------------------------------------------------------------
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark."""
+UTF_8: Final = "utf-8-sig"
+"""With or without a byte-order mark."""
+OF_OTHER_KINDS: Final = {
+    b"PK\3\4": "a zip archive (as .npz and networks are)",
+    b"\x1f\x8b": "a gzip archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a rar archive",
+    b"\x89PNG": "a picture",
+    b"GIF8": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"%PDF": "a PDF",
+    b"\x93NUMPY": "an array of NumPy",
+    b"PAR1": "a Parquet file",
+}
+"""What files that are no texts begin with."""
+
+
+def utf_8(_: bytes) -> Sequence[str]:
+    """The encoding of our own texts."""
+    return (UTF_8,)
+
+
+def utf_8_or_latin_1(_: bytes) -> Sequence[str]:
+    """Those of texts of others that do not say theirs: any bytes are a text in the second."""
+    return UTF_8, "latin-1"
+
+
+def read_text(
+    path: str | os.PathLike[str], encodings: Callable[[bytes], Sequence[str]] = utf_8
+) -> str:
+    """The text of a file, in the first of the `encodings` of its bytes that can be."""
     expect_regular(path)
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"{path}: expected at most {MOST_BYTES} bytes, got more")
+    kind = next((kind for begin, kind in OF_OTHER_KINDS.items() if data.startswith(begin)), None)
+    if kind is not None:
+        raise ValueError(f"{path}: expected a text, got {kind}")
+    with names_file(path):
+        *others, last = encodings(data)
+    for encoding in others:
+        with suppress(UnicodeDecodeError):
+            return data.decode(encoding)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(last)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{line}: expected text in UTF-8, got {error.reason}") from None
+        name = last.removesuffix("-sig").upper()
+        raise ValueError(f"{path}:{line}: expected text in {name}, got {error.reason}") from None
+
+
+@contextmanager
+def names_file(path: str | os.PathLike[str]) -> Generator[None]:
+    """Adds the name of a file to a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise error_in(path, error) from None
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ DUEL_GAMES: Final = 20
 """To measure duels with."""
 
 
-class Pace(NamedTuple):
+class PartSeconds(NamedTuple):
     """Seconds of the two parts of a run."""
 
     ply: float
@@ -78,8 +78,8 @@ class Estimate(NamedTuple):
     most: float
     memory: int | None
     gpu_memory: int
-    alone: Pace
-    together: Pace
+    alone: PartSeconds
+    together: PartSeconds
     others: float
     measured: float
 
@@ -149,7 +149,11 @@ def sizes(configuration: Configuration) -> tuple[int, float]:
 
 
 def seconds_of_iteration(
-    configuration: Configuration, alone: Pace, together: Pace, steps: float, others: float
+    configuration: Configuration,
+    alone: PartSeconds,
+    together: PartSeconds,
+    steps: float,
+    others: float,
 ) -> float:
     """What an iteration takes.
 
@@ -219,19 +223,19 @@ class Probe:
         """End the workers."""
         self.pool.close()
 
-    def measure(self, seconds: float) -> tuple[Pace, Pace]:
+    def measure(self, seconds: float) -> tuple[PartSeconds, PartSeconds]:
         """The pace of self-play and learning, each alone, and both at once."""
         self.play(1)  # compiles
         self.learn(0.0)
         ply = self.play(1)
         plies = max(1, round(seconds / 3 / ply))
         ply = self.play(plies)
-        alone = Pace(ply, self.learn(seconds / 3))
+        alone = PartSeconds(ply, self.learn(seconds / 3))
         if self.configuration.engine == "local":
             return alone, alone
         return alone, self.measure_together(plies, alone)
 
-    def measure_together(self, plies: int, alone: Pace) -> Pace:
+    def measure_together(self, plies: int, alone: PartSeconds) -> PartSeconds:
         """The pace of both while both go on."""
         started = time.perf_counter()
         self.submit(plies)
@@ -240,7 +244,7 @@ class Probe:
         took = self.collect()
         rest = max(0.0, took - learnt) / alone.ply  # plies that were played alone
         ply = learnt / max(1.0, plies - rest) if rest else took / plies
-        return Pace(max(ply, alone.ply), max(step, alone.step))
+        return PartSeconds(max(ply, alone.ply), max(step, alone.step))
 
     def play(self, plies: int) -> float:
         """Seconds for a ply."""

@@ -4,8 +4,6 @@
 # pyright: reportUnknownMemberType=false
 
 import warnings
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -14,13 +12,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from agents.learning.networks import BoardNetwork, folded
-from agents.policies.models import PolicyOutput
+from agents.policies.models import PolicyOutput, safe_threads
 from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names
 from hexenv.games.base import Game
 
 
 class NetworkEvaluator:
-    """Evaluates many positions of one game at once: an `agents.search.evaluated.Evaluator`.
+    """Evaluates many positions of one game at once: an `agents.search.evaluator.Evaluator`.
 
     Later training of the network has no effect here until `update`. `planes` are the names of its
     input planes besides the game's own.
@@ -29,6 +27,7 @@ class NetworkEvaluator:
     def __init__(
         self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
     ) -> None:
+        self.title = type(network).__name__
         self.device = torch.device(device)
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self._names = plane_names(game, planes)
@@ -61,7 +60,7 @@ class NetworkEvaluator:
     def logits_and_values(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and values of positions, from their planes."""
         seen = torch.from_numpy(planes).to(self.device, self._dtype)
-        with torch.inference_mode():
+        with torch.inference_mode(), safe_threads(torch):
             logits, values = self._network(seen)
         return logits.float(), values.float().clamp(-1.0, 1.0)
 
@@ -99,19 +98,6 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
         return graph if is_same else network
 
 
-@contextmanager
-def one_thread() -> Generator[None]:
-    """Run PyTorch in one thread: for the few boards of an agent, more threads are slower."""
-    before = torch.get_num_threads()
-    if before > 1:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        if before > 1:
-            torch.set_num_threads(before)
-
-
 class NetworkPolicy:
     """The policy of a network, for boards of any size; an `agents.policies.models.Policy`."""
 
@@ -124,9 +110,10 @@ class NetworkPolicy:
 
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         shape = planes.shape[1:]
-        if shape not in self._traced_by_shape:
-            self._traced_by_shape[shape] = traced(self._network, shape[2], shape[:2])
-        seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
-        with torch.inference_mode(), one_thread():
-            logits, values = self._traced_by_shape[shape](seen)
+        with safe_threads(torch, few_boards=True):
+            if shape not in self._traced_by_shape:
+                self._traced_by_shape[shape] = traced(self._network, shape[2], shape[:2])
+            seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
+            with torch.inference_mode():
+                logits, values = self._traced_by_shape[shape](seen)
         return cast("PolicyOutput", (logits.numpy(), values.numpy()))

@@ -47,6 +47,7 @@ from agents.learning.self_play import (
     playing_agent,
     variant_of,
 )
+from agents.search.evaluator import evaluations
 from hexenv.games import base
 from hexenv.games.base import Game
 
@@ -352,20 +353,22 @@ class Run:
         configuration = self.configuration
         weights = self.learner.playing_weights()
         if configuration.gate > 0:
-            score = self._duel(weights, self._playing)
+            score, _ = self._duel(weights, self._playing)
             if score >= configuration.gate:
                 self._playing = weights
             figures = {"gate_score": score}
         else:
             self._playing, figures = weights, {}
         if is_saved and configuration.duel_games:
-            score = self._duel(self._playing, self._last_saved)
-            self._elo += elo(score, configuration.duel_games)
+            score, distinct = self._duel(self._playing, self._last_saved)
+            self._elo += elo(score, distinct)
             self._last_saved = self._playing
             figures |= {"score_against_last_saved": score, "elo": self._elo}
         return figures
 
-    def _duel(self, first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
+    def _duel(
+        self, first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]
+    ) -> tuple[float, int]:
         configuration = self.configuration
         for number, weights in enumerate((first, second)):
             if number == len(self._evaluators):
@@ -409,18 +412,20 @@ def duel(
     games: int,
     opening_plies: int,
     seed: int,
-) -> float:
+) -> tuple[float, int]:
     """Play games of two policies, in pairs with the sides swapped, from random openings.
 
     Each plays its most likely action. An odd game is left out.
 
     Returns:
-        The score of the first, 0 to 1; a draw counts as half a win.
+        The score of the first, 0 to 1, where a draw counts as half a win; and how many of the games
+        are distinct, as a random opening that comes again gives the same two games.
     """
-    rng = np.random.default_rng(seed)
+    rng, starts = np.random.default_rng(seed), set[int]()
     boards = base.new_states(game, games // 2 * 2)
     for pair in range(games // 2):
         start = random_position(game, opening_plies, rng)
+        starts.add(int(game.position_hash(start)))
         for board in (2 * pair, 2 * pair + 1):
             game.copy(start, boards[board])
     score = 0.0
@@ -432,7 +437,7 @@ def duel(
             # The first player has side 0 on even boards and side 1 on odd ones.
             mine = playing[turns == (playing + number) % 2]
             if len(mine):
-                priors, _ = player.evaluate(game, boards[mine])
+                priors, _ = evaluations(player, game, boards[mine])
                 for board, prior in zip(mine.tolist(), priors, strict=True):
                     legal = buffer[: game.legal_actions(boards[board], buffer)]
                     game.step(boards[board], int(legal[np.argmax(prior[legal])]))
@@ -440,7 +445,7 @@ def duel(
         for board in playing[is_over].tolist():
             score += 0.5 + 0.5 * game.outcome(boards[board], board % 2)
         playing = playing[~is_over]
-    return score / max(1, len(boards))
+    return score / max(1, len(boards)), 2 * len(starts)
 
 
 def random_position(game: Game, plies: int, rng: np.random.Generator) -> Any:
@@ -459,7 +464,10 @@ def random_position(game: Game, plies: int, rng: np.random.Generator) -> Any:
 
 
 def elo(score: float, games: int) -> float:
-    """The difference in rating that a score means; a clean sweep counts half a game less."""
+    """The difference in rating that a score means; a clean sweep counts half a game less.
+
+    `games` are the distinct ones.
+    """
     bound = 0.5 / max(1, games)
     score = min(max(score, bound), 1.0 - bound)
     return 400.0 * math.log10(score / (1.0 - score))

@@ -1,17 +1,17 @@
 """UCT with a network's moves in its rollouts: the first form of AlphaHex."""
 
 import math
+import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import in_turn
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.tree_search import SearchOptions, TreeWorker
+from agents.mcts.tree_search import SearchOptions, TreeWorker, WorkerRun
 from agents.search.evaluated import (
-    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -19,14 +19,14 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
+from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class EvaluatedUCB1(NamedTuple):
     """`agents.search.selection.UCB1` for searches with an evaluator, whose priors it ignores."""
 
@@ -34,8 +34,6 @@ class EvaluatedUCB1(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
@@ -73,14 +71,15 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         epsilon: Probability of a random move in a rollout, else the policy's most likely one.
         epsilon_decay: Factor on `epsilon` after every move of a game.
         mix: Share of the policy's own value in the reward of a rollout.
-        batch: Rollouts that are played together.
+        batch: Rollouts that are played together. Where the seconds end before a rollout does, the
+            policy's own value takes the place of its outcome.
     """
 
     name = "anet"
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 1.0,
@@ -94,15 +93,15 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
         self.mix = number_within("mix", mix, 0.0, 1.0)
         self._moves = 0
+        self._deadline = math.inf  # of the present search, and the last look at the clock in it
+        self._looked = 0.0
         rule = EvaluatedUCB1(number_within("c", c))
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
-    @in_turn
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)
         self._moves = 0
 
-    @in_turn
     def act(self, env: Any) -> int:
         action = super().act(env)
         self._moves += 1
@@ -110,7 +109,19 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
         epsilon = self.epsilon * self.epsilon_decay**self._moves
-        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix)
+        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix, self._is_over)
+
+    def _is_over(self) -> bool:
+        """Whether another move of the rollouts, which takes as long as the last, would be late."""
+        now = time.perf_counter()
+        took, self._looked = now - self._looked, now
+        return now + took > self._deadline
+
+    def _search(self, runs: Sequence[WorkerRun], started: float, in_threads: bool) -> int:
+        """See `TreeSearchAgent`; a batch of rollouts may take longer than all the time there is."""
+        self._deadline = math.inf if self.seconds is None else started + self.seconds
+        self._looked = time.perf_counter()
+        return super()._search(runs, started, in_threads)
 
     def cache_size(self) -> int:
         return 0  # every rollout is another

@@ -12,13 +12,12 @@ import numpy as np
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.selection import all_first, no_extras, no_initialise, sqrt_log
-from agents.search.simulation import all_moves, no_memory, no_moves, no_update
+from agents.search.selection import sqrt_log
+from agents.search.simulation import all_moves, part
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class DistanceScore(NamedTuple):
     """The score, between -`decisive` and `decisive`, scaled to [0, 1].
 
@@ -38,9 +37,7 @@ class DistanceScore(NamedTuple):
     power: float = 1.0
     draw: float = -1.0
 
-    update = no_update
     needs_moves = all_moves
-    with_memory = no_memory
 
     def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
         score = self.decisive if plies <= 1 else 1.0 / float(plies) ** self.power
@@ -48,7 +45,7 @@ class DistanceScore(NamedTuple):
         return 0.5 + 0.5 * sign * score / self.decisive
 
 
-@compiled
+@part
 class DistanceUCB(NamedTuple):
     """mean score + c sqrt(ln N / n), or literally: mean score / n + c sqrt(ln N) / n.
 
@@ -68,13 +65,6 @@ class DistanceUCB(NamedTuple):
     c: float = 1.4142135623730951
     literal: bool = False
     decisive: float = 1000.0
-
-    update = no_update
-    needs_moves = no_moves
-    tries_all_first = all_first
-    initialise = no_initialise
-    new_extras = no_extras
-    with_memory = no_memory
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * sqrt_log(tree.visits[ROOT if self.literal else node])

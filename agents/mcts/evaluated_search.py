@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import Statistics, in_turn
+from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
-from agents.registry import make_agent
+from agents.policies.policy import as_evaluator
 from agents.search.environment import View
-from agents.search.evaluated import EvaluatedSearch, Evaluator, new_cache, side_by_side
+from agents.search.evaluated import EvaluatedSearch, new_cache, side_by_side
+from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
@@ -31,8 +32,11 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     Args:
         policy: An evaluator, as every `agents.PolicyAgent` is one, or the name of such an agent
-            (``"sb3:path=model.zip"``, ``"network:net=connect4"``). Where it has no values
-            (functions, RLlib's modules), every position counts as even.
+            (``"sb3:path=model.zip"``, ``"network:net=connect4"``). A function
+            ``f(planes) -> (priors, values)`` of many positions is taken as
+            `PolicyAgent.from_priors` says, a PyTorch module, which returns logits and values, as
+            `PolicyAgent.from_torch` says. Where it has no values (`from_function`, RLlib's
+            modules), every position counts as even.
         selection: The rule of the tree.
         batch: Leaves that are evaluated together. More are quicker, and know less of each other.
 
@@ -44,7 +48,7 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         selection: Any,
         simulations: int | None,
         seconds: float | None,
@@ -53,15 +57,11 @@ class EvaluatedSearchAgent(TreeSearchAgent):
     ) -> None:
         if options.get("implicit_minimax"):
             raise ValueError("expected no implicit_minimax where a policy evaluates positions")
-        evaluator: Any = make_agent(policy) if isinstance(policy, str) else policy
-        if not hasattr(evaluator, "evaluate"):
-            raise ValueError(f"expected the name of a policy, such as sb3, got {policy!r}")
-        self.evaluator = evaluator
+        self.evaluator: Any = as_evaluator(policy)
         self.batch = whole_number_within("batch", batch, 1, 4096)
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     @announced
-    @in_turn
     def act(self, env: Any) -> int:
         self.see_as(env)
         return super().act(env)
@@ -80,7 +80,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         return ManyEvaluatedSearches(self, env, count, threads)
 
     @announced
-    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         self.see_as(env)

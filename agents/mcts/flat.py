@@ -8,13 +8,11 @@ from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
-from agents.search.selection import all_first, no_extras, no_initialise
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class Evenly(NamedTuple):
     """The rule of `FlatMonteCarlo`: the child with the fewest visits.
 
@@ -29,13 +27,6 @@ class Evenly(NamedTuple):
     """
 
     weight: float = 1.0
-
-    update = no_update
-    needs_moves = no_moves
-    tries_all_first = all_first
-    initialise = no_initialise
-    new_extras = no_extras
-    with_memory = no_memory
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.weight

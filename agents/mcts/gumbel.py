@@ -18,7 +18,6 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.search.environment import View
 from agents.search.evaluated import (
-    Evaluator,
     best_proven_sign,
     mean_reward,
     new_evaluated_extras,
@@ -26,10 +25,11 @@ from agents.search.evaluated import (
     take_evaluation,
     visits_and_pending,
 )
+from agents.search.evaluator import EvaluatorSource
+from agents.search.proofs import proof_rank
 from agents.search.selection import scored_first
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled
 
 SMALLEST: float = 1e-30
 """Added to priors before their logarithm is taken."""
@@ -72,7 +72,7 @@ class Improvement(NamedTuple):
     leaves_out: bool  # at the root: whether proven losses are left out, as there are others
 
 
-@compiled
+@part
 class Gumbel(NamedTuple):
     """The selection rule of Gumbel AlphaZero, for trees that are new in every move.
 
@@ -87,8 +87,6 @@ class Gumbel(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
@@ -177,8 +175,8 @@ class Gumbel(NamedTuple):
         """Write the improved policy; returns the child to play, as `read_visit_shares` does.
 
         It is the one with the highest score of those with the most visits; proven wins come before
-        all others, proven losses after them. Nothing else than the first of these three has a share
-        of the policy.
+        all others, proven losses after them (`proof_rank`). Nothing else than the first of these
+        three has a share of the policy.
         """
         sign = best_proven_sign(tree)
         prepared = self.compute_improvement(tree, ROOT, sign)
@@ -188,7 +186,7 @@ class Gumbel(NamedTuple):
         for child in range(first, last):
             if proven_sign(tree, child) == sign:
                 policy[tree.action[child]] = self.improved(tree, child, prepared)
-            more = proven_sign(tree, child) - proven_sign(tree, best)
+            more = proof_rank(tree, child) - proof_rank(tree, best)
             if more == 0:
                 more = tree.visits[child] - tree.visits[best]
             better = self.merit(tree, child, prepared) > self.merit(tree, best, prepared)
@@ -242,7 +240,7 @@ class GumbelAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int = 16,
         considered: int = 16,
         c_visit: float = 50.0,

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.selection import all_first, sqrt_log
-from agents.search.simulation import Simulation, all_moves
+from agents.search.selection import sqrt_log
+from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 from hexenv.games.base import Game, State
 
 
@@ -22,7 +21,7 @@ class HistoryExtras(NamedTuple):
     movers: NDArray[np.int8]  # the player who makes it
 
 
-@compiled
+@part
 class ProgressiveHistory(NamedTuple):
     """The rule of `HistoryMCTS`.
 
@@ -42,7 +41,6 @@ class ProgressiveHistory(NamedTuple):
     """``(2, num_cells(), 2)``: for each player and move, its simulations and their mean reward."""
 
     needs_moves = all_moves
-    tries_all_first = all_first
 
     def new_extras(self, max_nodes: int) -> HistoryExtras:
         return HistoryExtras(np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int8))

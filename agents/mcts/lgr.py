@@ -9,18 +9,17 @@ from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
-from agents.search.playout import Uniform, action_on, memory_behind, play_out
+from agents.search.playout import Uniform, action_on, memory_behind
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import Simulation, all_moves
+from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 from hexenv.games.base import NO_ACTION, Actions, Game, State
 
 NO_REPLIES = np.full((2, 1), -1, np.int32)
 
 
-@compiled
+@part
 class LastGoodReply(NamedTuple):
     """The playout policy of `LGR`.
 
@@ -46,7 +45,6 @@ class LastGoodReply(NamedTuple):
     replies_to_two: NDArray[np.int32] = NO_REPLIES
     """``(2, num_cells() ** 2)``: to a move and the one before it."""
 
-    simulate = play_out
     needs_moves = all_moves
 
     def with_memory(self, game: Game) -> "LastGoodReply":

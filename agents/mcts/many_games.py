@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from typing import Any, Final, cast
 
 import numpy as np
@@ -23,7 +23,7 @@ from agents.search.mcts import simulation_for, with_memory
 from agents.search.tree import Tree, number_arrays
 from hexenv.compiled import CompiledFunction, announced, is_compiled
 from hexenv.compiled_packing import packed, stream_rows
-from hexenv.cpus import usable_cpus
+from hexenv.cpus import Threads, usable_cpus
 from hexenv.games.base import new_states
 
 Which = NDArray[np.int64]
@@ -173,7 +173,7 @@ class ManySearches(ManyGames):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads = Threads(self.threads)
         self._seconds_each = 0.0  # of one position, when last searched
         self._streams = stream_rows([worker.rng for worker in self.workers], self._compiles)
         self._simulation = [simulation_for(self.agent.variant, self.game) for _ in self.workers]
@@ -184,7 +184,7 @@ class ManySearches(ManyGames):
         self._searches = packed([search for _, search in rows], self._compiles)
 
     def __getstate__(self) -> dict[str, Any]:
-        not_kept = dict.fromkeys(("_pool", "_streams", "_simulation", "_trees", "_searches"))
+        not_kept = dict.fromkeys(("_streams", "_simulation", "_trees", "_searches"))
         return {**super().__getstate__(), **not_kept}
 
     def reset(self, number: int, seed: int | None = None) -> None:
@@ -233,9 +233,10 @@ class ManySearches(ManyGames):
         if parts == 1:
             self._search_part(roots, lines, which, chosen)
         else:
-            self._pool = self._pool or ThreadPoolExecutor(self.threads)
             shares = zip(np.array_split(which, parts), np.array_split(chosen, parts), strict=True)
-            jobs = [self._pool.submit(self._search_part, roots, lines, *share) for share in shares]
+            jobs = [
+                self._threads.submit(self._search_part, roots, lines, *share) for share in shares
+            ]
             wait(jobs)  # after an error, too, no thread may write once this returns
             for job in jobs:
                 job.result()

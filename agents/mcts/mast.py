@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from agents.core.options import number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.mcts import Variant
-from agents.search.playout import play_out, take
+from agents.search.playout import take
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.simulation import Simulation, all_moves
+from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import kernel
 from hexenv.games.base import Actions, Game, State
 
 TABLE_BITS: Final = 18
@@ -28,7 +28,7 @@ def record_mean(means: NDArray[np.float64], entry: int, reward: float) -> None:
     means[entry, 1] += (reward - means[entry, 1]) / means[entry, 0]
 
 
-@compiled
+@part
 class Mast(NamedTuple):
     """The playout policy of `MAST`.
 
@@ -49,7 +49,6 @@ class Mast(NamedTuple):
     a move never made 1, so that all are tried."""
     weights: NDArray[np.float64] = np.zeros(1)  # (num_actions(),): scratch space
 
-    simulate = play_out
     needs_moves = all_moves
 
     def with_memory(self, game: Game) -> "Mast":
@@ -149,7 +148,7 @@ def sequence_entry(cells: NDArray[np.int32], ply: int, last: int, player: int, l
     return (length - 1 << TABLE_BITS) + (key >> (32 - TABLE_BITS))
 
 
-@compiled
+@part
 class NST(NamedTuple):
     """N-gram selection: MAST over moves with the moves before them (Tak, Winands, Bjornsson 2012).
 
@@ -172,7 +171,6 @@ class NST(NamedTuple):
     means: NDArray[np.float64] = np.zeros((1, 2))
     """``(n * 2 ** TABLE_BITS, 2)``: for each sequence its simulations and their mean reward."""
 
-    simulate = play_out
     needs_moves = all_moves
 
     def with_memory(self, game: Game) -> "NST":

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from agents.core.agent import OnSlice, SeededAgent, Statistics, Turn, in_turn
+from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
 from agents.search.environment import View, check_in_play, check_route, planner_view
@@ -547,15 +547,12 @@ class NRPA(SeededAgent):
         self.route, self.assume = route, assume
         self.on_slice: OnSlice | None = None
         self._nest: Nest | None = None
-        self.turn = Turn()
 
-    @in_turn
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)
         self._nest = None
 
     @announced
-    @in_turn
     def act(self, env: Any) -> int:
         started = time.perf_counter()
         view = planner_view(env, self.route, self.assume)
@@ -583,7 +580,6 @@ class NRPA(SeededAgent):
         return choose(tree, self.final_move)
 
     @announced
-    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         view = planner_view(env, self.route, self.assume)
@@ -618,7 +614,8 @@ class NRPA(SeededAgent):
         return run_some
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_nest": None if self.form.begins_anew else self._nest}
+        nest = None if self.form.begins_anew else self._nest
+        return {**super().__getstate__(), "_nest": nest}
 
 
 def fitting_iterations(simulations: int | None, level: int) -> int:

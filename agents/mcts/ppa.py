@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.playout import play_out, take
-from agents.search.simulation import Simulation, all_moves
+from agents.search.playout import take
+from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 from hexenv.games.base import Actions, Game, State
 
 
-@compiled
+@part
 class PolicyAdaptation(NamedTuple):
     """PPA (Cazenave 2015): moves in proportion to exp(w), adapted to the winner's after each.
 
@@ -41,7 +40,6 @@ class PolicyAdaptation(NamedTuple):
     """``(2, num_cells())``: what w will change by, over alpha, if the player wins."""
     sums: NDArray[np.float64] = np.zeros(1)  # (num_actions(),): scratch space
 
-    simulate = play_out
     needs_moves = all_moves
 
     def with_memory(self, game: Game) -> "PolicyAdaptation":

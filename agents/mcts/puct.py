@@ -13,7 +13,6 @@ from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.tree_search import SearchOptions, root_actions
 from agents.search.environment import View
 from agents.search.evaluated import (
-    Evaluator,
     mean_reward,
     new_evaluated_extras,
     read_visit_shares,
@@ -21,13 +20,13 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
+from agents.search.evaluator import EvaluatorSource
 from agents.search.selection import scored_first
-from agents.search.simulation import no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class PUCT(NamedTuple):
     """Q + P (c + ln((N + base + 1) / base)) sqrt(N) / (1 + n) (Rosin 2011; Silver et al. 2018).
 
@@ -44,8 +43,6 @@ class PUCT(NamedTuple):
     evaluation: NDArray[np.float64] = np.zeros(1)
     """``(num_actions() + 1,)``: the priors and the value of the leaf that is being expanded."""
 
-    update = no_update
-    needs_moves = no_moves
     tries_all_first = scored_first
     new_extras = new_evaluated_extras
     initialise = take_evaluation
@@ -129,7 +126,7 @@ class PUCTAgent(EvaluatedSearchAgent):
 
     def __init__(
         self,
-        policy: Evaluator | str,
+        policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 0.625,

@@ -10,9 +10,8 @@ from agents.core.options import expect_one_of, number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.selection import UCB1
-from agents.search.simulation import Simulation, all_moves, no_memory, no_update
+from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 from hexenv.games.base import Game
 
 NO_LENGTHS = np.zeros((2, 3))
@@ -21,7 +20,7 @@ QUALITIES: Final = ("bonus", "discount")
 """The rewards by name."""
 
 
-@compiled
+@part
 class RelativeBonus(NamedTuple):
     """A bonus for wins sooner than the winner's average, as in `QualityMCTS`, scaled to [0, 1].
 
@@ -68,7 +67,7 @@ class RelativeBonus(NamedTuple):
             lengths[2] += step * (simulation.length[0] - lengths[1])
 
 
-@compiled
+@part
 class Discounted(NamedTuple):
     """The later a win, the less it counts, and a loss too: 1/2 +- gamma ** plies / 2.
 
@@ -87,9 +86,7 @@ class Discounted(NamedTuple):
 
     gamma: float = 0.98
 
-    update = no_update
     needs_moves = all_moves
-    with_memory = no_memory
 
     def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
         return 0.5 + 0.5 * outcome * self.gamma ** float(plies)

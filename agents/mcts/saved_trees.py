@@ -26,8 +26,7 @@ from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
-VERSION: Final = 2
-"""In version 1, a node with children has one for every action; all else is the same."""
+VERSION: Final = 3
 MOST_VISITS: Final = 2**30
 """The most visits of a node in a file: it can get as many again."""
 NAMES_IN_FILES: Final = {"extras.raw_value": "extras.worth", "extras.root_noise": "extras.noise"}
@@ -139,8 +138,6 @@ def load_trees(path: str | os.PathLike[str], variant: Variant, trees: int) -> Sa
     try:
         about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
         found = {key: about[key] for key in expected}
-        if found["version"] == 1:
-            found["version"] = VERSION
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
     for key, value in expected.items():
@@ -202,6 +199,7 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
         and bool(np.isfinite(value).all())
         and bool(((value[seen] > -1e-9) & (value[seen] < 1 + 1e-9)).all())
         and bool(np.isin(tree.proof[:count], (-1, 0, 1, UNPROVEN)).all())
+        and int(tree.plies_left[:count].min()) >= 0
         and all(bool(np.isfinite(array[1:count]).all()) for array in node_arrays(tree).values())
     )
     if not sound:

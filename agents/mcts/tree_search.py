@@ -21,8 +21,6 @@ from agents.core.agent import (
     AgentBase,
     OnSlice,
     Statistics,
-    Turn,
-    in_turn,
     with_assumption,
 )
 from agents.core.budget import shares, spend
@@ -38,7 +36,7 @@ from agents.search.environment import (
 )
 from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
-from agents.search.proofs import SOLVERS
+from agents.search.proofs import MOST_PLIES, SOLVERS
 from agents.search.reward import MeanBackup
 from agents.search.selection import wilson_interval
 from agents.search.simulation import Simulation, no_memory
@@ -49,10 +47,18 @@ from agents.search.tree import (
     child_by_action,
     children,
     copy_nodes,
+    first_nodes,
     keep_subtree,
     most_new_nodes,
 )
-from hexenv.compiled import CompiledFunction, announced, is_compiled, uses_machine_code
+from hexenv.compiled import (
+    CompiledFunction,
+    announced,
+    classes_of,
+    is_compiled,
+    uses_machine_code,
+)
+from hexenv.compiled_callees import is_ours
 from hexenv.games import base
 from hexenv.messages import check_seed, true_or_false
 
@@ -116,7 +122,8 @@ class TreeSearchAgent(AgentBase):
         seconds: Seconds a move, without the first compilation. With both, the first to end counts.
         final_move: ``"visits"``: the most visited action; ``"value"``: the one with the highest
             mean; ``"lcb"``: the one with the highest lower confidence bound on the mean. A proven
-            win comes before all of them, a proven loss after.
+            win comes before all of them, the shortest first, and a proven loss after, the longest
+            first.
         solver: What is done with outcomes that the search proves: ``"soft"``, ``"hard"`` or
             ``"off"``; see `agents.search.proofs.SOLVERS`.
         early_stop: Whether to stop once no other action can become the most visited; for one
@@ -136,7 +143,7 @@ class TreeSearchAgent(AgentBase):
             one worker both are the same. Where a search does not run as machine code the workers
             take turns.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
-            takes 33 bytes, and more in variants that keep more. Rules that visit all children
+            takes 35 bytes, and more in variants that keep more. Rules that visit all children
             before they score any, as UCB1, need two or three nodes for a simulation, others one for
             each action of every position that is expanded.
         threats: In games whose threats are known (Gomoku, TicTacToe): whether to look for wins by
@@ -249,7 +256,6 @@ class TreeSearchAgent(AgentBase):
         self._saved: Any = None
         self._saved_root: TreeRoot | None = None
         self._finder: WinFinder | None = None
-        self.turn = Turn()
         self._new_workers(seed)
         if parallel == "tree":
             self._check_tree_can_be_shared()
@@ -342,9 +348,8 @@ class TreeSearchAgent(AgentBase):
     def __getstate__(self) -> dict[str, Any]:
         found = self.statistics
         kept = {"_finder": None, "_find_statistics": None, "_statistics_found": found}
-        return {**self.__dict__, **kept}
+        return {**super().__getstate__(), **kept}
 
-    @in_turn
     def reset(self, seed: int | None = None) -> None:
         self.statistics = None
         self._root = self._last = None
@@ -358,7 +363,6 @@ class TreeSearchAgent(AgentBase):
 
     # ---- a move ----------------------------------------------------------------------------------
 
-    @in_turn
     def act(self, env: Any) -> int:
         env, plain = self._planned(env)
         check_in_play(env)
@@ -394,7 +398,6 @@ class TreeSearchAgent(AgentBase):
             return None
 
     @announced
-    @in_turn
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
         found = self.statistics  # before the trees change
@@ -432,9 +435,11 @@ class TreeSearchAgent(AgentBase):
     def _think(self, plain: View) -> int:
         """The action to play, after a search; what compiles is not counted as its time."""
         self.statistics = None
-        view = self._search_view(plain)
-        finder = self._win_finder(view, plain.game) if self.threats else None
         started = time.perf_counter()
+        view = self._search_view(plain)
+        before_compiling = time.perf_counter()
+        finder = self._win_finder(view, plain.game) if self.threats else None
+        started += time.perf_counter() - before_compiling
         if finder is not None:  # a part of the budget may be enough to find a forced win
             seconds = None if self.seconds is None else THREAT_SHARE * self.seconds
             line = finder.solve(view.root, THREAT_DEPTH, THREAT_NODES, seconds)
@@ -498,7 +503,9 @@ class TreeSearchAgent(AgentBase):
         """Begin a line that wins, without a search."""
         visits, values = np.zeros((2, view.game.num_actions()))
         visits[line[0]] = values[line[0]] = 1.0
-        self.statistics = Statistics(visits.astype(np.int64), values, line, 0, seconds, proven=1)
+        self.statistics = Statistics(
+            visits.astype(np.int64), values, line, 0, seconds, proven=1, proven_actions=line[:1]
+        )
         self._root = None
         return line[0]
 
@@ -641,6 +648,10 @@ class TreeSearchAgent(AgentBase):
         state, simulation = view.new_state(), simulation_for(variant, game)
         run: Callable[..., int] = self._kernel().function
         if view.compiles and is_compiled(variant):
+            if not all(map(is_ours, classes_of([variant]))) and uses_machine_code():
+                from agents.search.checks import try_parts  # most programs have ours alone
+
+                try_parts(variant, game, view.root)
             before = (game, view.root, state, *worker.arrays(), variant, simulation)
             decided_by = (game, view.root, variant)
             run = self._kernel().specialise(*before, 0, worker.rng, decided_by=decided_by)
@@ -775,12 +786,10 @@ class TreeWorker:
         return principal_variation(cast("Tree", self.tree))
 
     def __getstate__(self) -> dict[str, Any]:
-        trimmed = None  # after `reset`, the content of the tree is of no use
+        used = None  # after `reset`, the content of the tree is of no use
         if self.variant is not None and self.tree is not None:  # a copy needs no room to grow
-            count = max(int(self.tree.node_count[0]), 1)
-            trimmed = tree_for(self.variant, count)
-            copy_nodes(self.tree, trimmed)
-        return {**self.__dict__, "tree": trimmed, "kept": None}
+            used = first_nodes(self.tree, max(int(self.tree.node_count[0]), 1))
+        return {**self.__dict__, "tree": used, "kept": None}
 
 
 def _graph_worker(variant: Variant, implicit_minimax: float) -> type[TreeWorker]:
@@ -890,6 +899,8 @@ class RootActions(NamedTuple):
     value: NDArray[np.float64]
     """Mean reward, 0 to 1, for the player to move; 0 where there was no visit."""
     proof: NDArray[np.int8]
+    rank: NDArray[np.int32]
+    """See `agents.search.proofs.proof_rank`."""
 
 
 def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
@@ -898,12 +909,15 @@ def root_actions(trees: Sequence[Tree], node: int = ROOT) -> RootActions:
     if len(several) == 1:
         return several[0]
     actions = several[0].actions
-    visits, values, proofs = (np.stack(each) for each in list(zip(*several, strict=True))[1:])
+    visits, values, proofs, ranks = (
+        np.stack(each) for each in list(zip(*several, strict=True))[1:]
+    )
     total = visits.sum(axis=0)
     value = (values * visits).sum(axis=0) / np.maximum(total, 1)
     known = np.where(proofs == UNPROVEN, -2, proofs).max(axis=0)
     proof = np.where(known == -2, UNPROVEN, known).astype(np.int8)
-    return RootActions(actions, total, value, proof)
+    wins, losses = ranks.max(axis=0), ranks.min(axis=0)
+    return RootActions(actions, total, value, proof, np.where(wins > 0, wins, losses))
 
 
 def _actions_of(tree: Tree, node: int) -> RootActions:
@@ -911,7 +925,9 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     order = np.argsort(tree.action[below]) + below.start
     visits = tree.visits[order]
     value = np.where(visits > 0, tree.value[order], 0.0)
-    return RootActions(tree.action[order], visits.astype(np.int64), value, tree.proof[order])
+    proof = tree.proof[order]
+    rank = np.where(np.abs(proof) == 1, proof * (MOST_PLIES - tree.plies_left[order]), 0)
+    return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
 
 
 def root_statistics(
@@ -929,7 +945,8 @@ def root_statistics(
     proven = None
     if (root.proof == 1).any() or (root.proof != UNPROVEN).all():
         proven = int(np.where(root.proof == UNPROVEN, -1, root.proof).max())
-    found = Statistics(visits, values, line, simulations, seconds, proven)
+    exact: list[int] = root.actions[known].tolist()
+    found = Statistics(visits, values, line, simulations, seconds, proven, proven_actions=exact)
     return with_assumption(found, view.assumed)
 
 
@@ -960,7 +977,8 @@ def is_decided(tree: Tree, simulations: int) -> bool:
 def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
     """The best action by one of `FINAL_MOVES`; ties go to the value, then to the lower action.
 
-    Among proven losses only, the same rule chooses: by visits, the one that was hardest to refute.
+    Of proven wins it is the shortest, of proven losses the longest; of those of the same length the
+    same rule chooses.
     """
     root = root_actions(trees, node)
     if final_move == "value":
@@ -970,9 +988,8 @@ def choose(trees: Sequence[Tree], final_move: str, node: int = ROOT) -> int:
         merit = np.where(root.visits > 0, lower, -1.0)
     else:
         merit = root.visits
-    proven = np.where(np.abs(root.proof) == 1, root.proof, 0)
     best = np.arange(len(root.actions))
-    for key in (proven, merit, root.value):
+    for key in (root.rank, merit, root.value):
         of_best = key[best]
         best = best[of_best == of_best.max()]
     return int(root.actions[best[0]])

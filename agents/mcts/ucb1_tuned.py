@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.selection import all_first, sqrt_log
-from agents.search.simulation import Simulation, no_memory, no_moves
+from agents.search.selection import sqrt_log
+from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 from hexenv.games.base import Game, State
 
 
@@ -22,7 +21,7 @@ class SquaresExtras(NamedTuple):
     squares: NDArray[np.float64]  # the mean of the squared rewards
 
 
-@compiled
+@part
 class UCB1Tuned(NamedTuple):
     """The rule of `UCB1TunedMCTS`: UCB1 with a bound on the variance.
 
@@ -41,10 +40,6 @@ class UCB1Tuned(NamedTuple):
 
     c: float = 1.0
     variance_cap: float = 0.25
-
-    needs_moves = no_moves
-    tries_all_first = all_first
-    with_memory = no_memory
 
     def new_extras(self, max_nodes: int) -> SquaresExtras:
         return SquaresExtras(np.empty(max_nodes, np.float64))

@@ -107,7 +107,8 @@ def film_of(
 ) -> Film:
     """The film of a recorded game; `numbered` stones have the numbers of their moves.
 
-    `overlay` is one of `OVERLAYS`: a position shows what its player's search found. `env`, a
+    `overlay` is one of `OVERLAYS`: a position shows what its player's search found for the next
+    ply, whose number is in the overlay's title. `env`, a
     `BoardEnv`, plays a game again that is not of `hexenv`.
 
     Raises:
@@ -116,8 +117,8 @@ def film_of(
     game, states = positions_of(record, env)
     searches = [*(record.searches or [None] * len(record.actions)), None]
     overlays = [
-        overlay_of_search(game, state, search, overlay)
-        for state, search in zip(states, searches, strict=True)
+        overlay_of_search(game, state, search, overlay, f", for ply {number}")
+        for number, (state, search) in enumerate(zip(states, searches, strict=True), 1)
     ]
     if overlay != "none" and not any(overlays):
         raise ValueError(f"expected a record with {overlay} of searches to show, got none")
@@ -139,18 +140,24 @@ def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]
     return game, [base.clone(game, played.unwrapped.state) for played in record.replay(env)]
 
 
-def overlay_of_search(game: Game, state: State, search: Search | None, name: str) -> Overlay | None:
-    """The numbers of a search as an overlay of its position, or None if it has none."""
+def overlay_of_search(
+    game: Game, state: State, search: Search | None, name: str, where: str = ""
+) -> Overlay | None:
+    """The numbers of a search as an overlay of its position, or None if it has none.
+
+    Its title ends with `where`.
+    """
     found: Any = getattr(search, name) if search is not None and name != "none" else None
     if not found:
         return None
     numbers = np.full(game.num_actions(), np.nan if name == "values" else 0.0)
     numbers[list(found)] = list(found.values())
     if name == "values":
-        return overlay_of_values(game, state, numbers, title="values in hundredths")
+        proven, title = search.proven_actions if search else (), f"values in hundredths{where}"
+        return overlay_of_values(game, state, numbers, proven=proven, title=title)
     if not numbers.any():
         return None
-    return overlay_of_shares(game, state, numbers, title=f"{name} in per cent")
+    return overlay_of_shares(game, state, numbers, title=f"{name} in per cent{where}")
 
 
 # ---- files ---------------------------------------------------------------------------------------

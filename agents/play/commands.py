@@ -5,6 +5,7 @@ from typing import Final
 
 from agents.play.session import Hint, Session
 from hexenv.games import notation
+from hexenv.messages import hundredths
 
 COMMANDS: Final = {
     "undo": "take back your last move and the answer to it",
@@ -77,7 +78,10 @@ def last_move_text(session: Session) -> str:
 def hint_text(session: Session, hint: Hint) -> str:
     """A hint with the value that the agent's search gave it."""
     value = hint.search.values.get(hint.action) if hint.search is not None else None
-    shown = "" if value is None else f" (value {value:+.2f})"
+    shown = ""
+    if hint.search is not None and value is not None:
+        is_proven = hint.action in hint.search.proven_actions
+        shown = f" (value {hundredths(value, is_proven) / 100:+.2f})"
     return f"the agent would play {session.text(hint.action)}{shown}"
 
 
@@ -105,6 +109,8 @@ def value_bar(session: Session, length: int = 24) -> str:
     if value is None:
         return ""
     part = round(length * (1 + value) / 2)
+    if abs(value) < 1:  # a player has the whole bar by a proof alone
+        part = min(max(part, 1), length - 1)
     first, second = notation.SYMBOLS
     name = names_of(session)[0 if value >= 0 else 1]
     bar = f"{first} {'#' * part}{'-' * (length - part)} {second}"

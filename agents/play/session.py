@@ -16,12 +16,13 @@ from agents.arena.match import is_legal, prepare
 from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.play.cells import cell_of, is_by_column
 from agents.records.record import GameRecord, Search, fits
-from agents.records.recorder import rounded, search_of
+from agents.records.recorder import rounded, search_of, start_of
 from agents.search.environment import is_over, legal_actions
 from hexenv.compiled import on_compiling
 from hexenv.games import notation
 from hexenv.games.base import Game, State
 from hexenv.games.gomoku.openings import is_opening
+from hexenv.messages import hundredths
 
 REPORT_SECONDS: Final = 0.12
 """Time between two reports of a search that is watched."""
@@ -465,7 +466,9 @@ class Session:
 
     @property
     def value(self) -> float | None:
-        """The value of the game for player 0, -1 (lost) to 1 (won), by the latest search.
+        """The value of the game for player 0, by the latest search, as it is shown.
+
+        From -0.99 to 0.99; -1, lost, and 1, won, stand for proofs alone.
 
         That is the search of a hint, or else of the agent's last move; None before the first.
         """
@@ -474,7 +477,8 @@ class Session:
         searched += [(turn.player, turn.search) for turn in reversed(self.turns)]
         for player, search in searched:
             if search is not None and search.value is not None:
-                return search.value if player == 0 else -search.value
+                shown = hundredths(search.value, search.proven is not None) / 100
+                return shown if player == 0 else -shown
         return None
 
     # ---- the record --------------------------------------------------------------------------
@@ -495,6 +499,7 @@ class Session:
             game,
             options,
             actions,
+            start=start_of(self.env),
             outcome=self.outcome,
             reason=self.reason,
             agents=names,

@@ -2,15 +2,17 @@
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import PolicyError, checked
 from hexenv.extras import library
-from hexenv.messages import not_one_of
+from hexenv.messages import not_one_of, shortened
 
 PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""
@@ -21,12 +23,26 @@ Policy = Callable[[NDArray[Any], NDArray[np.int8]], PolicyOutput]
 SB3_LIBRARIES: Final = ("stable_baselines3", "sb3_contrib")
 
 
-class PolicyError(ValueError):
-    """A policy's answer that cannot be played; `row` is the board of the batch."""
+_IMPORTED_IN: Final = os.getpid()
+"""The process that has imported PyTorch's models; another one is a fork of it."""
 
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
-        self.row = row
+
+@contextmanager
+def safe_threads(torch: Any, few_boards: bool = False) -> Generator[None]:
+    """Run PyTorch in one thread for few boards, and in a forked process.
+
+    For few boards more threads are slower. In a forked process they would never answer: it has no
+    copy of the threads that PyTorch has started, but PyTorch waits for them.
+    """
+    before = torch.get_num_threads()
+    is_one = before > 1 and (few_boards or os.getpid() != _IMPORTED_IN)
+    if is_one:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if is_one:
+            torch.set_num_threads(before)
 
 
 def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -40,8 +56,7 @@ def fitted(planes: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return planes.reshape(len(planes), -1)
     raise PolicyError(
         f"expected a position to be seen as {shape}, as in training, got {seen}: "
-        "another board, or other planes?",
-        0,
+        "another board, or other planes?"
     )
 
 
@@ -91,7 +106,7 @@ class SB3Model:
 
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         tensors = self._seen(planes, masks)
-        with self._torch.no_grad():
+        with self._torch.no_grad(), safe_threads(self._torch):
             if self._is_q_network:
                 values = self.network.q_net(tensors).cpu().numpy()
                 return values, np.where(masks != 0, values, -np.inf).max(axis=1)
@@ -104,7 +119,7 @@ class SB3Model:
         if not self._is_plain:
             return self(planes, masks)[0]
         tensors, network = self._seen(planes, masks), self.network
-        with self._torch.no_grad():
+        with self._torch.no_grad(), safe_threads(self._torch):
             extract = library("stable_baselines3.common.policies", "sb3").BaseModel.extract_features
             features = extract(network, tensors, network.pi_features_extractor)
             found = network.action_net(network.mlp_extractor.forward_actor(features))
@@ -138,6 +153,11 @@ class TorchModule:
 
     def __init__(self, module: Any, channels_first: bool) -> None:
         self._torch = library("torch", "torch")
+        if isinstance(module, type) or not callable(module):
+            raise ValueError(
+                f"expected a module of PyTorch, got {shortened(module)} (NetworkAgent reads the "
+                "files of hexenv train)"
+            )
         self.module = module
         self.channels_first = channels_first
 
@@ -145,7 +165,7 @@ class TorchModule:
         if self.channels_first:
             planes = np.moveaxis(planes, -1, 1)
         torch = self._torch
-        with torch.no_grad():
+        with torch.no_grad(), safe_threads(torch):
             found = self.module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
         is_pair = isinstance(found, (tuple, list))
         logits, values = cast("Any", found if is_pair else (found, None))
@@ -186,7 +206,7 @@ class RLlibModule:
         seen = torch.as_tensor(fitted(planes, self._shape).astype(np.float32))
         ones = torch.ones(masks.shape)  # the mask is applied by who asks
         batch = {"obs": {"observations": seen, "action_mask": ones}}
-        with torch.no_grad():
+        with torch.no_grad(), safe_threads(torch):
             found = self._module.forward_inference(batch)
         return found["action_dist_inputs"].cpu().numpy(), None
 
@@ -212,3 +232,17 @@ class OneByOne:
                 raise PolicyError(f"expected a legal action, got {action.tolist()!r}", row)
             logits[row, action] = 1.0
         return logits, None
+
+
+class ByPriors:
+    """The policy of a function of many positions; see `PolicyAgent.from_priors`."""
+
+    def __init__(self, function: Callable[[NDArray[Any]], Any]) -> None:
+        self._function = function
+
+    def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
+        priors, values = checked(self._function(planes), masks.shape)
+        logits = np.full(masks.shape, -np.inf)
+        np.log(priors, where=priors > 0.0, out=logits)
+        logits[(priors * masks).sum(axis=1) == 0.0] = 0.0  # as a search takes them: all alike
+        return logits, values.astype(np.float64)

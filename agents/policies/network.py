@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policies.models import PolicyError
+from agents.policies.models import safe_threads
 from agents.policies.policy import PolicyAgent
+from agents.search.evaluator import PolicyError
 from hexenv.compiled import announced
 from hexenv.extras import library
 from hexenv.games.base import new_states
@@ -69,19 +70,17 @@ class NetworkAgent(PolicyAgent):
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """See `PolicyAgent.evaluate`; compiled code makes the planes of our own games."""
-        from agents.learning.evaluator import NetworkEvaluator, one_thread
+        from agents.learning.evaluator import NetworkEvaluator
 
         if isinstance(states, np.ndarray):
             key = game.__class__, *game  # games of two kinds may be equal
-            if key not in self._evaluators:
-                self.check_game(game)
-                network, planes = self.saved.network, tuple(self.saved.options.planes)
-                self._evaluators[key] = NetworkEvaluator(network, game, planes)
-            with one_thread():
-                priors, values = self._evaluators[key].evaluate(game, states)
-            if np.isfinite(values).all() and np.isfinite(priors).all():
-                return priors, values
-        return super().evaluate(game, states)  # which says what is wrong, and where
+            with safe_threads(library("torch", "train"), few_boards=True):
+                if key not in self._evaluators:
+                    self.check_game(game)
+                    network, planes = self.saved.network, tuple(self.saved.options.planes)
+                    self._evaluators[key] = NetworkEvaluator(network, game, planes)
+                return self._evaluators[key].evaluate(game, states)
+        return super().evaluate(game, states)
 
     def check_game(self, game: Any) -> None:
         """Refuse a game that the network is not for."""

@@ -9,9 +9,11 @@ line), play the other side in training, and lead a search: see `agents.mcts.puct
 """
 
 import copy
+import inspect
 import os
+import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +21,9 @@ from numpy.typing import NDArray
 from agents.core.agent import SeededAgent
 from agents.core.options import number_within
 from agents.policies.models import (
+    ByPriors,
     OneByOne,
     Policy,
-    PolicyError,
     PolicyOutput,
     RLlibModule,
     SB3Model,
@@ -29,11 +31,18 @@ from agents.policies.models import (
     copy_of_sb3,
     load_sb3,
 )
+from agents.registry import make_agent
 from agents.search.environment import action_mask, check_in_play
+from agents.search.evaluator import Evaluator, PolicyError, position_text, refuse
 from hexenv.compiled import announced
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import plane_names, planes_of
 from hexenv.games.base import Game, State
+from hexenv.messages import shortened
+
+LARGEST_CRITIC: Final = 2.0
+"""The greatest size of a policy's value in a search: no regression of results from -1 to 1 that
+has learnt something is further off."""
 
 
 class PolicyAgent(SeededAgent):
@@ -79,8 +88,11 @@ class PolicyAgent(SeededAgent):
         title: str = "policy",
     ) -> None:
         super().__init__(seed)
-        if not callable(policy):
-            raise ValueError(f"expected a policy, a function of planes and masks, got {policy!r}")
+        if not callable(policy) or is_torch_module(policy):
+            raise ValueError(
+                "expected a policy, a function of planes and masks (PyTorch modules: from_torch), "
+                f"got {shortened(policy)}"
+            )
         self.temperature = number_within("temperature", temperature)
         self.title = title
         self.policy = policy
@@ -89,7 +101,8 @@ class PolicyAgent(SeededAgent):
         self._shown: BoardEnv | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_view": None, "_shown": None}  # who plays with it shows them anew
+        not_kept = {"_view": None, "_shown": None}  # who plays with it shows them anew
+        return {**super().__getstate__(), **not_kept}
 
     # ---- of what it can be made ------------------------------------------------------------------
 
@@ -161,6 +174,26 @@ class PolicyAgent(SeededAgent):
             raise ValueError(f"expected a function of planes and a mask, got {function!r}")
         options.setdefault("title", getattr(function, "__name__", "function"))
         return cls(OneByOne(function), **options)
+
+    @classmethod
+    def from_priors(cls, function: Callable[[NDArray[Any]], Any], **options: Any) -> "PolicyAgent":
+        """Of a function ``f(planes) -> (priors, values)``, asked for many positions at once.
+
+        It gets planes ``(N, rows, columns, K)``, as those to move see them. Priors are
+        ``(N, num_actions)``, finite and at least 0, such as probabilities: those of illegal actions
+        are ignored, and the others are scaled to add up to 1. Values are ``(N,)``, from -1 (lost)
+        to 1 for those to move. Both may be arrays, lists, or tensors of PyTorch. (A function that
+        returns logits is a `Policy`: give it to `PolicyAgent` itself.)
+        """
+        try:
+            inspect.signature(function).bind(None)
+        except TypeError as error:
+            raise ValueError(
+                f"expected a function of planes, which returns priors and values, got "
+                f"{shortened(function)}: {error} (PolicyAgent itself takes one of planes and masks)"
+            ) from None
+        options.setdefault("title", getattr(function, "__name__", "function"))
+        return cls(ByPriors(function), **options)
 
     # ---- as an agent -----------------------------------------------------------------------------
 
@@ -277,20 +310,20 @@ class PolicyAgent(SeededAgent):
         `to_play` needs no values.
         """
         legal = np.asarray(masks) != 0
-        refuse(~legal.any(axis=1), "expected a mask with a legal action in it, got none")
+        refuse(~legal.any(axis=1), "expected a mask with a legal action in it")
         logits, values = self._output(planes, masks, to_play)
         if logits.shape != legal.shape:
             raise PolicyError(f"expected logits of shape {legal.shape}, got {logits.shape}", 0)
-        refuse(np.isnan(logits).any(axis=1), "expected logits that are numbers, got NaN")
+        refuse(np.isnan(logits), "expected logits that are numbers", logits)
         logits[~legal] = -np.inf
-        refuse(np.isposinf(logits).any(axis=1), "expected logits that are finite or -inf, got inf")
+        refuse(np.isposinf(logits), "expected logits that are finite or -inf", logits)
         lacking = ~np.isfinite(logits).any(axis=1)
-        refuse(lacking, "expected a finite logit for a legal action, got none")
+        refuse(lacking, "expected a finite logit for a legal action")
         if values is not None:
             values = values.reshape(-1)
             if values.shape != legal.shape[:1]:
                 raise PolicyError(f"expected {len(legal)} values, got {len(values)}", 0)
-            refuse(~np.isfinite(values), "expected a finite value, got none")
+            refuse(~np.isfinite(values), "expected finite values", values)
         return logits, values
 
     def _output(self, planes: NDArray[Any], masks: NDArray[np.int8], to_play: bool) -> PolicyOutput:
@@ -317,7 +350,9 @@ class PolicyAgent(SeededAgent):
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Its priors (softmax of the logits) and values of positions in a search.
 
-        It is an `agents.search.evaluated.Evaluator`. Values are 0 where the policy has none.
+        It is an `agents.search.evaluator.Evaluator`. Values are 0 where the policy has none. Those
+        of a critic may be somewhat beyond -1 and 1, and are cut off there; one beyond
+        `LARGEST_CRITIC` is refused.
         """
         seen = [
             self._seen(state.env) if hasattr(state, "env") else self._seen_at(game, state)
@@ -326,10 +361,13 @@ class PolicyAgent(SeededAgent):
         planes, masks = (np.stack(part) for part in zip(*seen, strict=True))
         try:
             logits, values = self._checked_output(planes, masks)
+            if values is not None:
+                beyond = np.abs(values) > LARGEST_CRITIC
+                refuse(beyond, "expected values from -1 to 1", values)
         except PolicyError as error:
             state = states[error.row]
             env = getattr(state, "env", None)
-            where = f" (ply {state.ply})" if env is None else position_of(env)
+            where = f" ({position_text(game, state)})" if env is None else position_of(env)
             raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error
         priors = np.exp(logits - logits.max(axis=1, keepdims=True))
         if values is None:
@@ -337,10 +375,33 @@ class PolicyAgent(SeededAgent):
         return priors / priors.sum(axis=1, keepdims=True), np.clip(values, -1.0, 1.0)
 
 
-def refuse(wrong: Any, message: str) -> None:
-    """Raise for the first row that is wrong, if one is."""
-    for row in np.flatnonzero(wrong)[:1].tolist():
-        raise PolicyError(message, row)
+def is_torch_module(value: Any) -> bool:
+    """Whether it is a PyTorch module; if there is one, PyTorch has been imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
+def as_evaluator(given: Any) -> Evaluator:
+    """The evaluator that a user gives to a search, by its name or as what it is made of.
+
+    Args:
+        given: An evaluator, the name of an agent that is one (``"network:net=connect4"``), a
+            PyTorch module as of `PolicyAgent.from_torch`, or a function as of
+            `PolicyAgent.from_priors`.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    found: Any = make_agent(given) if isinstance(given, str) else given
+    if isinstance(found, type) or not (hasattr(found, "evaluate") or callable(found)):
+        raise ValueError(
+            "expected an evaluator, the name of a policy (such as sb3), a PyTorch module, or a "
+            f"function of a batch of planes, got {shortened(given)}"
+        )
+    if hasattr(found, "evaluate"):
+        return cast("Evaluator", found)
+    make = PolicyAgent.from_torch if is_torch_module(found) else PolicyAgent.from_priors
+    return make(found)
 
 
 def position_of(env: Any) -> str:

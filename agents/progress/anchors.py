@@ -13,7 +13,7 @@ from agents.arena.ratings import rate_beside
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun, run_tournament
 from agents.arena.specification import Entrant, Tournament
-from agents.arena.standings import pair_scores, repeated_games
+from agents.arena.standings import scores_of_pairings
 from agents.core.files import write_text
 from agents.core.reading import read_object
 from agents.core.structured import Count, check_fields, to_structure
@@ -181,19 +181,16 @@ def rate_policy(
     table = run.standings()
     expect_no_failure(table.failed)
     games = [one for _, one in sorted(run.results.items()) if isinstance(one, PlayedGame)]
-    repeated = repeated_games(games)
-    counted = [one for one in games if one.game.number not in repeated]
-    scores = [
-        pair_scores(agents, [one for one in counted if one.game.pairing == number])
-        for number, agents in enumerate(tournament.pairings)
-    ]
+    scores = [one for one, _ in scores_of_pairings(tournament, games)]
     elo, ends = rate_beside(scores, list(anchors.elo.values()))
     low, high = (end if abs(end) < float("inf") else None for end in ends)
     opponents = {
-        one.agents[1]: Score(one.wins, one.draws, one.losses, one.score or 0.0, *one.interval)
+        one.agents[1]: Score(
+            one.wins, one.draws, one.losses, one.distinct, one.score or 0.0, *one.interval
+        )
         for one in table.pairings
     }
-    illegal = sum(one.illegal == 0 for one in counted)
+    illegal = sum(one.illegal == 0 for one in games)
     return Rating(step, elo, low, high, illegal, opponents), run
 
 

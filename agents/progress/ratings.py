@@ -26,6 +26,7 @@ class Score:
         4
 
     Attributes:
+        distinct: How many of the games do not repeat an earlier one.
         score: Points for a game, 0 to 1.
         low: Lower end of the 95 % interval of `score`.
         high: Upper end.
@@ -34,6 +35,7 @@ class Score:
     wins: Count
     draws: Count
     losses: Count
+    distinct: Count
     score: float
     low: float
     high: float

@@ -274,7 +274,7 @@ class EngineAgent(AgentBase):
         self._known: Any = None  # what it knows of the position; empty at the start of a game
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_engine": None, "_game": None, "_known": None}
+        return {**super().__getstate__(), "_engine": None, "_game": None, "_known": None}
 
     def close(self) -> None:
         """End the engine; the next move starts it again."""

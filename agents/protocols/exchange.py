@@ -36,7 +36,7 @@ class SwapView(NamedTuple):
     @classmethod
     def after(cls, game: Hex, actions: Sequence[int]) -> "SwapView":
         """The view of a game from its start, after these actions."""
-        return cls(game, len(actions) > 1 and is_swap(game, actions[1]))
+        return cls(game, any(is_swap(game, action) for action in actions[:2]))
 
     def colour(self, player: int) -> str:
         """The colour of a player."""

@@ -18,7 +18,8 @@ from agents.protocols.exchange import COLOURS, SWAP, mirrored
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import hex as rules
-from hexenv.games.base import State, StoneGame, new_state
+from hexenv.games.base import State, StoneGame, cell_owners, new_state
+from hexenv.games.notation import OUT_OF_TURN, from_cells
 
 FEWEST_MOVES: Final = 6
 """Least number of moves of Hex that share the main time."""
@@ -272,10 +273,8 @@ class HTPServer(ProtocolServer):
     def _out_of_turn(self, to_play: int) -> BoardEnv:
         """A position that no game leads to, as one colour has moved too often."""
         env = self._env(self._size, False)
-        state = self._board(cast("StoneGame", env.game))
-        stones = len(self._stones)
-        state.ply = stones + (stones + to_play) % 2  # its parity says who moves
-        env.begin_at(state, [])
+        owners = cell_owners(env.game, self._board(cast("StoneGame", env.game)))
+        env.begin_at(from_cells(env.game, owners, to_play, details=OUT_OF_TURN), [])
         return env
 
     # ---- settings --------------------------------------------------------------------------------

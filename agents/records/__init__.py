@@ -10,7 +10,7 @@ Examples:
 """
 
 from agents.records.files import load_record, save_record
-from agents.records.record import GameRecord, Search
+from agents.records.record import GameRecord, Search, StartPosition
 from agents.records.recorder import Recorder
 
-__all__ = ["GameRecord", "Recorder", "Search", "load_record", "save_record"]
+__all__ = ["GameRecord", "Recorder", "Search", "StartPosition", "load_record", "save_record"]

@@ -44,6 +44,10 @@ def write_columns(records: Sequence[GameRecord]) -> str:
     for record in records:
         if record.game != "connect4":
             raise ValueError(f"expected games of connect4, got one of {record.game}")
+        if record.start is not None:
+            raise ValueError(
+                "expected games from the empty board for columns, got one from a position"
+            )
         if not record.moves:
             raise ValueError("expected games with moves, got one without")
     return "".join(f"{record.moves}\n" for record in records)

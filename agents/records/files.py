@@ -6,18 +6,17 @@ A file that cannot be read or written is an `OSError`; anything but a record is 
 import json
 import os
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.core.files import write_text
-from agents.core.reading import read_object
+from agents.core.reading import names_file, read_object
 from agents.core.structured import WholeKey, convert, to_structure
-from agents.records.record import GameRecord, Search
+from agents.records.record import GameRecord, Search, StartPosition
 from agents.records.recorder import Recorder
-from hexenv.messages import error_in, shortened
+from hexenv.messages import shortened
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult
@@ -48,8 +47,9 @@ def as_text(record: GameRecord) -> str:
     dump = partial(json.dumps, allow_nan=False, default=vars)
     about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(record)}
     del about["searches"]
-    if not any(record.assumed):  # earlier versions do not know the key
-        del about["assumed"]
+    for key, is_told in (("assumed", any(record.assumed)), ("start", record.start)):
+        if not is_told:  # earlier versions do not know the key
+            del about[key]
     lines = [f"{dump(key)}: {dump(value)}" for key, value in about.items()]
     searches = ",\n".join(map(dump, record.searches))
     lines.append(f'"searches": [\n{searches}\n]' if searches else '"searches": []')
@@ -82,15 +82,6 @@ def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
         return _from_object(given)
 
 
-@contextmanager
-def names_file(path: str | os.PathLike[str]) -> Generator[None]:
-    """Adds the name of a file to a `ValueError`."""
-    try:
-        yield
-    except ValueError as error:
-        raise error_in(path, error) from None
-
-
 def _from_object(given: dict[str, Any]) -> GameRecord:
     if given.get("format") != FORMAT:
         raise ValueError(f"expected format {FORMAT!r}, got {shortened(given.get('format'))}")
@@ -98,6 +89,8 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
         raise ValueError(f"expected version {VERSION}, got {shortened(given.get('version'))}")
     del given["format"], given["version"]
     given.setdefault("assumed", [None, None])
+    if given.setdefault("start", None) is not None:
+        given["start"] = to_structure(given["start"], StartPosition, "start", complete=True)
     if "searches" in given:
         searches: list[Any] = convert(given["searches"], list[Any], "searches")
         given["searches"] = [
@@ -111,6 +104,9 @@ def _from_object(given: dict[str, Any]) -> GameRecord:
 
 
 def _search(given: Any, where: str) -> Search:
+    if isinstance(given, dict):  # older records do not say which values were proven
+        given = cast("Any", given)
+        given.setdefault("proven_actions", [])  # last, as it is written
     search = to_structure(given, Search, where, complete=True)
     for name in ("visits", "values", "priors"):  # "-0" would be taken for 0
         convert(list(given[name]), list[WholeKey], f"keys of {where}.{name}")
@@ -165,8 +161,8 @@ class MatchRecords:
         self._recorder, self._seed, self._count = recorder, seed, 0
         self.on_move = recorder.on_move
 
-    def add(self, result: "GameResult") -> None:
-        """Write the record of the game that has just been played."""
-        record = self._recorder.record(result, seed=self._seed + self._count)
+    def add(self, result: "GameResult", env: Any) -> None:
+        """Write the record of the game that has just been played in this environment."""
+        record = self._recorder.record(result, seed=self._seed + self._count // 2, env=env)
         self._count += 1
         self._directory.save(self._count, record)

@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import Final
 
 from agents.core.files import adding, write_text
-from agents.core.reading import read_text
+from agents.core.reading import names_file, read_text, utf_8_or_latin_1
 from agents.records.columns import read_columns, write_columns
 from agents.records.files import (
     RecordDirectory,
     as_text,
     load_record,
-    names_file,
     record_files,
 )
 from agents.records.psq import read_psq, write_psq
 from agents.records.record import GameRecord
-from agents.records.sgf import read_sgf, write_sgf
+from agents.records.sgf import read_sgf, sgf_encodings, write_sgf
 from agents.records.training import read_training_games
 
 
@@ -61,7 +60,8 @@ def load_games(
     if suffix not in READERS:
         known = ", ".join((".json", *READERS, ".npz"))
         raise ValueError(f"{path}: expected a file of {known}, got {suffix or 'none'}")
-    return _read(source, read_text(source), game, options)
+    encodings = sgf_encodings if suffix == ".sgf" else utf_8_or_latin_1
+    return _read(source, read_text(source, encodings), game, options)
 
 
 def _expect_no(options: Sequence[str], path: str | os.PathLike[str]) -> None:

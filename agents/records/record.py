@@ -18,6 +18,7 @@ MOST_PLIES: Final = 100_000
 """Of a game that is recorded; no game of `hexenv` comes near."""
 
 Action: TypeAlias = Count
+Player: TypeAlias = Annotated[int, Meta(ge=0, le=1)]
 Outcome: TypeAlias = Annotated[int, Meta(ge=-1, le=1)]
 Value: TypeAlias = Annotated[float, Meta(ge=-1, le=1)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
@@ -45,6 +46,7 @@ class Search:
         priors: Prior probabilities of the actions; empty without an evaluator.
         principal_variation: The line that the agent expected, from this position.
         proven: The outcome with perfect play for the player to move, where it was proven.
+        proven_actions: The actions whose value is proven.
     """
 
     seconds: Seconds
@@ -55,6 +57,35 @@ class Search:
     priors: Mapping[Action, Share] = field(default_factory=dict[int, float])
     principal_variation: tuple[Action, ...] = ()
     proven: Outcome | None = None
+    proven_actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True)
+class StartPosition:
+    """The position in which a game began, where that is not the start by the rules.
+
+    Examples:
+        >>> start = StartPosition("X../.O./...", 0)
+        >>> record = GameRecord.of("tictactoe", (), (1, 2), start=start)
+        >>> record.moves, [int(state.ply) for state in record.states()]
+        ('23', [2, 3, 4])
+
+    Attributes:
+        board: Rows of ``X`` (player 0), ``O`` and ``.``, with slashes between them.
+        to_play: Who is to move, 0 or 1. In Hex one side may have any number of stones more.
+    """
+
+    board: Text
+    to_play: Player
+
+    @classmethod
+    def of(cls, game: Game, state: State) -> "StartPosition":
+        board = notation.board_text(game, state).replace(" ", "").replace("\n", "/")
+        return cls(board, int(game.to_play(state)))
+
+    def state(self, game: Game) -> State:
+        """The position; ValueError if it is none of this game."""
+        return notation.parse_board(game, self.board, self.to_play, notation.OUT_OF_TURN)
 
 
 @dataclass(frozen=True)
@@ -87,6 +118,7 @@ class GameRecord:
         searches: The search before each action, None without one; or no entry at all.
         assumed: An untrue assumption of each player's searches, or None. With one, they knew what a
             player of this game cannot know.
+        start: The position before the first action; None for the start by the rules.
     """
 
     game: Text
@@ -101,6 +133,7 @@ class GameRecord:
     seconds: tuple[Seconds | None, ...] = ()
     searches: tuple[Search | None, ...] = ()
     assumed: tuple[Text | None, Text | None] = (None, None)
+    start: StartPosition | None = None
 
     @classmethod
     def of(
@@ -111,6 +144,7 @@ class GameRecord:
         *,
         outcome: int | None = None,
         moves: str | None = None,
+        start: StartPosition | None = None,
         **about: Any,
     ) -> "GameRecord":
         """The record of a game with these attributes, checked against its rules.
@@ -122,11 +156,11 @@ class GameRecord:
         """
         if not is_foreign_name(game):
             rules = rules_of(game, tuple(options))
-            end = notation.play(rules, list(actions))
+            end = notation.play(rules, list(actions), start and start.state(rules))
             moves = notation.moves_text(rules, list(actions))
             if outcome is None and rules.is_terminal(end):
                 outcome = rules.outcome(end, 0)
-        record = cls(game, tuple(options), tuple(actions), moves, outcome, **about)
+        record = cls(game, tuple(options), tuple(actions), moves, outcome, start=start, **about)
         record.check()
         return record
 
@@ -156,12 +190,16 @@ class GameRecord:
         if game is None:
             game = self.rules()
         else:
-            notation.play(game, list(self.actions))
-        states = [base.new_state(game)]
+            notation.play(game, list(self.actions), self.start_state(game))
+        states = [self.start_state(game)]
         for action in self.actions:
             states.append(base.clone(game, states[-1]))
             game.step(states[-1], action)
         return states
+
+    def start_state(self, game: Game) -> State:
+        """The position before the first action, in a game of these rules."""
+        return base.new_state(game) if self.start is None else self.start.state(game)
 
     def replay(self, env: Any = None) -> Iterator[Any]:
         """Play the game again in an environment; yields it at the start and after each action.
@@ -175,7 +213,13 @@ class GameRecord:
         if env is None:
             self.rules()
             env = make_environment(self.game, self.options)
-        env.reset(seed=self.seed)
+        options = None
+        if self.start is not None:
+            rules = getattr(env.unwrapped, "game", None)
+            if rules is None:
+                raise ValueError(f"expected an environment of hexenv's for a start, got {env}")
+            options = {"state": self.start.state(rules)}
+        env.reset(seed=self.seed, options=options)
         game, state = ForeignGame(env), ForeignState(env)
         yield env
         for ply, action in enumerate(self.actions):
@@ -205,7 +249,7 @@ class GameRecord:
         if self.is_foreign:
             return
         game = self.rules()
-        state = base.new_state(game)
+        state = self.start_state(game)
         for ply, action in enumerate(self.actions):
             search = self.searches[ply] if self.searches else None
             if search is not None:
@@ -238,7 +282,7 @@ class GameRecord:
 def _check_search(game: Game, state: State, search: Search) -> None:
     """Refuse a search with actions that are illegal in its position."""
     legal = set(base.legal_actions(game, state))
-    for name in ("visits", "values", "priors"):
+    for name in ("visits", "values", "priors", "proven_actions"):
         for action in getattr(search, name):
             if action not in legal:
                 raise ValueError(f"expected {name} of legal actions, got {action}")

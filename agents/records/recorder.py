@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.records.record import GameRecord, Search, fits, is_foreign_name, rules_of
+from agents.records.record import GameRecord, Search, StartPosition, fits, is_foreign_name, rules_of
 from agents.registry import environment_makers
 from hexenv.games import base
 from hexenv.games.notation import moves_text
@@ -48,6 +48,7 @@ def search_of(statistics: Statistics) -> Search:
         priors=priors,
         principal_variation=line,
         proven=proven,
+        proven_actions=tuple(action for action in visited if action in statistics.proven_actions),
     )
 
 
@@ -61,6 +62,17 @@ def _by_action(
         for action, number in found.items()
         if not math.isnan(number)
     }
+
+
+def start_of(env: Any) -> StartPosition | None:
+    """The position that a game began in; None for the start by the rules.
+
+    Raises:
+        ValueError: If the environment does not know it.
+    """
+    raw = env.unwrapped
+    found = getattr(raw, "begun_at", None)  # environments of others do not know it
+    return None if found is None else StartPosition.of(raw.game, found)
 
 
 class Recorder:
@@ -93,6 +105,7 @@ class Recorder:
         self._searches: list[Search | None] = []
         self._seconds: list[float | None] = []
         self._rules: Any = None  # of an environment of the user's, if it is a board of ours
+        self._start: StartPosition | None = None
         self._known: list[Any] = [getattr(agent, "statistics", None) for agent in agents]
 
     def on_move(self, env: Any, number: int, action: int, seconds: float | None = None) -> None:
@@ -100,7 +113,8 @@ class Recorder:
 
         The time it took is to be said where the move is played by others.
         """
-        self._rules = getattr(env.unwrapped, "game", None)
+        if not self._searches:
+            self._look_at(env)
         statistics: Statistics | None = getattr(self._agents[number], "statistics", None)
         is_old = statistics is self._known[number]
         self._known[number] = statistics
@@ -112,17 +126,25 @@ class Recorder:
         kept = max(0, len(self._searches) - moves)
         del self._searches[kept:], self._seconds[kept:]
 
+    def _look_at(self, env: Any) -> None:
+        """Learn the rules and the start of the game from its environment."""
+        self._rules = getattr(env.unwrapped, "game", None)
+        self._start = start_of(env)
+
     def record(
-        self, result: "GameResult", *, seed: int | None = None, opening: Sequence[int] = ()
+        self, result: "GameResult", *, seed: int | None = None, env: Any = None
     ) -> GameRecord:
         """The record of a game that `play_game` has played; then the next game can begin.
 
-        `opening` are the actions before the game.
+        `env` is its environment. Without it the start of a game in which no agent made a legal move
+        is not known, and is taken to be that by the rules.
         """
         self._seconds = [rounded(seconds) for seconds in result.clock]
         try:
+            if env is not None:
+                self._look_at(env)
             return self._collected(
-                (*opening, *result.actions),
+                result.actions,
                 result.first,
                 outcome=result.outcome * (-1 if result.first else 1),
                 reason=reason_of(result),
@@ -130,7 +152,7 @@ class Recorder:
                 assumed=assumed_of(result, result.first),
             )
         finally:
-            self._searches, self._seconds = [], []
+            self._searches, self._seconds, self._start = [], [], None
 
     def record_of(self, env: Any, first: int = 0, **about: Any) -> GameRecord:
         """The record of a game of `hexenv`, perhaps unfinished, played without `play_game`.
@@ -138,6 +160,7 @@ class Recorder:
         `first` is the agent that plays for player 0. `about` may have `seed`, and `outcome` and
         `reason` of a game that the rules have not ended.
         """
+        self._look_at(env)
         return self._collected(tuple(env.unwrapped.actions), first, **about)
 
     def _collected(self, actions: tuple[int, ...], first: int, **about: Any) -> GameRecord:
@@ -155,6 +178,7 @@ class Recorder:
             opening=opening,
             seconds=(None,) * opening + tuple(seconds) if any(seconds) else (),
             searches=self._fitting(actions, [None] * opening + searches),
+            start=self._start,
             **about,
         )
 
@@ -167,7 +191,7 @@ class Recorder:
         if is_foreign_name(self._game):
             return tuple(searches)
         rules = rules_of(self._game, self._options)
-        state = base.new_state(rules)
+        state = base.new_state(rules) if self._start is None else self._start.state(rules)
         found: list[Search | None] = []
         for action, search in zip(actions, searches, strict=True):
             found.append(search if search is not None and fits(rules, state, search) else None)

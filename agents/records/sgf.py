@@ -22,23 +22,57 @@ The dialects differ in the swap. The colour of the next move tells them apart, w
 
 Gomoku: cells are two letters, the column from the left and the row from the top.
 
+A game may begin with stones: AB, AW, AE and PL before its first move, as HexGui saves positions.
+Without PL the colour of the first move tells who is to move; then the numbers of stones, where they
+are those of a game; else black is. In Hex one side may have more stones. Where stones are set up
+after moves, the record begins there.
+
 A file has no seed, times or openings, and searches only as comments. Its options are the size, the
-swap in Hex, and the rule in Gomoku (RU); a game with other options must be read with them. Setup
-stones are refused. Of variations the first is read. Errors are `ValueError`s with a line.
+swap in Hex, and the rule in Gomoku (RU, as a name or the number of Gomocup); a game with other
+options must be read with them. Of variations the first is read. A `UserWarning` says what of a file
+is left out or assumed. Errors are `ValueError`s with a line.
+
+Texts are in the encoding that CA names; without it in UTF-8 if they can be, else in Latin-1, the
+default of FF[4].
 """
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 import hexenv
+from agents.core.reading import UTF_8, utf_8_or_latin_1
 from agents.protocols.exchange import SWAP, SwapView
-from agents.records.record import GameRecord, Search, options_text, rules_of
+from agents.records.record import GameRecord, Search, StartPosition, options_text, rules_of
 from hexenv.games import base, notation
-from hexenv.games.base import Game
+from hexenv.games.base import EMPTY, Game, State
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
 from hexenv.games.hex import Hex
-from hexenv.messages import error_at
+from hexenv.messages import error_at, warn_user
+
+# ---- text ----------------------------------------------------------------------------------------
+
+CHARSET: Final = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([^\]\\]*?)\s*\]")
+
+
+def sgf_encodings(data: bytes) -> Sequence[str]:
+    """The encoding that a file names, or those that it may be in."""
+    named = CHARSET.search(data)
+    if named is None or not named[1]:
+        return utf_8_or_latin_1(data)
+    name = named[1].decode("latin-1")
+    try:
+        codec = codecs.lookup(name)
+        if b"(;".decode(codec.name) != "(;":  # no text, or not one in which we have found CA
+            raise LookupError
+    except (LookupError, ValueError):
+        line = data.count(b"\n", 0, named.start()) + 1
+        raise error_at(line, f"expected the name of an encoding, got CA[{name[:20]}]") from None
+    return (UTF_8 if codec.name == "utf-8" else codec.name,)
+
 
 # ---- syntax --------------------------------------------------------------------------------------
 
@@ -71,11 +105,19 @@ class Property(NamedTuple):
 Node = dict[str, Property]
 
 
-def main_lines(text: str) -> Iterator[list[Node]]:
-    """The nodes of the main line, always the first variation, of each game of a collection."""
+class MainLine(NamedTuple):
+    """The nodes of a game's main line, always the first variation."""
+
+    nodes: list[Node]
+    left_out: int
+    """How many other lines of play the game has."""
+
+
+def main_lines(text: str) -> Iterator[MainLine]:
+    """The main line of each game of a collection."""
     nodes: list[Node] = []
     depth, is_main, node, found = 0, False, None, None  # found: the property of the next values
-    line = 1
+    line, lines, is_end = 1, 0, False
     for kind, token, line in _tokens(text.replace("\r\n", "\n").replace("\r", "\n")):
         if kind == "value":
             if found is None:
@@ -93,7 +135,7 @@ def main_lines(text: str) -> Iterator[list[Node]]:
             continue
         if token == "(":
             if depth == 0:
-                nodes, is_main = [], True
+                nodes, is_main, lines = [], True, 0
             depth, node = depth + 1, None
             if depth > MOST_DEPTH:
                 raise error_at(line, f"expected variations at most {MOST_DEPTH} deep, got more")
@@ -107,10 +149,12 @@ def main_lines(text: str) -> Iterator[list[Node]]:
                 raise error_at(line, f"expected at most {MOST_NODES} nodes in a game, got more")
         else:
             depth, node, is_main = depth - 1, None, False
+            lines += not is_end  # a tree without one within
             if depth == 0:
                 if not nodes:
                     raise error_at(line, "expected a node in every game, got none")
-                yield nodes
+                yield MainLine(nodes, lines - 1)
+        is_end = token == ")"
     if depth or not nodes:
         raise error_at(line, f"expected {')' if depth else '(;'}, got the end of the file")
 
@@ -136,12 +180,16 @@ def _plain(value: str) -> str:
     return re.sub(r"\\(\n|.)", lambda match: match[1].strip("\n"), value, flags=re.DOTALL)
 
 
-def _game_text(nodes: Iterable[Mapping[str, str]]) -> str:
-    """A game without variations, a line for each node; a property has one value."""
+def _game_text(nodes: Iterable[Mapping[str, str | list[str]]]) -> str:
+    """A game without variations, a line for each node; a property has one value or a list."""
     lines: list[str] = []
     for node in nodes:
-        escaped = {name: re.sub(r"([\\\]])", r"\\\1", value) for name, value in node.items()}
-        lines.append(";" + "".join(f"{name}[{value}]" for name, value in escaped.items()))
+        written = ";"
+        for name, value in node.items():
+            values = [value] if isinstance(value, str) else value
+            escaped = (re.sub(r"([\\\]])", r"\\\1", each) for each in values)
+            written += name + "".join(f"[{each}]" for each in escaped)
+        lines.append(written)
     return "(" + "\n".join(lines) + ")\n"
 
 
@@ -159,12 +207,33 @@ REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "n
 """Reasons of a record as RE has them; any other is a forfeit there."""
 
 
+RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju"}
+"""The rules of Gomoku as c-gomoku-cli writes them into RU: by the numbers of Gomocup."""
+COLOURS: Final = {"b": 0, "black": 0, "1": 0, "w": 1, "white": 1, "2": 1}
+"""The values of PL."""
+MOST_SET_UPS: Final = 100
+"""Of a game, with moves between."""
+MOST_STONES: Final = 10_000
+"""Of a set-up, with those that are named twice."""
+SET_UP: Final = {"AB": 0, "AW": 1, "AE": None}
+"""The properties of stones that are set up, and their colours; AE takes stones away."""
+
+
 class Play(NamedTuple):
     """A move in a file."""
 
     colour: int
     """0 for black, 1 for white."""
     text: str
+    line: int
+
+
+class SetUp(NamedTuple):
+    """Stones that a node sets up, or who is to move."""
+
+    stones: list[tuple[str, int | None]]
+    """Cells, and the colours of their stones; None for no stone."""
+    to_play: int | None
     line: int
 
 
@@ -175,20 +244,36 @@ def read_sgf(
 
     `game` is for a file that does not say. `options`, ``key=value`` texts, override the file.
     """
-    for nodes in main_lines(text):
-        yield _Reader(nodes, game, options).record()
+    for number, line in enumerate(main_lines(text), 1):
+        reader = _Reader(line.nodes, game, options)
+        record = reader.record()
+        if line.left_out:
+            s = "s" if line.left_out > 1 else ""
+            reader.told.append(f"{line.left_out} variation{s} left out: only the first is read")
+        if reader.told:
+            warn_user(f"game {number} of the SGF: {'; '.join(reader.told)}")
+        yield record
 
 
 class _Reader:
     """Reads one game of a file."""
 
     def __init__(self, nodes: Sequence[Node], game: str | None, options: Sequence[str]) -> None:
+        self.told: list[str] = []
+        """What the user has to know."""
         self._root = nodes[0]
-        self._plays: list[Play] = [play for node in nodes for play in _plays(node)]
+        self._events = _merged(event for node in nodes for event in _events(node))
+        self._plays = [event for event in self._events if isinstance(event, Play)]
         self._game = self._name_game(game)
-        if self._game == "hex" and self._is_of_little_golem():
-            self._plays = [play._replace(colour=1 - play.colour) for play in self._plays]
-        self._first = int(bool(self._plays) and self._plays[0].colour == 1)
+        first = next(iter(self._events), None)
+        begins_empty = not (isinstance(first, SetUp) and first.stones)
+        if self._game == "hex" and begins_empty and self._is_of_little_golem():
+            self._events = [
+                event._replace(colour=1 - event.colour) if isinstance(event, Play) else event
+                for event in self._events
+            ]
+            self._plays = [event for event in self._events if isinstance(event, Play)]
+        self._first = int(begins_empty and bool(self._plays) and self._plays[0].colour == 1)
         self._mirrored = self._first  # until the players exchange their colours
         self._names = ("PW", "PB") if self._first else ("PB", "PW")
         self._rules = self._make_rules(options)
@@ -219,9 +304,13 @@ class _Reader:
             raise error_at(line, f"expected SZ[size] or SZ[columns:rows], got SZ[{size[:20]}]")
         columns, rows = int(match[1]), int(match[2] or match[1])
         rule = self._value("RU")[0].lower()
+        rule = RULE_NUMBERS.get(rule, rule)
         said: dict[str, Any] = {"board_size": (rows, columns)}
         if self._game == "gomoku":
-            said["rule"] = rule if rule in RULES else RULES[0]
+            said["rule"] = next((known for known in RULES if known in rule), RULES[0])
+            has_rule = any(option.partition("=")[0] == "rule" for option in options)
+            if rule and said["rule"] not in rule and not has_rule:
+                self.told.append(f"RU[{rule[:40]}] is read as {said['rule']}")
         else:
             said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
             said["swap"] = "swap" in rule or any(play.text in SWAPS for play in self._plays)
@@ -234,23 +323,56 @@ class _Reader:
     def record(self) -> GameRecord:
         rules, state = self._rules, base.new_state(self._rules)
         actions: list[int] = []
-        for number, play in enumerate(self._plays):
+        start: StartPosition | None = None
+        number = 0
+        for event in self._events:
             try:
-                action = self._action(play, number, int(rules.to_play(state)))
+                if isinstance(event, SetUp):
+                    stood = self._set_up(event, state, self._plays[number : number + 1])
+                    if stood is not None:
+                        if actions:
+                            self.told.append(f"moves left out before a set-up: {len(actions)}")
+                        state, actions = stood, []
+                        start = StartPosition.of(rules, state)
+                    continue
+                number += 1
+                action = self._action(event, number - 1, int(rules.to_play(state)))
                 if action is None:
                     break
                 actions.append(notation.check_action(rules, state, action))
             except ValueError as error:
-                raise error_at(play.line, error) from None
+                raise error_at(event.line, error) from None
             rules.step(state, action)
         outcome = rules.outcome(state, 0) if rules.is_terminal(state) else None
         if outcome is not None and self._ending not in (None, (outcome, "resigned")):
             raise error_at(self._plays[-1].line, "expected no move after the end of the game")
         outcome, reason = self._result(outcome)
         agents = self._value(self._names[0])[0], self._value(self._names[1])[0]
-        return GameRecord.of(
-            self._game, self._options, actions, outcome=outcome, reason=reason, agents=agents
-        )
+        about: dict[str, Any] = {"outcome": outcome, "reason": reason, "agents": agents}
+        return GameRecord.of(self._game, self._options, actions, start=start, **about)
+
+    def _set_up(self, event: SetUp, state: State, following: Sequence[Play]) -> State | None:
+        """The position with other stones, or another player to move; None if it is the same."""
+        before = base.cell_owners(self._rules, state)
+        owners = before.copy()
+        for text, colour in event.stones:
+            row, column = self._cell(text)
+            owners[row, column] = EMPTY if colour is None else colour ^ self._mirrored
+        counts = [int(np.count_nonzero(owners == player)) for player in (0, 1)]
+        is_same = bool((owners == before).all())
+        if event.to_play is not None:
+            to_play = event.to_play ^ self._mirrored
+            if is_same and (to_play == self._rules.to_play(state) or not any(counts)):
+                return None
+        elif is_same:
+            return None
+        elif following:
+            to_play = following[0].colour ^ self._mirrored
+        else:
+            to_play = int(counts[0] == counts[1] + 1)
+            if counts[0] - counts[1] not in (0, 1):
+                self.told.append("no PL says who is to move: black")
+        return notation.from_cells(self._rules, owners, to_play, details=notation.OUT_OF_TURN)
 
     def _action(self, play: Play, number: int, player: int) -> int | None:
         """The action of a move; None for one that ends the game."""
@@ -310,17 +432,65 @@ class _Reader:
         return said, {"R": "resigned", "T": "time", "F": "forfeit"}.get(letter, "not played out")
 
 
-def _plays(node: Node) -> Iterator[Play]:
-    """The move of a node, if there is one."""
-    for name in ("AB", "AW", "AE"):
-        if name in node:
-            raise error_at(node[name].line, f"expected moves from the start, got stones by {name}")
+def _merged(events: Iterable[Play | SetUp]) -> list[Play | SetUp]:
+    """Set-ups without a move between them as one."""
+    found: list[Play | SetUp] = []
+    set_ups = 0
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, SetUp) and isinstance(last, SetUp):
+            last.stones.extend(event.stones)
+            _expect_few(last.stones, event.line)
+            to_play = last.to_play if event.to_play is None else event.to_play
+            found[-1] = last._replace(to_play=to_play)
+            continue
+        set_ups += isinstance(event, SetUp)
+        if set_ups > MOST_SET_UPS:
+            raise error_at(event.line, f"expected at most {MOST_SET_UPS} set-ups, got more")
+        found.append(event)
+    return found
+
+
+def _events(node: Node) -> Iterator[Play | SetUp]:
+    """What a node sets up, if anything, and its move, if there is one."""
+    names = [name for name in (*SET_UP, "PL") if name in node]
+    if names:
+        line = node[names[0]].line
+        stones: list[tuple[str, int | None]] = []
+        for name, colour in SET_UP.items():
+            for value in node[name].values if name in node else ():
+                stones += [(cell, colour) for cell in _cells(value.strip().lower(), line)]
+                _expect_few(stones, line)
+        to_play = None
+        if "PL" in node:
+            said, line_of_it = node["PL"].values[-1].strip(), node["PL"].line
+            to_play = COLOURS.get(said.lower())
+            if to_play is None:
+                raise error_at(line_of_it, f"expected PL[B] or PL[W], got PL[{said[:20]}]")
+        yield SetUp(stones, to_play, line)
     moves = [name for name in ("B", "W") if name in node]
     for name in moves:
         values, line = node[name]
         if len(values) > 1 or len(moves) > 1:
             raise error_at(line, "expected one move in a node, got more")
         yield Play("BW".index(name), values[0].strip().lower(), line)
+
+
+def _expect_few(stones: Sequence[object], line: int) -> None:
+    if len(stones) > MOST_STONES:
+        raise error_at(line, f"expected at most {MOST_STONES} stones in a set-up, got more")
+
+
+def _cells(text: str, line: int) -> list[str]:
+    """The cells of a value: one, or a rectangle between any two opposite corners, as ``aa:cc``."""
+    first, colon, last = text.partition(":")
+    if not colon:
+        return [text]
+    if not (LETTERS.fullmatch(first) and LETTERS.fullmatch(last)):
+        raise error_at(line, f"expected a cell, got {text[:20]!r}")
+    corners = [sorted(map(ord, of_both)) for of_both in zip(first, last, strict=True)]
+    columns, rows = (range(least, most + 1) for least, most in corners)
+    return [chr(column) + chr(row) for row in rows for column in columns]
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -331,7 +501,7 @@ def write_sgf(records: Sequence[GameRecord]) -> str:
     return "".join(_game_text(_nodes(record)) for record in records)
 
 
-def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
+def _nodes(record: GameRecord) -> Iterator[dict[str, str | list[str]]]:
     name = record.game
     if record.is_foreign or name not in NUMBERS:
         raise ValueError(
@@ -341,23 +511,47 @@ def _nodes(record: GameRecord) -> Iterator[dict[str, str]]:
     rules: Any = record.rules()
     if rules.name == "gomoku":
         check_plain(rules)
-    yield _root(record, rules)
+    root = _root(record, rules)
+    if record.start is not None:
+        root |= _stones(rules, record.start)
+    yield root
+    first = 0 if record.start is None else record.start.to_play
     for ply, action in enumerate(record.actions):
         search = record.searches[ply] if record.searches else None
         if rules.name == "hex":
             view = SwapView.after(rules, record.actions[:ply])
-            node = {view.colour(ply % 2)[0].upper(): view.text(action)}
+            colour, text = view.colour((first + ply) % 2)[0].upper(), view.text(action)
         else:
-            row, column = divmod(action, rules.columns)
-            node = {"BW"[ply % 2]: chr(97 + column) + chr(97 + row)}
+            colour, text = "BW"[(first + ply) % 2], _letters(rules, action)
+        node: dict[str, str | list[str]] = {colour: text}
         if search is not None:
             node["C"] = _comment(rules, search, record.actions[:ply])
         yield node
 
 
-def _root(record: GameRecord, rules: Any) -> dict[str, str]:
+def _stones(rules: Game, start: StartPosition) -> dict[str, str | list[str]]:
+    """The properties of a start position."""
+    owners = base.cell_owners(rules, start.state(rules)).ravel()
+    found: dict[str, str | list[str]] = {}
+    for player, name in enumerate(("AB", "AW")):
+        cells = np.flatnonzero(owners == player).tolist()
+        if cells:
+            found[name] = [
+                rules.action_text(cell) if isinstance(rules, Hex) else _letters(rules, cell)
+                for cell in cells
+            ]
+    return {**found, "PL": "BW"[start.to_play]}
+
+
+def _letters(rules: Game, cell: int) -> str:
+    """A cell of Gomoku: column and row."""
+    row, column = divmod(cell, rules.columns)
+    return chr(97 + column) + chr(97 + row)
+
+
+def _root(record: GameRecord, rules: Any) -> dict[str, str | list[str]]:
     is_square = rules.rows == rules.columns
-    root = {
+    root: dict[str, str | list[str]] = {
         "FF": "4",
         "CA": "UTF-8",
         "AP": f"hexenv:{hexenv.__version__}",

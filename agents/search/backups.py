@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.reward import no_pruning
-from agents.search.selection import no_extras, no_initialise
-from agents.search.simulation import Simulation, no_memory
+from agents.search.simulation import Simulation, part
 from agents.search.tree import ROOT, Tree, is_partial
-from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import Game, State
 
 
@@ -52,7 +50,7 @@ def update_mean(tree: Tree, node: int, reward: float) -> float:
     return means[node]
 
 
-@compiled
+@part
 class MaxBackup(NamedTuple):
     """The value of a node is that of its best child, for the player to move there.
 
@@ -71,18 +69,13 @@ class MaxBackup(NamedTuple):
 
     unused: int = 0
 
-    prunes = no_pruning
-    initialise = no_initialise
-    new_extras = no_extras
-    with_memory = no_memory
-
     def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
         for ply in range(simulation.depth[0] - 2, -1, -1):
             node = simulation.path[ply]
             tree.value[node] = for_chooser(simulation, ply, best_below(tree, node))
 
 
-@compiled
+@part
 class MixedBackup(NamedTuple):
     """The value of a node is its mean, mixed with the value of its best child.
 
@@ -98,8 +91,6 @@ class MixedBackup(NamedTuple):
 
     share: float = 0.5
     """The share of the best child: 0 is `MeanBackup`, 1 is `MaxBackup`."""
-
-    prunes = no_pruning
 
     def with_memory(self, game: Game) -> "MixedBackup":
         """ValueError if `share` is not from 0 to 1."""
@@ -125,7 +116,7 @@ class MixedBackup(NamedTuple):
             tree.value[node] = value
 
 
-@compiled
+@part
 class PowerMeanBackup(NamedTuple):
     """The value of a node is the power mean of its children's, weighted by their visits.
 
@@ -143,10 +134,6 @@ class PowerMeanBackup(NamedTuple):
     """
 
     power: float = 4.0
-
-    prunes = no_pruning
-    initialise = no_initialise
-    new_extras = no_extras
 
     def with_memory(self, game: Game) -> "PowerMeanBackup":
         """ValueError if `power` is not above 0."""
@@ -179,7 +166,7 @@ class KeptBounds(NamedTuple):
     assured: NDArray[np.float64]  # (N,): what the player to move there gets at least
 
 
-@compiled
+@part
 class ScoreBoundedBackup(NamedTuple):
     """Bounds on the score of every node, from the ends of games (Cazenave and Saffidine 2010).
 
@@ -201,8 +188,6 @@ class ScoreBoundedBackup(NamedTuple):
 
     best: float = 1.0
     """The highest reward there is."""
-
-    with_memory = no_memory
 
     def new_extras(self, max_nodes: int) -> KeptBounds:
         mean, lower, upper, assured = np.empty((4, max_nodes))

@@ -6,6 +6,7 @@ once more, and then as machine code, which checks nothing: all must grow the sam
 """
 
 import inspect
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, cast
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import (
+    PARTS_WITH_MEMORY,
     Variant,
     compiled_search,
     search,
@@ -26,7 +28,8 @@ from agents.search.reward import Backup, Reward, WinLoss
 from agents.search.selection import UCB1, Selection
 from agents.search.simulation import Simulation
 from agents.search.tree import Tree, extra_arrays
-from hexenv.compiled import COMPILE_ERRORS, is_compiled, uses_machine_code
+from hexenv.compiled import COMPILE_ERRORS, classes_of, is_compiled, uses_machine_code
+from hexenv.compiled_callees import is_ours
 from hexenv.games import base
 
 COMPARED: Final = ("first_child", "child_count", "action", "visits", "value")
@@ -73,15 +76,21 @@ def _grow(
     interpreted: bool,
 ) -> Tree:
     """`grow_tree` of a variant with memory, of which `used` is one with checked parts."""
-    tree = tree_for(variant, 1 + (simulations + 1) * game.num_actions())
-    for array in _kept_arrays(tree).values():  # what is not initialised shows
-        array[:] = np.nan if array.dtype.kind == "f" else True
+    tree = _empty_tree(variant, game, simulations)
     root = base.new_state(game)
     for action in actions:
         game.step(root, action)
     state, simulation = base.new_state(game), simulation_for(variant, game)
     run: Callable[..., int] = search if interpreted else compiled_search
     run(game, root, state, tree, used, simulation, simulations, np.random.default_rng(seed))
+    return tree
+
+
+def _empty_tree(variant: Variant, game: Any, simulations: int) -> Tree:
+    """A tree in which what a part does not initialise shows."""
+    tree = tree_for(variant, 1 + (simulations + 1) * game.num_actions())
+    for array in _kept_arrays(tree).values():
+        array[:] = np.nan if array.dtype.kind == "f" else True
     return tree
 
 
@@ -93,7 +102,7 @@ def _kept_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
 # ---- what users call -----------------------------------------------------------------------------
 
 
-def check_selection(rule: Selection, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_selection(rule: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a selection rule in a search of a game, interpreted and as machine code.
 
     Args:
@@ -109,12 +118,12 @@ def check_selection(rule: Selection, game: Any, *, simulations: int = 100, seed:
     _check("selection", rule, Selection, game, simulations, seed)
 
 
-def check_playout(playout: Playout, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_playout(playout: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a playout policy, as `check_selection` does a rule: each choice is a legal action."""
     _check("playout", playout, Playout, game, simulations, seed)
 
 
-def check_reward(reward: Reward, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_reward(reward: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a reward, as `check_selection` does a rule: it is from 0 to 1 for any outcome."""
     _check_methods(reward, Reward)
     for outcome in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -124,7 +133,7 @@ def check_reward(reward: Reward, game: Any, *, simulations: int = 100, seed: int
     _check("reward", reward, Reward, game, simulations, seed)
 
 
-def check_backup(backup: Backup, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
+def check_backup(backup: Any, game: Any, *, simulations: int = 100, seed: int = 0) -> None:
     """Check a backup, as `check_selection` does a rule: it changes values on the path alone."""
     _check("backup", backup, Backup, game, simulations, seed)
 
@@ -178,6 +187,50 @@ def _compare(expected: Tree, got: Tree, where: str) -> None:
 def fail(expected: object, got: object, where: str) -> NoReturn:
     """A claim about a part does not hold."""
     raise AssertionError(f"expected {expected}, got {got}, in {where}")
+
+
+# ---- the first use -------------------------------------------------------------------------------
+
+FIRST_SIMULATIONS: Final = 30
+FIRST_SECONDS: Final = 0.2
+"""Of processor time, after which no further one is begun."""
+_tried: Final[set[tuple[type, ...]]] = set()
+
+
+def try_parts(variant: Variant, game: Any, root: Any) -> None:
+    """Look at parts that are not of these packages before they run as machine code the first time.
+
+    A few simulations run interpreted, where an index out of range is an error.
+
+    Args:
+        variant: The composition.
+        game: The game.
+        root: The position to search; not changed.
+
+    Raises:
+        ValueError: At the first claim that does not hold, as in `check_selection`.
+    """
+    kinds = {kind for kind in classes_of([variant]) if not is_ours(kind)}
+    key = (*sorted(kinds, key=repr), type(game))
+    if not kinds or key in _tried:
+        return
+    fresh = with_memory(variant, game)
+    own = {name: getattr(fresh, name) for name in PARTS_WITH_MEMORY}
+    checked = {name: _Checked(part) for name, part in own.items() if type(part) in kinds}
+    tree = _empty_tree(fresh, game, FIRST_SIMULATIONS)
+    state, simulation = base.new_state(game), simulation_for(fresh, game)
+    rng, until = np.random.default_rng(0), time.thread_time() + FIRST_SECONDS
+    names = " and ".join(sorted(kind.__name__ for kind in kinds))
+    try:
+        for _ in range(FIRST_SIMULATIONS):
+            search(game, root, state, tree, fresh._replace(**checked), simulation, 1, rng)
+            if time.thread_time() > until:
+                break
+    except (AssertionError, IndexError) as error:
+        expected = "parts of a search that keep their contract"
+        advice = "hexenv.testing has a check of each kind of part"
+        raise ValueError(f"expected {expected}, got {names}: {error} ({advice})") from error
+    _tried.add(key)
 
 
 # ---- the methods ---------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ has found and returns the best child; and `count_visits`, which is `visits_and_p
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import Evaluator, evaluations
 from agents.search.knowledge import looks_at_nodes
 from agents.search.mcts import (
     Variant,
@@ -26,28 +27,16 @@ from agents.search.mcts import (
     look_into,
     prove_root,
 )
-from agents.search.proofs import proof_by_children
+from agents.search.proofs import proof_by_children, proof_rank
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.compiled_packing import stream_rows, unpacked
 
-PER_NODE: Final = ("first_child", "child_count", "action", "visits", "value", "spread", "proof")
+PER_NODE: Final = (
+    "first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left",
+)  # fmt: skip
 """The arrays of a tree with an entry for each node."""
-
-
-class Evaluator(Protocol):
-    """Gives priors and values of positions, many at once."""
-
-    def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Evaluate ``(n,)`` states, or a list of them, of which none is terminal.
-
-        Returns:
-            Priors ``(n, num_actions())``, at least 0, of which those of illegal actions are
-            ignored and the others scaled to add up to 1; and values ``(n,)`` in [-1, 1] for the
-            player to move.
-        """
-        ...
 
 
 # ---- what rules with an evaluator share ----------------------------------------------------------
@@ -134,12 +123,12 @@ def best_proven_sign(tree: Tree) -> int:
 def most_visited(tree: Tree) -> int:
     """The root's child with the most visits; ties go to the higher value.
 
-    Proven wins come before all others, proven losses after them.
+    Proven wins come before all others, proven losses after them; see `proof_rank`.
     """
     first = tree.first_child[ROOT]
     best = first
     for child in range(first + 1, first + tree.child_count[ROOT]):
-        more = proven_sign(tree, child) - proven_sign(tree, best)
+        more = proof_rank(tree, child) - proof_rank(tree, best)
         if more == 0:
             more = tree.visits[child] - tree.visits[best]
         if more > 0 or (more == 0 and tree.value[child] > tree.value[best]):
@@ -242,6 +231,7 @@ def tree_of(trees: Tree, row: int) -> Tree:
         trees.value[row],
         trees.spread[row],
         trees.proof[row],
+        trees.plies_left[row],
         trees.node_count[row],
         EvaluatedExtras(
             extras.prior[row], extras.raw_value[row], extras.pending[row], extras.root_noise[row]
@@ -410,7 +400,7 @@ def back_up_trees(
         state = states[i]
         for action in range(last):
             evaluation[action] = priors[i, action]
-        evaluation[last] = values[i]
+        evaluation[last] = min(max(values[i], -1.0), 1.0)
         store(game, state, cache, evaluation)
         count_pending(tree, simulation, -1)
         leaf = pending.leaf[i]
@@ -598,18 +588,8 @@ class EvaluatedSearch:
                 if looks:
                     self._call(compiled_look_into_roots, *self._to_look(roots))
                 return wanted - int(remaining.sum())
-            priors, values = self.evaluator.evaluate(self.game, self.states[:count])
+            found = evaluations(self.evaluator, self.game, self.states[:count])
             self.evaluations += count
-            if np.shape(priors) != (count, self.game.num_actions()) or np.size(values) != count:
-                raise ValueError(
-                    f"expected priors of shape {(count, self.game.num_actions())} and {count} "
-                    f"values, got shapes {np.shape(priors)} and {np.shape(values)}"
-                )
-            if not np.isfinite(values).all():
-                raise ValueError(
-                    f"expected finite values of {count} positions, got {values!r:.200}"
-                )
-            found = [np.ascontiguousarray(array, np.float32) for array in (priors, values)]
             self._call(compiled_back_up_trees, *self._to_back_up(*found))
 
     def add_root_noise(self, noise: NDArray[np.float64]) -> None:

@@ -25,8 +25,8 @@ from agents.search.environment import (
     legal_actions,
 )
 
-MAX_PLIES: Final = 100_000
-"""How deep a tree over an environment can get: such games have no known longest length."""
+MAX_PLIES: Final = 10_000
+"""After so many plies from its root a search takes a game for one that never ends."""
 MOST_PLACES: Final = 2_000
 """How many positions, the ones that a search comes to first, it keeps environments of."""
 MOST_BYTES: Final = 1 << 26
@@ -154,6 +154,7 @@ class ForeignState:
         self.place: Place | None = None
         self.rewards = (0.0, 0.0)  # what each of the two agents has got since the root
         self.legal: NDArray[Any] | None = None  # until they are asked for; those of a place first
+        self.plies = 0  # since the root
 
     @property
     def env(self) -> Any:
@@ -203,7 +204,7 @@ class ForeignGame:
         return self._num_actions
 
     def max_plies(self) -> int:
-        return MAX_PLIES
+        return MAX_PLIES + 1  # a move is recorded before it is refused
 
     def root_state(self, env: Any) -> ForeignState:
         """The position of an environment that nobody will step, below which others are kept."""
@@ -227,9 +228,14 @@ class ForeignGame:
         into.own = clone(source.own) if source.place is None else None
         into.rewards = source.rewards
         into.legal = source.legal
+        into.plies = source.plies
 
     def step(self, state: ForeignState, action: int) -> None:
         place = state.place
+        state.plies += 1
+        if state.plies > MAX_PLIES:
+            expected = f"games that end, within {MAX_PLIES} plies from where an agent searches"
+            raise UnfitEnvironmentError(f"expected {expected}; got one of {self} that goes on")
         if place is not None and state.own is None:
             known = place.after.get(action)
             if known is not None:

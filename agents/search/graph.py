@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import Variant, select_child
+from agents.search.proofs import prove
 from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
@@ -127,6 +128,7 @@ def read_targets(tree: Tree, graph: Graph, position: int) -> int:
             proof = tree.proof[target]  # of a position: for player 0
             if proof != UNPROVEN:
                 tree.proof[edge] = proof if player == 0 else -proof
+                tree.plies_left[edge] = tree.plies_left[target]
         if best != 1:
             edge_proof = int(tree.proof[edge])
             best = 1 if edge_proof == 1 else max(best, edge_proof)
@@ -138,7 +140,7 @@ def refresh(tree: Tree, graph: Graph, position: int, solver: Any) -> None:
     """Compute a position's mean and proof from its edges."""
     proof = read_targets(tree, graph, position)
     if solver.proves() and proof != UNPROVEN and tree.proof[position] == UNPROVEN:
-        tree.proof[position] = proof if graph.mover[position] == 0 else -proof
+        prove(tree, position, proof, graph.mover[position] == 0)
     for player in range(2):
         total = graph.own[position, player]
         first = tree.first_child[position]
@@ -214,6 +216,7 @@ def finish(
         simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and leaf != NOWHERE:
             tree.proof[leaf] = game.outcome(state, 0)
+            tree.plies_left[leaf] = 0
     elif variant.solver.proves() and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:
         simulation.result[0] = tree.proof[leaf]
     else:
@@ -288,7 +291,7 @@ def make_root(tree: Tree, graph: Graph, key: int) -> bool:
     if node == NOWHERE or tree.visits[node] == 0:
         return False
     graph.places[slot] = ROOT
-    for array in (tree.first_child, tree.child_count, tree.visits, tree.proof):
+    for array in (tree.first_child, tree.child_count, tree.visits, tree.proof, tree.plies_left):
         array[ROOT] = array[node]
     for array in (graph.mover, graph.own, graph.mean):
         array[ROOT] = array[node]

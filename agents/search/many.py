@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import search
+from agents.search.proofs import proof_rank
 from agents.search.selection import wilson_interval
 from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
@@ -79,11 +80,9 @@ def best_action(tree: Tree, final_move: int) -> int:
     """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_ACTION`."""
     first = tree.first_child[ROOT]
     last = first + tree.child_count[ROOT]
-    best, best_sign, best_merit, best_value = -1, 0, 0.0, 0.0
+    best, best_rank, best_merit, best_value = -1, 0, 0.0, 0.0
     for child in range(first, last):
-        sign = int(tree.proof[child])
-        if sign == UNPROVEN:
-            sign = 0
+        rank = proof_rank(tree, child)
         visits = tree.visits[child]
         value = tree.value[child] if visits > 0 else 0.0
         merit = float(visits)
@@ -93,7 +92,7 @@ def best_action(tree: Tree, final_move: int) -> int:
                 merit = value
                 if final_move == BY_LCB:
                     merit = wilson_interval(min(max(value, 0.0), 1.0), visits)[0]
-        more = float(sign - best_sign)
+        more = float(rank - best_rank)
         if more == 0.0:
             more = merit - best_merit
         if more == 0.0:
@@ -101,7 +100,7 @@ def best_action(tree: Tree, final_move: int) -> int:
         if more == 0.0 and best >= 0:
             more = float(tree.action[best] - tree.action[child])
         if best < 0 or more > 0.0:
-            best, best_sign, best_merit, best_value = child, sign, merit, value
+            best, best_rank, best_merit, best_value = child, rank, merit, value
     return int(tree.action[best]) if best >= 0 else NO_ACTION
 
 

@@ -20,10 +20,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 
 from agents.search.knowledge import Knowledge, NoKnowledge, examine, is_due, is_root_due
-from agents.search.playout import Playout
-from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children
-from agents.search.reward import Backup, MeanBackup, Reward
-from agents.search.selection import Selection, count_visits
+from agents.search.proofs import NoSolver, ProofRule, back_up_proof, proof_by_children, prove
+from agents.search.reward import MeanBackup
+from agents.search.selection import count_visits
 from agents.search.simulation import Simulation, new_simulation
 from agents.search.tree import (
     GROWTH,
@@ -33,6 +32,7 @@ from agents.search.tree import (
     Tree,
     add_node,
     expand,
+    extra_arrays,
     grow,
     is_partial,
     new_tree,
@@ -64,17 +64,20 @@ class Variant(NamedTuple):
         2
     """
 
-    selection: Selection
-    playout: Playout
-    reward: Reward
+    selection: Any
+    """A `Selection`; `part` adds what its class leaves out, so types cannot tell."""
+    playout: Any
+    """A `Playout`."""
+    reward: Any
+    """A `Reward`."""
     solver: ProofRule = NoSolver()
     """How proven outcomes are used: one of `SOLVERS`."""
     max_depth: int = 2**31 - 1
     """The depth of the tree, at most."""
     knowledge: Knowledge = NoKnowledge()
     """What it knows of the game besides the rules."""
-    backup: Backup = MeanBackup()
-    """How the values of nodes follow from simulations."""
+    backup: Any = MeanBackup()
+    """A `Backup`: how the values of nodes follow from simulations."""
 
 
 @inlined_kernel
@@ -198,7 +201,7 @@ def look_into(
         return
     depth = int(simulation.depth[0])
     chooser, mover = int(simulation.players[depth - 1]), game.to_play(state)
-    tree.proof[node] = outcome if mover == chooser else -outcome
+    prove(tree, node, outcome, mover == chooser)
     back_up_proof(tree, variant, simulation)
 
 
@@ -287,6 +290,7 @@ def is_settled(
         simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
             tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
+            tree.plies_left[leaf] = 0
             back_up_proof(tree, variant, simulation)
         return True
     return False
@@ -345,7 +349,8 @@ def prove_root(tree: Tree, variant: Variant) -> None:
     """Prove the root, if its children decide it: it may have been a child before."""
     if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
         outcome = proof_by_children(tree, variant, ROOT)
-        tree.proof[ROOT] = -outcome if outcome != UNPROVEN else UNPROVEN
+        if outcome != UNPROVEN:
+            prove(tree, ROOT, outcome, False)
 
 
 @kernel
@@ -403,9 +408,18 @@ def simulation_for(variant: Variant, game: Game) -> Simulation:
 
 
 def tree_for(variant: Variant, max_nodes: int) -> Tree:
-    """An empty tree with what the parts of the variant keep for nodes."""
-    extras = variant.selection.new_extras(max_nodes)
-    return new_tree(max_nodes, extras, variant.backup.new_extras(max_nodes))
+    """An empty tree with what the parts of the variant keep for nodes.
+
+    Raises:
+        ValueError: If a part has arrays for fewer nodes.
+    """
+    kept = [part.new_extras(max_nodes) for part in (variant.selection, variant.backup)]
+    for part, extras in zip((variant.selection, variant.backup), kept, strict=True):
+        for name, array in extra_arrays("new_extras", extras).items():
+            if len(array) < max_nodes:
+                where = f"{type(part).__name__}.{name}"
+                raise ValueError(f"expected {max_nodes} entries in {where}, got {len(array)}")
+    return new_tree(max_nodes, *kept)
 
 
 PARTS_WITH_MEMORY: Final = ("selection", "playout", "reward", "knowledge", "backup")

@@ -1,6 +1,7 @@
 """Playout policies: how a simulation goes on from a leaf to the end of the game.
 
-A policy is a method `choose` that returns the next action; `play_out` is the loop around it.
+A policy is a method `choose` that returns the next action; `play_out`, which
+`agents.search.simulation.part` gives it as `simulate`, is the loop around it.
 Policies nest: one that knows no move in a position asks another one, its `otherwise`.
 """
 
@@ -8,9 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.random import Generator
 
-from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update, record_move
+from agents.search.simulation import (
+    Part,
+    Simulation,
+    part,
+    play_out,
+)
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, inlined_kernel, interpreted_only, kernel
+from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import NO_ACTION, Actions, Game, State, play_randomly, score_of
 
 
@@ -46,22 +52,6 @@ class Playout(Part, Protocol):
         ...
 
 
-@kernel
-def play_out(
-    self: Any, game: Game, state: State, rng: Generator, actions: Actions, simulation: Simulation
-) -> float:
-    """`Playout.simulate` by way of `choose`."""
-    count = game.legal_actions(state, actions)
-    while not game.is_terminal(state):
-        chosen = int(self.choose(game, state, rng, actions, count, simulation))
-        pick = place_of(self, actions, count, chosen, simulation)
-        action = int(actions[pick])
-        record_move(game, state, action, simulation)
-        game.step(state, action)
-        count = game.next_actions(state, actions, count, pick)
-    return score_of(game, state, 0)
-
-
 @inlined_kernel
 def take(actions: Actions, pick: int, simulation: Simulation) -> int:
     """The action at a place of the list, for `Playout.choose` to return."""
@@ -69,28 +59,7 @@ def take(actions: Actions, pick: int, simulation: Simulation) -> int:
     return int(actions[pick])
 
 
-@inlined_kernel
-def place_of(policy: Any, actions: Actions, count: int, chosen: int, simulation: Simulation) -> int:
-    """Where the action that a policy chose is in the list, mostly where it says; else 0."""
-    pick = int(simulation.picked[0])
-    if 0 <= pick < count and actions[pick] == chosen:
-        return pick
-    for place in range(count):
-        if actions[place] == chosen:
-            return place
-    refuse_choice(policy, actions, count, chosen)
-    return 0
-
-
-@interpreted_only
-def refuse_choice(policy: Any, actions: Actions, count: int, chosen: int) -> None:
-    """Refuse an action that is not legal."""
-    legal = actions[:count].tolist()
-    where = f"{type(policy).__name__}.choose"
-    raise ValueError(f"expected a legal action, got {chosen} of {legal}, in {where}")
-
-
-@compiled
+@part
 class Uniform(NamedTuple):
     """Uniformly random moves.
 
@@ -109,10 +78,6 @@ class Uniform(NamedTuple):
     """
 
     fast: bool = True
-
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
     def choose(
         self,
@@ -139,7 +104,7 @@ class Uniform(NamedTuple):
         return score_of(game, state, 0)
 
 
-@compiled
+@part
 class Decisive(NamedTuple):
     """Win at once where possible, else take the cell where the opponent would (Teytaud 2010).
 
@@ -157,8 +122,6 @@ class Decisive(NamedTuple):
     """
 
     otherwise: Any = Uniform()
-
-    simulate = play_out
 
     def needs_moves(self) -> bool:
         return self.otherwise.needs_moves()

@@ -101,6 +101,9 @@ class HardSolver(NamedTuple):
         return tree.proof[child] == -1
 
 
+MOST_PLIES: Final = 2**15 - 1
+"""More than `Tree.plies_left` is."""
+
 SOLVERS: Final[dict[str, ProofRule]] = {
     "off": NoSolver(),
     "soft": SoftSolver(),
@@ -119,7 +122,7 @@ def back_up_proof(tree: Tree, variant: "Variant", simulation: Simulation) -> Non
             return
         mover = simulation.players[ply]
         chooser = 1 - mover if ply == 0 else simulation.players[ply - 1]
-        tree.proof[node] = outcome if mover == chooser else -outcome
+        prove(tree, node, outcome, mover == chooser)
 
 
 @kernel
@@ -144,3 +147,38 @@ def best_proof(tree: Tree, variant: "Variant", node: int, first: int, count: int
             return 1
         best = max(best, proof)
     return best
+
+
+@kernel
+def prove(tree: Tree, node: int, outcome: int, is_chooser: bool) -> None:
+    """Note the outcome of a node for the player to move there, who may be who chose it."""
+    tree.plies_left[node] = plies_by_children(tree, node, outcome)
+    tree.proof[node] = outcome if is_chooser else -outcome
+
+
+@kernel
+def plies_by_children(tree: Tree, node: int, outcome: int) -> int:
+    """The plies to the end from a node with a proven outcome for the player to move there.
+
+    A winner takes the shortest win, and a loser the longest loss.
+    """
+    plies, sign = 0, -1 if outcome > 0 else 1
+    first = tree.first_child[node]
+    for child in range(first, first + tree.child_count[node]):
+        if tree.proof[child] == outcome:
+            left = 1 + int(tree.plies_left[child])
+            if plies == 0 or sign * (left - plies) > 0:
+                plies = left
+    return plies
+
+
+@inlined_kernel
+def proof_rank(tree: Tree, child: int) -> int:
+    """The greater, the better is a child by its proof, of all children of a node.
+
+    Above 0 for a win, the sooner the greater; below 0 for a loss, the later the greater; else 0.
+    """
+    proof = int(tree.proof[child])
+    if abs(proof) != 1:
+        return 0
+    return proof * (MOST_PLIES - int(tree.plies_left[child]))

@@ -23,9 +23,8 @@ from agents.search.foreign import NO_ACTIONS, ForeignGame, ForeignState, without
 from agents.search.mcts import Variant
 from agents.search.one_agent import OneAgentEnv
 from agents.search.requirements import check_planning
-from agents.search.reward import MeanBackup, no_pruning
-from agents.search.selection import no_initialise
-from agents.search.simulation import Simulation, no_memory
+from agents.search.reward import MeanBackup
+from agents.search.simulation import Simulation, no_initialise, no_memory, no_pruning
 from agents.search.tree import Tree
 
 LONGEST: Final = 1_000

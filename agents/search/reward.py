@@ -5,10 +5,8 @@ A backup other than that of means is in `agents.search.backups`.
 
 from typing import Any, NamedTuple, Protocol
 
-from agents.search.selection import no_extras, no_initialise
-from agents.search.simulation import Part, Simulation, no_memory, no_moves, no_update
+from agents.search.simulation import Part, Simulation, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
@@ -28,7 +26,7 @@ class Reward(Part, Protocol):
         ...
 
 
-@compiled
+@part
 class WinLoss(NamedTuple):
     """1 for a win, 0 for a loss, and `draw` for a draw.
 
@@ -43,10 +41,6 @@ class WinLoss(NamedTuple):
     """
 
     draw: float = 0.5
-
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
 
     def shape(self, outcome: float, player: int, plies: int, length: int) -> float:
         if outcome == 0.0:
@@ -92,13 +86,7 @@ class Backup(Protocol):
         ...
 
 
-@kernel
-def no_pruning(self: Any, tree: Tree, node: int, child: int) -> bool:
-    """`Backup.prunes` of one that leaves the choice to the selection rule."""
-    return False
-
-
-@compiled
+@part
 class MeanBackup(NamedTuple):
     """The value of a node is the mean reward of the simulations through it.
 
@@ -113,11 +101,6 @@ class MeanBackup(NamedTuple):
     """
 
     unused: int = 0
-
-    prunes = no_pruning
-    initialise = no_initialise
-    new_extras = no_extras
-    with_memory = no_memory
 
     def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
         """The means are there."""

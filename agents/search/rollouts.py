@@ -1,11 +1,12 @@
 """Rollouts by a policy: many games are played to the end at once, and give the values."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluated import Evaluator
+from agents.search.evaluator import Evaluator, evaluations
 from agents.search.foreign import ForeignState
 from hexenv.games import base
 from hexenv.games.base import Game
@@ -19,15 +20,23 @@ class RolloutEvaluator:
         epsilon: Probability of a random move instead.
         rng: The random stream of these moves.
         mix: Share of the policy's own value in the evaluation.
+        is_over: Whether the time is over: games that still go on are then not played to the end,
+            and count as the policy's own value of the first position, or 0 if it has none.
     """
 
     def __init__(
-        self, policy: Evaluator, epsilon: float, rng: np.random.Generator, mix: float = 0.0
+        self,
+        policy: Evaluator,
+        epsilon: float,
+        rng: np.random.Generator,
+        mix: float = 0.0,
+        is_over: Callable[[], bool] | None = None,
     ) -> None:
         self.policy = policy
         self.epsilon = epsilon
         self.rng = rng
         self.mix = mix
+        self.is_over = is_over
 
     def evaluate(self, game: Game, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Equal priors, and the outcomes for the players to move."""
@@ -40,7 +49,7 @@ class RolloutEvaluator:
         buffer = np.empty(game.num_actions(), np.int32)
         while playing:
             some = [boards[i] for i in playing] if is_foreign else boards[playing]
-            priors, values = self.policy.evaluate(game, some)
+            priors, values = evaluations(self.policy, game, some)
             if own_values is None:
                 own_values = values
             for i, prior in zip(playing, priors, strict=True):
@@ -51,8 +60,14 @@ class RolloutEvaluator:
                     action = legal[np.argmax(prior[legal])]
                 game.step(boards[i], int(action))
             playing = [i for i in playing if not game.is_terminal(boards[i])]
-        scores = [base.score_of(game, boards[i], movers[i]) for i in range(count)]
-        outcomes = np.array(scores, np.float64)
+            if self.is_over is not None and self.is_over():
+                break
+        outcomes = np.zeros(count)
+        for i in range(count):
+            if i not in playing:
+                outcomes[i] = base.score_of(game, boards[i], movers[i])
+            elif own_values is not None:
+                outcomes[i] = own_values[i]
         if own_values is not None:
             outcomes += self.mix * (own_values - outcomes)
         return np.ones((count, game.num_actions())), outcomes

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from agents.search.simulation import Part, no_memory, no_moves, no_update
+from agents.search.simulation import Part, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, inlined_kernel, kernel, optional_method
+from hexenv.compiled import inlined_kernel, kernel, optional_method
 from hexenv.games.base import Game, State
 from hexenv.importing import import_on_demand
 
@@ -82,22 +82,6 @@ def sqrt_log(count: int) -> float:
 
 
 @kernel
-def no_initialise(self: Any, game: Game, state: State, tree: Tree, node: int) -> None:
-    """`Selection.initialise` of a rule that keeps nothing for a child."""
-
-
-def no_extras(self: Any, max_nodes: int) -> Any:
-    """`Selection.new_extras` of a rule that needs only what the tree keeps."""
-    return ()
-
-
-@kernel
-def all_first(self: Any) -> bool:
-    """`Selection.tries_all_first`: all children are visited before any is scored."""
-    return True
-
-
-@kernel
 def scored_first(self: Any) -> bool:
     """`Selection.tries_all_first` of a rule that also scores children without a visit."""
     return False
@@ -127,6 +111,7 @@ def inner_tree(tree: Tree) -> Tree:
         tree.value,
         tree.spread,
         tree.proof,
+        tree.plies_left,
         tree.node_count,
         tree.extras.inner,
         tree.backed_up,
@@ -136,7 +121,7 @@ def inner_tree(tree: Tree) -> Tree:
 # ---- the rule of UCT -----------------------------------------------------------------------------
 
 
-@compiled
+@part
 class UCB1(NamedTuple):
     """Upper confidence bound: mean reward + c * sqrt(ln N / n).
 
@@ -157,11 +142,6 @@ class UCB1(NamedTuple):
 
     c: float = 1.0
     fpu: float = math.inf
-
-    update = no_update
-    needs_moves = no_moves
-    new_extras = no_extras
-    with_memory = no_memory
 
     def tries_all_first(self) -> bool:
         return self.fpu == math.inf

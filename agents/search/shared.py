@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import BLOCK, NO_CHILD, Variant, prove_root
-from agents.search.proofs import best_proof
+from agents.search.proofs import best_proof, prove
 from agents.search.simulation import Simulation
 from agents.search.tree import (
     FEW_ACTIONS,
@@ -293,7 +293,7 @@ def back_up_shared_proof(
             return
         mover = simulation.players[ply]
         chooser = 1 - mover if ply == 0 else simulation.players[ply - 1]
-        tree.proof[node] = outcome if mover == chooser else -outcome
+        prove(tree, node, outcome, mover == chooser)
 
 
 @inlined_kernel
@@ -316,6 +316,7 @@ def is_settled_shared(
     if game.is_terminal(state) or variant.knowledge.decides(game, state):
         simulation.result[0] = score_of(game, state, 0)
         if variant.solver.proves() and depth > 0:
+            tree.plies_left[leaf] = 0
             tree.proof[leaf] = game.outcome(state, int(simulation.players[depth - 1]))
             back_up_shared_proof(tree, shared, variant, simulation)
         return True

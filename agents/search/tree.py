@@ -56,6 +56,9 @@ class Tree(NamedTuple):
     proof: NDArray[np.int8]
     """``(N,)``: the outcome with perfect play, -1, 0 or 1 for the player who chose the node (of the
     root: the player who is not to move), or `UNPROVEN`."""
+    plies_left: NDArray[np.int16]
+    """``(N,)``: of a proven node, the plies to the end by the shortest win and the longest loss
+    that are known; where knowledge has proven it, at least so many."""
     node_count: NDArray[np.int32]
     """``(1,)``: nodes in use."""
     extras: Any = ()
@@ -74,6 +77,7 @@ def new_tree(max_nodes: int, extras: Any = (), backed_up: Any = ()) -> Tree:
         value=np.empty(max_nodes, np.float64),
         spread=np.empty(max_nodes, np.float64),
         proof=np.empty(max_nodes, np.int8),
+        plies_left=np.zeros(max_nodes, np.int16),
         node_count=np.zeros(1, np.int32),
         extras=extras,
         backed_up=backed_up,
@@ -205,6 +209,7 @@ def copy_node(tree: Tree, node: int, into: int) -> None:
     tree.value[into] = tree.value[node]
     tree.spread[into] = tree.spread[node]
     tree.proof[into] = tree.proof[node]
+    tree.plies_left[into] = tree.plies_left[node]
     copy_entry(tree.extras, node, into)
     copy_entry(tree.backed_up, node, into)
 
@@ -300,6 +305,14 @@ def keep_subtree(tree: Tree, node: int) -> None:
     for name, kept in arrays_of(tree, nodes):
         arrays[name][: len(nodes)] = kept
     tree.node_count[0] = len(nodes)
+
+
+def first_nodes(arrays: Any, count: int) -> Any:
+    """A tree, or a part of it, with its first nodes alone; not copies."""
+    parts = (
+        first_nodes(part, count) if isinstance(part, tuple) else part[:count] for part in arrays
+    )
+    return type(arrays)(*parts)
 
 
 def copy_nodes(source: Tree, into: Tree) -> None:

@@ -1,21 +1,24 @@
 """Alpha-beta, the classic baseline: search to a fixed depth, and an evaluation there."""
 
-import math
 import operator
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import SeededAgent, Statistics, with_assumption
+from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
 from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
-from hexenv.compiled import announced, compiled, is_compiled
+from hexenv.compiled import announced, compiled, is_compiled, kernel
+from hexenv.games.base import Actions
 from hexenv.learners.policies import Stream
 
 WIN: Final = 2.0
@@ -27,8 +30,8 @@ MARGIN: Final = 2.0**-30
 LARGEST: Final = 2.0**19
 """Evaluations are cut off here: no score may be `UNKNOWN`."""
 MOST_DEPTH: Final = 1_000
-MAX_TIMED_DEPTH: Final = 40
-"""Greatest depth if only `seconds` is given."""
+CUT: Final = 2
+"""Where `control` has how many positions were evaluated instead of searched."""
 
 
 class Evaluation(Protocol):
@@ -38,7 +41,7 @@ class Evaluation(Protocol):
     """
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
-        """How good the position is for `player`: -1 (lost) to 1 (won)."""
+        """How good the position is for `player`: -1 (lost) to 1 (won). Others are refused."""
         ...
 
 
@@ -57,9 +60,14 @@ class FunctionEvaluation:
 
     def __init__(self, function: Callable[[Any, Any, int], float]) -> None:
         self.function = function
+        self.title = getattr(function, "__name__", "function")
 
     def evaluate(self, game: Any, state: Any, player: int) -> float:
-        return float(self.function(game, state, player))
+        value = float(self.function(game, state, player))
+        if not -1.0 <= value <= 1.0:
+            where = position_text(game, state)
+            raise PolicyError(f"{self.title}: expected a value from -1 to 1, got {value} ({where})")
+        return value
 
 
 @compiled
@@ -88,9 +96,10 @@ class AlphaBetaNodes(NamedTuple):
     """``(depths, num_actions)``: the actions in reverse order: the last one is tried first."""
     scores: NDArray[np.float64]
     """``(num_actions,)``: the value of each root action; an action worse than the best one
-    has only an upper bound."""
+    has only an upper bound. A search begins with those of the last one, and tries the best action
+    of that first."""
     control: NDArray[np.int64]
-    """The current depth and the number of opened nodes."""
+    """``(3,)``: the current depth, the number of opened nodes, and what is at `CUT`."""
     max_depth: int = 1
     """How many plies to look ahead."""
 
@@ -102,10 +111,14 @@ class AlphaBetaNodes(NamedTuple):
             actions = self.actions[depth]
             self.left[depth] = self.knowledge.list_actions(game, state, self.rng, actions)
             self.best[depth] = -np.inf
+            if depth == 0:
+                put_best_last(actions, int(self.left[0]), self.scores)
+                self.scores[:] = -np.inf
             return UNKNOWN
         player = game.to_play(state)
         if at_the_end:
             return float(game.outcome(state, player)) * (WIN - depth * PLY_COST)
+        self.control[CUT] += 1
         value = float(self.evaluation.evaluate(game, state, player))
         return min(max(value, -LARGEST), LARGEST)
 
@@ -136,6 +149,18 @@ class AlphaBetaNodes(NamedTuple):
         return UNKNOWN if best < self.beta[depth] and self.left[depth] > 0 else best
 
 
+@kernel
+def put_best_last(actions: Actions, count: int, scores: NDArray[np.float64]) -> None:
+    """Order actions by their scores, ascending; among equal ones nothing changes."""
+    for i in range(1, count):
+        action = actions[i]
+        spot = i
+        while spot > 0 and scores[actions[spot - 1]] > scores[action]:
+            actions[spot] = actions[spot - 1]
+            spot -= 1
+        actions[spot] = action
+
+
 def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaBetaNodes:
     """The arrays of a search; `states` has one position more than the search can look ahead."""
     rows, num_actions = len(states), game.num_actions()
@@ -149,7 +174,7 @@ def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaB
         left=np.zeros(rows, np.int64),
         actions=np.zeros((rows, num_actions), np.int32),
         scores=np.zeros(num_actions),
-        control=np.zeros(2, np.int64),
+        control=np.zeros(3, np.int64),
     )
     nodes.alpha[0], nodes.beta[0] = -np.inf, np.inf
     return nodes
@@ -176,8 +201,9 @@ class AlphaBeta(SeededAgent):
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
             -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
             is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
-        seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, and plays the best
-            action of the last finished search.
+        seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, each time the best
+            action of the last search first. When the time is over, it plays the best of the actions
+            that were searched deepest.
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
             them, if no evaluation is given, and to look only at the candidates of RHMCTS
             (`agents.knowledge.gomoku.candidates`), best first.
@@ -188,8 +214,8 @@ class AlphaBeta(SeededAgent):
     Attributes:
         statistics: Of the last move: `values` has what the search saw of each legal action
             (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
-            `proven` the outcome if a win or loss was seen, unless `patterns` left moves out;
-            `simulations` counts positions.
+            `proven` the outcome if a win or loss was seen, or the search came to the ends of all
+            games, unless `patterns` left moves out; `simulations` counts positions.
 
     Raises:
         ValueError: If a parameter is out of its range.
@@ -208,7 +234,7 @@ class AlphaBeta(SeededAgent):
         assume: str | None = None,
     ) -> None:
         if depth is None:
-            depth = 4 if seconds is None else MAX_TIMED_DEPTH
+            depth = 4 if seconds is None else MOST_DEPTH
         try:
             self.depth = operator.index(depth)
         except TypeError:
@@ -281,45 +307,83 @@ class AlphaBeta(SeededAgent):
         return action, float(cast("Statistics", self.statistics).values[action])
 
     def _think(self, plain: View) -> int:
+        started = time.perf_counter()
         view = self._search_view(plain)
         nodes = self._nodes(view)
+        before_compiling = time.perf_counter()
         run = self._search_function(view, nodes)
-        started = time.perf_counter()
-        scores, total = self._deepen(run, nodes, started)
-        seconds = time.perf_counter() - started
-        tried = np.flatnonzero(scores > -np.inf)
-        best = tried[scores[tried] == scores[tried].max()]
+        started += time.perf_counter() - before_compiling
+        seen = self._deepen(run, nodes, started)
+        best = np.flatnonzero(seen.candidates & (seen.scores == seen.scores[seen.candidates].max()))
         action = int(best[int(self._rng.random() * len(best))])
-        found = _statistics(scores, tried, action, total, seconds, self.tries_all)
+        found = seen.statistics(action, time.perf_counter() - started, self.tries_all)
         self.statistics = with_assumption(found, view.assumed)
         return action
 
     def _deepen(
         self, run: Callable[[AlphaBetaNodes, int], float], nodes: AlphaBetaNodes, started: float
-    ) -> tuple[NDArray[np.float64], int]:
-        """Search to the depth; with a time limit, one ply deeper each time.
-
-        The value of each action, -inf of those that were not tried; and how many positions.
-        """
+    ) -> "Seen":
+        """Search to the depth; with a time limit, one ply deeper each time until it is over."""
         max_depth = len(nodes.best) - 1
-        scores, total = nodes.scores, 0
+        pace = Pace(started, self.seconds)
+        scores = np.full(len(nodes.scores), -np.inf)
+        deepest = np.zeros(len(scores), np.bool_)
+        outcome: int | None = None
         for depth in range(1 if self.seconds is not None else max_depth, max_depth + 1):
-            budget = 2**62
-            if self.seconds is not None and total > 0:
-                elapsed = time.perf_counter() - started
-                budget = int(total * (self.seconds - elapsed) / elapsed)
-            if budget <= 0:
-                break
-            nodes.scores[:] = -np.inf
             nodes.control[:] = 0
-            found = run(nodes._replace(max_depth=depth), budget)
-            total += int(nodes.control[NODES])
-            if found == UNKNOWN:
+            searched, found = nodes._replace(max_depth=depth), UNKNOWN
+            while found == UNKNOWN and not (pace.is_over and scores.max() > -np.inf):
+                before = int(nodes.control[NODES])
+                found = run(searched, pace.size)
+                refuse_scores(nodes, depth)
+                pace.count(int(nodes.control[NODES]) - before)
+                tried = nodes.scores > -np.inf
+                if tried.any():
+                    deepest = tried
+                    scores[tried] = nodes.scores[tried]
+            best = float(scores.max())
+            if best > 1 or (found != UNKNOWN and (best < -1 or nodes.control[CUT] == 0)):
+                outcome = (best > 1) - (best < -1)
+            if outcome is not None or found == UNKNOWN:
                 break
-            scores = nodes.scores.copy()
-            if abs(scores.max()) > 1:
-                break
-        return scores, total
+        return Seen(scores, deepest, outcome, pace.done)
+
+
+class Seen(NamedTuple):
+    """What a search has seen of the root."""
+
+    scores: NDArray[np.float64]
+    """``(num_actions,)``: of each action, -inf where it was not tried."""
+    deepest: NDArray[np.bool_]
+    """``(num_actions,)``: the actions that were searched deepest before the time was over."""
+    outcome: int | None
+    """Of the position, if it is known among the moves that are looked at."""
+    nodes: int
+
+    @property
+    def candidates(self) -> NDArray[np.bool_]:
+        """The actions to choose from: if the deepest ones are found to lose, the others too."""
+        is_lost = self.scores[self.deepest].max() < -1
+        return self.scores > -np.inf if is_lost else self.deepest
+
+    def statistics(self, action: int, seconds: float, tries_all: bool) -> Statistics:
+        """All this as `Statistics`; if moves were left out, nothing counts as proven."""
+        tried = self.scores > -np.inf
+        values = np.where(tried, np.clip(self.scores, -1, 1) + 0.0, 0.0)  # no -0
+        found = Statistics(tried.astype(np.int64), values, [action], self.nodes, seconds)
+        if not tries_all:
+            return found
+        wins = self.scores >= max(float(self.scores.max()) - MARGIN, 1 + MARGIN)
+        exact = np.flatnonzero(tried & (wins | (self.scores < -1)))
+        return replace(found, proven=self.outcome, proven_actions=exact.tolist())
+
+
+def refuse_scores(nodes: AlphaBetaNodes, depth: int) -> None:
+    """Refuse values of root actions that are of no evaluation, win or loss."""
+    scores, sizes = nodes.scores, np.abs(nodes.scores)
+    won = (sizes >= WIN - depth * PLY_COST) & (sizes <= WIN)
+    wrong = ~(won | (sizes <= 1.0) | np.isneginf(scores))
+    refuse(wrong, f"{name_of(nodes.evaluation)}: expected evaluations from -1 to 1", scores)
 
 
 def _as_evaluation(evaluation: Any) -> Evaluation:
@@ -329,21 +393,3 @@ def _as_evaluation(evaluation: Any) -> Evaluation:
     if callable(evaluation):
         return FunctionEvaluation(cast("Callable[[Any, Any, int], float]", evaluation))
     raise ValueError(f"expected an evaluation or a function, got {evaluation!r}")
-
-
-def _statistics(
-    scores: NDArray[np.float64],
-    tried: NDArray[np.intp],
-    action: int,
-    nodes: int,
-    seconds: float,
-    tries_all: bool,
-) -> Statistics:
-    """What the search found as `Statistics`; if moves were left out, nothing counts as proven."""
-    visits = np.zeros(len(scores), np.int64)
-    visits[tried] = 1
-    values = np.zeros(len(scores))
-    values[tried] = np.clip(scores[tried], -1, 1) + 0.0  # no -0
-    best = float(scores.max())
-    proven = int(math.copysign(1, best)) if tries_all and abs(best) > 1 else None
-    return Statistics(visits, values, [action], nodes, seconds, proven)

@@ -279,7 +279,7 @@ class ExhaustiveSolver(ScoreSolver):
     def __init__(
         self, game: Any, tactics: Tactics, entries: int = 1 << 22, compiles: bool = True
     ) -> None:
-        super().__init__(game, compiles, 1 << 15)
+        super().__init__(game, compiles)
         self.nodes = new_nodes(game, tactics, entries)
 
     def copy_of(self, state: Any) -> Any:

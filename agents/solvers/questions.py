@@ -5,12 +5,12 @@ of that player and `half` is one more than the most actions a player can have in
 has the negative of it, a draw is 0. So more is always better: a win soon, else a loss late.
 """
 
-import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from agents.core.agent import Turn
+from agents.core.budget import ENDLESS, Pace
 from agents.solvers.depth_first import NODES, UNKNOWN, OpenNodes, compiled_search, search
 from hexenv.compiled import kernel
 from hexenv.games import base
@@ -27,21 +27,32 @@ class Clock:
         self.most_nodes = nodes
         self.nodes = 0
         self.started = time.perf_counter()
+        self._pace = Pace(self.started, seconds)
+
+    @property
+    def pause(self) -> int:
+        """How many positions to search before the next `count`."""
+        left = ENDLESS if self.most_nodes is None else self.most_nodes + 1 - self.nodes
+        return max(1, min(self._pace.size, left))
 
     def count(self, nodes: int) -> None:
-        """Count searched positions.
+        """Count searched positions."""
+        self.nodes += nodes
+        self._pace.count(nodes)
+
+    def check(self) -> None:
+        """Refuse to go on beyond the limits.
 
         Raises:
             TimeoutError: If the time is over.
-            ValueError: If there were too many.
+            ValueError: If there were too many positions.
         """
-        self.nodes += nodes
         if self.most_nodes is not None and self.nodes > self.most_nodes:
             raise ValueError(
                 f"expected a game that is solved within {self.most_nodes} positions, got a larger "
                 "one"
             )
-        if self.elapsed() > (math.inf if self.seconds is None else self.seconds):
+        if self._pace.is_over:
             raise TimeoutError(
                 f"expected to solve the position within {self.seconds} s, got no answer after "
                 f"{self.nodes} positions"
@@ -58,17 +69,15 @@ class ExactSolver:
     Args:
         game: With the verbs of `hexenv.games.base.Game` that playing takes.
         compiles: Whether to run as machine code.
-        pause: Nodes between two looks at the clock, as machine code.
 
     Attributes:
         game: The game.
         lock: For who uses the solver: its arrays serve one call at a time.
     """
 
-    def __init__(self, game: Any, compiles: bool, pause: int) -> None:
+    def __init__(self, game: Any, compiles: bool) -> None:
         self.game = game
-        self.lock = threading.RLock()
-        self._pause = pause if compiles else pause >> 7
+        self.lock = Turn()
         self._run: Callable[[Any, int], Any] | None = None if compiles else search
 
     def nodes_at(self, state: Any) -> Any:
@@ -104,14 +113,13 @@ class ExactSolver:
         if self._run is None:
             self._run = compiled_search.specialise(nodes, 1)
         nodes.control[:] = 0
-        while True:
+        score = UNKNOWN
+        while score == UNKNOWN:
+            clock.check()
             before = int(nodes.control[NODES])
-            score = int(self._run(nodes, self._pause))
-            opened = int(nodes.control[NODES]) - before
-            if score != UNKNOWN:
-                clock.nodes += opened
-                return score
-            clock.count(opened)
+            score = int(self._run(nodes, clock.pause))
+            clock.count(int(nodes.control[NODES]) - before)
+        return score
 
 
 class ScoreSolver(ExactSolver):

@@ -217,8 +217,8 @@ class Solver(SeededAgent):
 
     Args:
         choice: Which of several good actions is played, each with the same chance: ``"best"``: one
-            of the best score, so it wins as soon as it can and loses as late as it can (in Hex one
-            that keeps the value); ``"optimal"``: any that keeps the value.
+            of the best score, so it wins as soon as it can and loses as late as it can (in Hex by
+            the stones that the winner still needs); ``"optimal"``: any that keeps the value.
         seconds: The time allowed for a move; None for no limit. Where nine tenths of it do not
             suffice, the rest is for a guess: a winning action, if one was found, else the one that
             `agents.UCT` finds best of those not found to lose. `value`, `best_actions` and `scores`
@@ -339,7 +339,10 @@ def guess(
         action = max(open_ones or actions, key=lambda one: int(searched.visits[one]))
     line = searched.principal_variation if action == favourite else [action]
     proven = 1 if best > 0 else searched.proven
-    return action, replace(searched, values=values, principal_variation=line, proven=proven)
+    exact = [*{*searched.proven_actions, *found}]
+    return action, replace(
+        searched, values=values, principal_variation=line, proven=proven, proven_actions=exact
+    )
 
 
 def _statistics(question: Question, values: dict[int, int], action: int) -> Statistics:
@@ -352,4 +355,6 @@ def _statistics(question: Question, values: dict[int, int], action: int) -> Stat
     each[legal] = [values[one] for one in legal]
     best = max(values.values())
     clock = question.clock
-    return Statistics(visits, each, [action], clock.nodes, clock.elapsed(), proven=best)
+    return Statistics(
+        visits, each, [action], clock.nodes, clock.elapsed(), proven=best, proven_actions=legal
+    )

@@ -7,7 +7,6 @@ import inspect
 import math
 import re
 from collections.abc import Sequence
-from importlib.util import find_spec
 from types import UnionType
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
@@ -28,7 +27,7 @@ from agents.registry import (
 )
 from agents.search.proofs import SOLVERS
 from agents.solvers.solver import CHOICES
-from agents.web.opponents import opponents, shipped_networks
+from agents.web.opponents import can_load_networks, opponents, shipped_networks
 from agents.web.protocol import Setup
 from hexenv import GAMES
 from hexenv.games.gomoku import FORBIDDEN, RULES
@@ -157,7 +156,7 @@ def _field(name: str, key: str, hint: Any, default: Any) -> Field | None:
     is_required = default is inspect.Parameter.empty
     shown = "" if default in (None, inspect.Parameter.empty) else str(default).lower()
     if key == "net":
-        nets = tuple(shipped_networks()) if find_spec("torch") is not None else ()
+        nets = tuple(shipped_networks()) if can_load_networks() else ()
         return Field(shown, is_required, nets) if nets else None
     if bool in kinds:
         return Field(shown, is_required, ("false", "true"))

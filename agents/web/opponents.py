@@ -3,11 +3,9 @@
 Which agent is the strongest says `agents.arena.recommended`; here is only how each is introduced.
 """
 
-import json
-from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from agents.arena.recommended import strongest
 from hexenv import GAMES
@@ -51,44 +49,27 @@ WEAKER: Final = (
 
 
 def opponents(game: str) -> list[Opponent]:
-    """Who is proposed for a game of `hexenv`; the networks need PyTorch."""
+    """Who is proposed for a game of `hexenv`."""
     found: list[Opponent] = []
-    if (best := strongest(game)) is not None:
+    for with_network in (False, True):
+        best = strongest(game, with_network)
+        if best is None or (with_network and not can_load_networks()):
+            continue
         text = f"{best}{',' if ':' in best else ':'}seconds={SECONDS:g}"
-        about = f"Recommended for {GAMES[game]}, of the agents without a network."
-        found.append(Opponent("the strongest without a network", about, text))
-    if find_spec("torch") is not None:
-        found += [
-            Opponent(
-                f"a network ({net})",
-                f"Has learnt from games against itself{_where(options)}; it guides a search.",
-                f"alphazero:net={net},seconds={SECONDS:g}",
-            )
-            for net, (of, options) in shipped_networks().items()
-            if of == game
-        ]
+        words = "with a network" if with_network else "without a network"
+        about = f"Recommended for {GAMES[game]}, of the agents {words}."
+        found.append(Opponent(f"the strongest {words}", about, text))
     known = {each.agent for each in found}  # the strongest may be one of the others
     return [each for each in WEAKER if each.agent not in known] + found
 
 
-def _where(options: dict[str, Any]) -> str:
-    """The board of a network, where there are several."""
-    words = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in options.items())
-    return f" ({words})" if words else ""
+def can_load_networks() -> bool:
+    """Whether what loads the shipped networks is installed (extra ``train``)."""
+    return all(find_spec(name) is not None for name in ("torch", "safetensors"))
 
 
-@cache
-def shipped_networks() -> dict[str, tuple[str, dict[str, Any]]]:
-    """The game and the options of each network that comes with the package, by its name.
-
-    They are read from the heads of the files, without PyTorch.
-    """
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
-    for path in sorted((files("agents.learning") / "nets").iterdir(), key=lambda path: path.name):
-        name, _, suffix = path.name.rpartition(".")
-        if suffix == "safetensors":
-            with path.open("rb") as file:
-                size = int.from_bytes(file.read(8), "little")
-                about = json.loads(json.loads(file.read(size))["__metadata__"]["hexenv"])
-            found[name] = about["game"], about["options"]
-    return found
+def shipped_networks() -> list[str]:
+    """The names of the networks that come with the package, smaller boards first."""
+    nets = (files("agents.learning") / "nets").iterdir()
+    names = [path.name.removesuffix(".safetensors") for path in nets if "." in path.name]
+    return sorted(names, key=lambda name: (name.rstrip("0123456789"), len(name), name))

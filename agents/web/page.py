@@ -208,7 +208,8 @@ def search_view(game: Game, state: State, search: Search) -> Values:
     Returns:
         ``seconds``, ``simulations``, ``value`` and ``proven`` as in `Search`; ``actions``, the most
         visited first, each with ``action``, ``text``, ``cell``, ``arrow`` (two cells), ``visits``,
-        ``value`` and ``prior`` (None if unknown); ``line``: the principal variation (`line_view`);
+        ``value`` and ``prior`` (None if unknown), and ``proven``, whether the value is; ``line``:
+        the principal variation (`line_view`);
         ``ends``: whether the game is over after it.
     """
     known = {**search.visits, **search.values, **search.priors}
@@ -221,6 +222,7 @@ def search_view(game: Game, state: State, search: Search) -> Values:
             "visits": search.visits.get(action),
             "value": search.values.get(action),
             "prior": search.priors.get(action),
+            "proven": action in search.proven_actions,
         }
         for action in sorted(known, key=lambda action: (-search.visits.get(action, 0), action))
     ]

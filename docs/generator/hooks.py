@@ -41,11 +41,18 @@ def on_config(config: Any) -> Any:
 
 
 def made_in(folder: str) -> list[Any]:
-    """The pages made in a folder, its index first; those of agents by group."""
+    """The pages made in a folder, its index first, and its folders; those of agents by group."""
     if folder == "agents/":
         return agent_navigation()
-    pages = [path for path in PAGES if path.startswith(folder) and path.endswith(".md")]
-    return sorted(pages, key=lambda path: not path.endswith("index.md"))
+    found: list[Any] = []
+    for path in PAGES:
+        inner, slash, _ = path.removeprefix(folder).partition("/")
+        if not path.startswith(folder) or not path.endswith(".md"):
+            continue
+        entry = {inner.capitalize(): made_in(f"{folder}{inner}/")} if slash else path
+        if entry not in found:
+            found.append(entry)
+    return sorted(found, key=lambda entry: entry != f"{folder}index.md")
 
 
 def on_files(files: Any, config: Any) -> Any:

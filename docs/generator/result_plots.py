@@ -17,8 +17,8 @@ APART = 6
 """Distance of the series within a row, in pixels."""
 INTERVAL = ", interval of 95 %"
 """What a legend says of each series."""
-LEFT, WIDTH, RIGHT = 290, 400, 30
-"""Widths of the labels at most, the plot and the margin."""
+LEFT, WIDTH, RIGHT = 90, 360, 30
+"""Widths of the labels at most, the plot and the margin: together as wide as a phone can show."""
 CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
 
 
@@ -75,20 +75,20 @@ def dot_plot(
     low, high = bounds([point.low for point in known], [point.high for point in known])
     left = label_width([*labels, header[0]])
     above = ROW if left > LEFT else 0  # long labels have a line of their own above the dots
-    left = min(left, LEFT)
+    left = ROW if above else left
     place = scale(low, high, left, left + WIDTH)
     row_height = max(ROW, APART * (len(columns) + 1)) + above
-    top = ROW * len(columns) + 8
+    top = ROW * len(columns) + 8 + above
     bottom = top + row_height * len(rows)
     parts = [
-        legend(names, left),
-        text(left - 8, ROW - 4, header[0], "end", "about"),
+        legend(names, left, above),
+        text(0, ROW - 4, header[0], "start", "about"),
         axis(place, low, high, top, bottom),
     ]
     for number, (label, row) in enumerate(zip(labels, points, strict=True)):
         y = top + row_height * (number + 0.5)
         if above:
-            parts.append(text(0, y - 4, label, "start"))
+            parts.append(text(0, y - row_height / 2 + 16, label, "start"))
         else:
             parts.append(text(left - 8, y + 4, label, "end"))
         if number and len(columns) > 2:  # so that it is seen what belongs together
@@ -150,7 +150,7 @@ def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequenc
             line(x + 5, y, left + 396, below, "grid"),
             text(left + 400, below + 4, names[i], "start"),
         ]  # fmt: skip
-    return svg(LEFT + WIDTH + RIGHT, height, parts, "score by time for a move")
+    return svg(left + 392 + label_width(names), height, parts, "score by time for a move")
 
 
 # ---- parts of a picture --------------------------------------------------------------------------
@@ -211,11 +211,11 @@ def axis(place: Place, low: float, high: float, top: float, bottom: float) -> st
     )
 
 
-def legend(names: Sequence[str], left: float) -> str:
+def legend(names: Sequence[str], left: float, top: float) -> str:
     """The names of the series."""
     return "".join(
-        f'<circle cx="{left + 6}" cy="{ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
-        + text(left + 16, ROW * i + 16, name.removesuffix(" (95 %)") + INTERVAL, "start")
+        f'<circle cx="{left + 6}" cy="{top + ROW * i + 12}" r="4" fill="{COLORS[i]}"/>'
+        + text(left + 16, top + ROW * i + 16, name.removesuffix(" (95 %)") + INTERVAL, "start")
         for i, name in enumerate(names)
     )
 

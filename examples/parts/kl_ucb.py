@@ -5,20 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.search.selection import all_first, no_extras, no_initialise
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class KLUCB(NamedTuple):
     """The greatest q with n KL(mean, q) <= c ln N, where KL is that of Bernoulli variables."""
 
     c: float = 0.5
-
-    tries_all_first, needs_moves, update = all_first, no_moves, no_update
-    new_extras, initialise, with_memory = no_extras, no_initialise, no_memory
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
         return self.c * math.log(tree.visits[node])

@@ -2,20 +2,15 @@
 
 from typing import NamedTuple
 
-from agents.search.reward import no_pruning
-from agents.search.selection import no_extras, no_initialise
-from agents.search.simulation import Simulation, no_memory
+from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class BestChild(NamedTuple):
     """`agents.search.backups.MaxBackup`, which counts children from a number of visits on."""
 
     least: int = 1
-
-    prunes, initialise, new_extras, with_memory = no_pruning, no_initialise, no_extras, no_memory
 
     def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
         for ply in range(simulation.depth[0] - 2, -1, -1):  # from the leaf's parent up

@@ -5,21 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.search.selection import no_extras, no_initialise, scored_first
-from agents.search.simulation import no_memory, no_moves, no_update
+from agents.search.selection import scored_first
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class Thompson(NamedTuple):
     """A draw from N(mean, width ** 2 / (n + 1)) for every child; the highest is visited."""
 
     width: float = 0.5
 
     # Scores that are drawn are drawn once each: `scored_first`, and so without visits too.
-    tries_all_first, needs_moves, update = scored_first, no_moves, no_update
-    new_extras, initialise, with_memory = no_extras, no_initialise, no_memory
+    tries_all_first = scored_first
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> np.random.Generator:
         return rng  # for `score`

@@ -6,20 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.mcts.ucb1_tuned import UCB1Tuned
-from agents.search.selection import all_first
-from agents.search.simulation import no_memory, no_moves
+from agents.search.simulation import part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled
 
 
-@compiled
+@part
 class UCBV(NamedTuple):
     """Mean + sqrt(2 v e / n) + 3 c e / n, where v is the variance and e = zeta ln N."""
 
     zeta: float = 0.5
     c: float = 0.3
 
-    tries_all_first, needs_moves, with_memory = all_first, no_moves, no_memory
     # The mean of the squared rewards, kept for every node as UCB1-Tuned does.
     new_extras, initialise = UCB1Tuned.new_extras, UCB1Tuned.initialise
     update = UCB1Tuned.update

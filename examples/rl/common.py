@@ -51,7 +51,7 @@ def evaluate(policy: PolicyAgent, args: argparse.Namespace, opponents: list[str]
         low, high = summary.interval
         print(
             f"  {opponent}: {summary.wins} won, {summary.draws} drawn, {summary.losses} lost, "
-            f"score {summary.score:.3f} ({low:.3f}-{high:.3f}), "
+            f"score {summary.score:.3f} ({low:.3f}-{high:.3f}), {summary.distinct} distinct, "
             f"illegal moves {summary.illegal_moves[0]}",
             flush=True,
         )

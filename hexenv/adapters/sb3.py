@@ -32,6 +32,7 @@ from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
 from hexenv.learners.pool import OpponentPool
 from hexenv.learners.vector import BoardVectorEnv
+from hexenv.messages import check_whole_seed
 
 OF_EACH_BOARD: Final = ("action_masks", "render")
 """Methods that give an entry for each board and change nothing."""
@@ -53,10 +54,17 @@ class BoardVecEnv(VecEnv):
     Args:
         env: The id of an environment, or a `BoardVectorEnv` that resets in the same step.
         num_envs: The number of boards, if `env` is an id.
+        seed: Of the first board in the first `reset`, its successors of the others; None: any.
         **options: Those of `BoardVectorEnv`, if `env` is an id.
     """
 
-    def __init__(self, env: str | BoardVectorEnv, num_envs: int = 1, **options: Any) -> None:
+    def __init__(
+        self,
+        env: str | BoardVectorEnv,
+        num_envs: int = 1,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
         if isinstance(env, str):
             options = {"autoreset_mode": AutoresetMode.SAME_STEP, **options}
             made = gymnasium.make_vec(env, num_envs=num_envs, **options)
@@ -72,6 +80,9 @@ class BoardVecEnv(VecEnv):
         self.render_mode = env.render_mode
         self._actions: Any = None
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+        if seed is not None:
+            check_whole_seed(seed)
+            self.seed(seed)
 
     def reset(self) -> Observation:
         """Begin episodes on all boards, with the values of `seed` and `set_options`."""

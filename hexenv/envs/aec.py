@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
+from hexenv.compiled_callees import is_ours
 from hexenv.envs.observation import Observation, extra_codes, plane_names
 from hexenv.envs.position import (
     BoardPosition,
@@ -135,6 +136,10 @@ class BoardEnv(AECEnv[str, Observation, Any]):
     ) -> None:
         super().__init__()
         expect_game(game)
+        if not is_ours(type(game)):
+            from hexenv.testing.first_use import try_game  # most programs play ours alone
+
+            try_game(game)
         check_render_mode(render_mode, self.render_modes)
         if mask_in not in (known := ("both", "observation", "info")):
             raise ValueError(not_one_of("mask_in", known, mask_in))
@@ -164,6 +169,7 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._starts = opening_starts(game, openings)
         self._rng: np.random.Generator | None = None  # draws among several starts
         self.extra_planes = extra_codes(game, self.planes)
+        self._start: Start | None = None  # of the game in play, where it is known
         rules = Rules(game, self.extra_planes, len(self.planes))
         self._position = BoardPosition(Start.of(game, new_state(game)), rules)
         self.all_actions = spaces.Discrete(game.num_actions())  # for checks alone
@@ -232,12 +238,14 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         `actions` are those that led to it, if they are known.
         """
         self._position.begin_at(state)
+        self._start = None
         self._begin_play(list(actions), int(state.winner), int(self.game.to_play(state)))
 
     def _begin(self, start: Start) -> None:
         if self._display is not None:
             self._display.begin()
         self._position.start(start)
+        self._start = start
         self._begin_play(start.actions.copy(), start.winner, start.to_play)
 
     def _begin_play(self, actions: list[int], winner: int, to_play: int) -> None:
@@ -250,6 +258,22 @@ class BoardEnv(AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._settle(winner, to_play)
         self._show()
+
+    @property
+    def begun_at(self) -> State | None:
+        """The position that the game was reset to, where no actions are known that lead to it.
+
+        `actions` are played from there; None: from the start by the rules.
+
+        Raises:
+            ValueError: If it is not known, after `begin_at`.
+        """
+        if self._start is None:
+            if len(self.actions) == self.state.ply:
+                return None
+            raise ValueError("expected a game whose start is known, got one from begin_at")
+        state = self._start.record.copy().view(self.state.dtype)[0]
+        return None if len(self._start.actions) == state.ply else state
 
     def starting_positions(self, options: dict[str, Any]) -> list[Start]:
         """The position that the options of a `reset` give, or else those after all openings."""

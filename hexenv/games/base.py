@@ -274,8 +274,8 @@ def expect_game(value: Any) -> None:
             expected = "fields of numbers, texts, flags and tuples; arrays are class constants"
             raise TypeError(f"{value}: expected {expected}; got {shortened(field)} as {name}")
     for name in ("num_actions", "max_plies"):
-        if (count := getattr(value, name)()) > MOST:
-            raise ValueError(f"{value}: expected {name}() of at most {MOST}, got {count}")
+        if not 1 <= (count := getattr(value, name)()) <= MOST:
+            raise ValueError(f"{value}: expected {name}() from 1 to {MOST}, got {count}")
 
 
 def _is_parameter(value: Any) -> bool:

@@ -291,6 +291,27 @@ class Hex(NamedTuple):
             return 2 * second + to_play  # the first stone was taken over: a ply without a stone
         return base.count_plies(self, owners, to_play)
 
+    def details(self, state: State) -> dict[str, int]:
+        """The plies of a position that no game leads to, as one side has more stones."""
+        try:
+            self.count_plies(base.cell_owners(self, state), int(self.to_play(state)))
+        except ValueError:
+            return {"ply": int(state.ply)}
+        return {}
+
+    def set_up(self, state: State, owners: Cells, to_play: int, details: dict[str, int]) -> None:
+        """Write the plies: with `details` of any stones, as more of them never hurt in Hex."""
+        stones = int(np.count_nonzero(owners != EMPTY))
+        try:
+            state.ply = self.count_plies(owners, to_play)
+        except ValueError:
+            if not details or not stones:
+                raise
+            ply = stones + (stones + to_play) % 2  # the parity says who moves
+            state.ply = details.get("ply") or max(ply, 2 + to_play)  # after the time of the swap
+            if not (max(ply, 2) <= state.ply < ply + 4 and state.ply % 2 == to_play):
+                raise ValueError(f"expected {ply} plies, got {details} (damaged data?)") from None
+
     def planes(self) -> tuple[str, ...]:
         """Own, opponent, side (1 while player 0 is to move) and, with `swap`, swap available."""
         return ("own", "opponent", "side", *(["swap"] if self.swap else []))

@@ -18,6 +18,7 @@ from hexenv.games.base import (
     State,
     StoneGame,
     cell_owners,
+    clone,
     legal_actions,
     new_state,
     parameters,
@@ -26,6 +27,10 @@ from hexenv.messages import shortened
 
 SYMBOLS: Final = "XO"
 """The stones of players 0 and 1 on text boards; an empty cell is a dot."""
+
+
+OUT_OF_TURN: Final = {"ply": 0}
+"""Details of a position for `from_cells` whose players may not have moved in turn."""
 
 
 class IllegalActionError(ValueError):
@@ -102,9 +107,12 @@ def parse_moves(game: Game, text: str) -> list[int]:
     return actions
 
 
-def play(game: Game, actions: list[int]) -> State:
-    """The position after actions from the start; `IllegalActionError` at one that is not legal."""
-    state = new_state(game)
+def play(game: Game, actions: list[int], start: State | None = None) -> State:
+    """The position after actions; `IllegalActionError` at one that is not legal.
+
+    They are played from the start of the game, or from a position of it.
+    """
+    state = new_state(game) if start is None else clone(game, start)
     for action in actions:
         game.step(state, check_action(game, state, action))
     return state
@@ -136,11 +144,14 @@ def board_text(game: Game, state: State) -> str:
     )
 
 
-def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
+def parse_board(
+    game: Game, text: str, to_play: int | None = None, details: dict[str, int] | None = None
+) -> State:
     """The position of a board written as rows of ``X``, ``O`` and ``.`` (or ``-``, ``_``).
 
     Line ends or slashes separate rows; blanks do not count. Who is to play is told by the numbers
-    of stones unless given. ValueError if the rows do not fit, or no game leads there.
+    of stones unless given. `details` are those of `from_cells`. ValueError if the rows do not fit,
+    or no game leads there.
     """
     game = _with_stones(game)
     values = {"x": 0, "o": 1, ".": EMPTY, "-": EMPTY, "_": EMPTY}
@@ -159,7 +170,7 @@ def parse_board(game: Game, text: str, to_play: int | None = None) -> State:
     if to_play is None:
         stones = [int(np.count_nonzero(owners == player)) for player in (0, 1)]
         to_play = 1 if stones[0] > stones[1] else 0
-    return from_cells(game, owners, to_play)
+    return from_cells(game, owners, to_play, details=details)
 
 
 def from_cells(
@@ -171,8 +182,9 @@ def from_cells(
 ) -> State:
     """The position with these ``(rows, columns)`` stones, judged as the rules judge it.
 
-    `details` is what else `details_of` has said of it. ValueError if no game leads there, or the
-    game's positions cannot be built from stones.
+    `details` is what else `details_of` has said of it, or `OUT_OF_TURN`, where a game may allow
+    what no game leads to. ValueError if it does not, or the game's positions cannot be built from
+    stones.
     """
     game = _with_stones(game)
     if to_play not in (0, 1):

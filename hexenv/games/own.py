@@ -17,7 +17,8 @@ What a class has beside these five and `state_dtype`, it has because it differs:
   alternate, `outcome`, `position_hash`, `action_text` and `parse_action`, ...;
 * the *board*, for planes and pictures: `rows`, `columns` and `owner`, and perhaps `labels`,
   `last_cell`, `cells_of_action`, `winning_cells`, `symmetries`. A game without one shows one
-  empty cell;
+  empty cell, and learners see the bits of its state's fields (`planes_of_fields`), until it has
+  `planes` and `observe` of its own;
 * *stones that are placed* and stay: `place` and `completes`. Then a position can be built from its
   stones, an action is the cell it fills, and a move is refused because the cell is taken. All other
   games keep a position as the bytes of its state.
@@ -34,10 +35,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, hash_record, kernel, scratch_array
+from hexenv.compiled import compiled, hash_record, kernel, scratch_array, write_bits
 from hexenv.compiled_callees import members_of
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
+from hexenv.games.promises import keep_promises
 from hexenv.messages import shortened
 
 REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
@@ -71,6 +73,28 @@ def legal_mask(self: Any, state: State, owners: Cells, out: NDArray[np.int8]) ->
 def no_owner(self: Any, state: State, cell: int) -> int:
     """`Game.owner` of a game without a board."""
     return EMPTY
+
+
+@kernel
+def observe_fields(self: Any, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
+    """`Game.observe` of a game without a board: see `planes_of_fields`."""
+    out[0, :] = 0
+    out[0, 2] = player
+    write_bits(state, 3, out)
+
+
+def planes_of_fields(self: Any) -> tuple[str, ...]:
+    """`Game.planes` of a game without a board: the bits of all that its state holds.
+
+    After own and opponent, which are 0, comes ``player``, the number of who looks. The fields
+    follow in the order of `state_dtype`, without the three that every state has; of each the
+    planes are its bits, the lowest one first: ``left.0`` to ``left.15`` of an `int16`. Of a field
+    that is an array, the bits of its second number follow those of its first, and so on.
+    """
+    fields = dict(self.state_dtype.fields or {})
+    own = [name for name in fields if name not in dict(base.STATE_FIELDS)]
+    bits = [f"{name}.{bit}" for name in own for bit in range(8 * fields[name][0].itemsize)]
+    return (*base.stone_planes(self), "player", *bits)
 
 
 @kernel
@@ -155,14 +179,16 @@ DEFAULTS: Final[dict[str, Any]] = {
     "columns": 1,
     "owner": no_owner,
     "owners": base.owners,
-    "observe": base.observe,
-    "planes": base.stone_planes,
+    "observe": observe_fields,
+    "planes": planes_of_fields,
     "labels": labels,
     "cells_of_action": no_cells_of_action,
     "last_cell": no_cell,
     "winning_cells": no_winning_cells,
 }
 """What `game` adds where a class has nothing of the name."""
+OF_BOARD: Final[dict[str, Any]] = {"observe": base.observe, "planes": base.stone_planes}
+"""What it adds instead to a game with a board."""
 OF_STONES: Final[dict[str, Any]] = {
     "cells_of_action": base.cells_of_action,
     "last_cell": base.last_cell,
@@ -193,8 +219,12 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     found = members_of(cls)
     if missing := [each for each in ("state_dtype", *REQUIRED) if each not in found]:
         raise TypeError(f"{name}: expected {', '.join(map(_written, missing))}, got none")
-    defaults = DEFAULTS | {"name": name.lower()} | (OF_STONES if "place" in found else {})
-    board = ("rows", "columns", "owner") if {"owner", "owners", "place"} & set(found) else ()
+    has_board = {"owner", "owners", "place"} & {
+        each for each, value in found.items() if value is not DEFAULTS.get(each)
+    }
+    defaults = DEFAULTS | {"name": name.lower()} | (OF_BOARD if has_board else {})
+    defaults |= OF_STONES if "place" in found else {}
+    board = ("rows", "columns", "owner") if has_board else ()
     if missing := [each for each in board if each not in found]:
         raise TypeError(f"{name}: expected {', '.join(missing)} of its board, got none")
     for each, value in found.items():
@@ -204,6 +234,7 @@ def game(cls: type[Any]) -> Callable[..., Game]:
     for each, value in defaults.items():
         if each not in found or found[each] is DEFAULTS.get(each):  # that of a base class, perhaps
             setattr(cls, each, value)
+    keep_promises(cls)
     return compiled(cls)
 
 

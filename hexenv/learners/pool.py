@@ -334,7 +334,8 @@ class OpponentPool:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            state = dict(self.__dict__)
+            tallies = {title: replace(tally) for title, tally in self._tallies.items()}
+            state = {**self.__dict__, "_tallies": tallies}  # read when the lock is free again
         del state["_lock"]
         return {**state, "_made": {}, "_fresh": {}, "_is_copy": True}
 

@@ -9,7 +9,7 @@ Examples:
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.cpus import usable_cpus
+from hexenv.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
@@ -83,8 +83,6 @@ class ThreadedBoards:
     `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards.
     """
 
-    _pool: ThreadPoolExecutor | None = None
-
     def __init__(
         self,
         env: BoardEnv,
@@ -110,6 +108,7 @@ class ThreadedBoards:
             if roster is not None:
                 boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
+        self._threads = Threads(len(self._parts) - 1)
         self._share_masks()
 
     def _share_masks(self) -> None:
@@ -131,8 +130,7 @@ class ThreadedBoards:
                 for part in self._parts:  # the opponent's error ends all episodes
                     part.boards.idle[:] = True
                 raise
-        self._pool = self._pool or ThreadPoolExecutor(len(self._parts) - 1)
-        rest = [self._pool.submit(step, part) for part in self._parts[1:]]
+        rest = [self._threads.submit(step, part) for part in self._parts[1:]]
         try:
             first = step(self._parts[0])
         finally:
@@ -153,17 +151,12 @@ class ThreadedBoards:
     def new_planes(self) -> NDArray[Any]:
         return self._parts[0].boards.new_planes(len(self.masks))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pool": None}  # threads cannot be copied
-
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
         self._share_masks()  # copied views are independent arrays
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._threads.close()
 
 
 # ---- the environment -----------------------------------------------------------------------------
@@ -212,8 +205,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             ``reset(options={"reset_mask": mask})``.
         threads: The number of threads; by default chosen by the size of all boards, and by the
             time that searching opponents take. Other opponents that are not compiled play in one.
-            (If such are set later, a function is called for the boards of each thread in turn. Do
-            not fork once threads have run.)
+            (If such are set later, a function is called for the boards of each thread in turn.)
         max_episode_steps: Only None is allowed: games end.
         **options: As of a `SingleEnv`.
 

@@ -7,7 +7,7 @@ Discs of positive numbers are purple, those of negative numbers orange, which co
 can distinguish too. The colour is the stronger, the greater the number.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hexenv.games import base
 from hexenv.games.base import EMPTY, Game, State
+from hexenv.messages import hundredths
 
 LEAST_SHARE = 0.005
 """The smallest share with a label; a smaller one would be rounded to 0 %."""
@@ -146,19 +147,25 @@ def overlay_of_shares(
     """
     shares = legal_shares(game, state, weights)
 
-    def label(share: float) -> str:
+    def label(share: float, _: int) -> str:
         return f"{100 * share:.0f}" if labelled and share >= LEAST_SHARE else ""
 
     return _overlay(game, state, np.where(shares > 0, shares, np.nan), label, title=title)
 
 
 def overlay_of_values(
-    game: Game, state: State, values: ArrayLike, *, labelled: bool = True, title: str = ""
+    game: Game,
+    state: State,
+    values: ArrayLike,
+    *,
+    proven: Container[int] = (),
+    labelled: bool = True,
+    title: str = "",
 ) -> Overlay:
-    """Values of the actions for the player to move, in hundredths: from -100 to +100.
+    """Values of the actions for the player to move, in hundredths: from -99 to +99.
 
     `values` are ``(num_actions,)`` from -1, lost, to 1, won; NaN if unknown. Those of illegal
-    actions are ignored.
+    actions are ignored. Only the values of the actions that are `proven` are shown as -100 or +100.
 
     Raises:
         ValueError: If they have another shape or are out of range.
@@ -168,8 +175,8 @@ def overlay_of_values(
         raise ValueError(f"expected values from -1 to 1, got {given.tolist()}")
     legal = base.legal_mask_of(game, state) != 0
 
-    def label(value: float) -> str:
-        return f"{round(100 * value):+d}" if labelled else ""
+    def label(value: float, action: int) -> str:
+        return f"{hundredths(value, action in proven):+d}" if labelled else ""
 
     return _overlay(game, state, np.where(legal, given, np.nan), label, limit=1.0, title=title)
 
@@ -194,19 +201,19 @@ def _overlay(
     game: Game,
     state: State,
     values: NDArray[np.float64],
-    label: Callable[[float], str],
+    label: Callable[[float, int], str],
     **options: Any,
 ) -> Overlay:
     """The numbers of legal actions, NaN for others, where `Game.cells_of_action` shows them."""
     found = np.full(game.rows * game.columns, np.nan)
+    labels = [""] * len(found)
     moves: list[Move] = []
     for action in np.flatnonzero(~np.isnan(values)).tolist():
         cells, value = game.cells_of_action(state, action), float(values[action])
         if len(cells) == 1:
-            found[cells[0]] = value
+            found[cells[0]], labels[cells[0]] = value, label(value, action)
         else:
-            moves.append(Move(game.action_text(action), cells, value, label(value)))
-    labels = ["" if np.isnan(value) else label(value) for value in found.tolist()]
+            moves.append(Move(game.action_text(action), cells, value, label(value, action)))
     return Overlay(found, labels, moves=moves, **options)
 
 

@@ -1,6 +1,8 @@
 """`check_game`: all that the contract claims, on random games."""
 
+import math
 import re
+import time
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from hexenv.testing.compilable import check_source
 from hexenv.testing.definition import check_names, check_symmetry_group
 from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record
 from hexenv.testing.planning import (
+    check_compiled_moves,
     check_moves,
     check_playouts,
     compiled_playouts,
@@ -55,8 +58,9 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     seen = _SeenPositions(game)
     for number in range(games):
-        actions = _play_random_game(game, rng, crowded=number % 2 == 1)
+        actions: list[int] = []
         try:
+            play_random_game(game, rng, actions, crowded=number % 2 == 1)
             log = _check_played_game(game, actions, seed + number)
         except AssertionError:
             raise
@@ -70,17 +74,34 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
         seen.add(actions, log)
 
 
-def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> list[int]:
-    """The actions of a random game, of which only its end is certain so far.
+def play_random_game(
+    game: Game,
+    rng: np.random.Generator,
+    actions: list[int],
+    crowded: bool,
+    until: float = math.inf,
+) -> bool:
+    """Play a random game, of which only its end is certain so far.
 
     A crowded one prefers the last of the legal actions, where what is special often is, and where
     stones come to lie together.
+
+    Args:
+        game: The game.
+        rng: The stream of random numbers.
+        actions: Receives the actions.
+        crowded: Whether it is a crowded one.
+        until: By `time.thread_time`, when to give up.
+
+    Returns:
+        Whether it came to its end before.
     """
     state = base.new_state(game)
-    actions: list[int] = []
     if game.is_terminal(state):
         fail(game, "is_terminal", "a game that goes on at the start", "one that is over")
     while not game.is_terminal(state):
+        if time.thread_time() > until:
+            return False
         legal = base.legal_actions(game, state)
         if not legal:
             fail_after(game, actions, "legal_actions", "one at least before the end", "none")
@@ -92,25 +113,29 @@ def _play_random_game(game: Game, rng: np.random.Generator, crowded: bool) -> li
             expected = f"0 to {game.num_actions() - 1}"
             fail_after(game, actions[:-1], "legal_actions", expected, actions[-1])
         game.step(state, actions[-1])
-    return actions
+    return True
 
 
 def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
     played = Played(game, actions, record_game(game, actions, interpreted=True))
-    begun = base.new_state(game)
-    if not notation.has_stones(game) and not same_record(played.log.states[0], begun):
-        names = [n for n in begun.dtype.names or () if (played.log.states[0][n] != begun[n]).any()]
-        played.fail(0, "initial", "every field to be written", f"{', '.join(names)} left in parts")
-    played.expect_position(0, "initial, against a new state", begun)
     for check in (
-        check_actions, check_ends, check_stones, check_copies, check_moves, check_rebuilt,
-        check_texts, check_illegal_actions, check_images,
+        check_initial, check_actions, check_ends, check_stones, check_copies, check_moves,
+        check_rebuilt, check_texts, check_illegal_actions, check_images,
     ):  # fmt: skip
         check(played)
     check_playouts(played, seed)
     if is_compiled(game):
         _check_machine_code(played, seed)
     return played.log
+
+
+def check_initial(played: Played) -> None:
+    """A state that was in use before becomes the start, as a new one does."""
+    game, begun = played.game, base.new_state(played.game)
+    if not notation.has_stones(game) and not same_record(played.log.states[0], begun):
+        names = [n for n in begun.dtype.names or () if (played.log.states[0][n] != begun[n]).any()]
+        played.fail(0, "initial", "every field to be written", f"{', '.join(names)} left in parts")
+    played.expect_position(0, "initial, against a new state", begun)
 
 
 def _check_machine_code(played: Played, seed: int) -> None:
@@ -124,6 +149,7 @@ def _check_machine_code(played: Played, seed: int) -> None:
     for ply, (slow_state, fast_state) in enumerate(zip(log.states, fast.states, strict=True)):
         if not same_record(slow_state, fast_state):
             played.fail(ply, "state of machine code against Python", slow_state, fast_state)
+    check_compiled_moves(played)
     played.expect(
         "winner after random_playout of machine code against Python",
         winners_of_playouts(game, log.states, seed, random_playouts),

@@ -133,7 +133,7 @@ def read_pool(path):
 
 
 def write_ratings(path):
-    score = Score(wins=1, draws=0, losses=1, score=0.5, low=0.1, high=0.9)
+    score = Score(wins=1, draws=0, losses=1, distinct=2, score=0.5, low=0.1, high=0.9)
     rating = Rating(100, 12.5, -30.0, None, 0, {"random": score})
     path.write_text(f"{json.dumps(asdict(rating))}\n" * 3)
 

@@ -114,13 +114,13 @@ def fours_a_second(game: PatternGame) -> float:
     """
     rng = np.random.default_rng(1)
     search = new_four_search(game, 1 << 10)
-    by_fours = compiled_fours.specialise(game, base.new_state(game), search, 1)
+    by_fours = compiled_fours.specialise(game, base.new_state(game), search, 1, True)
     hard: list[Any] = []
     while len(hard) < 50:
         state = base.new_state(game)
         random_game(game, state, rng, 60)
         search.failures[:] = search.spent[0] = 0
-        by_fours(game, state, search, 20_000)
+        by_fours(game, state, search, 20_000, True)
         if search.spent[0] >= 50:
             hard.append(state)
 
@@ -128,7 +128,7 @@ def fours_a_second(game: PatternGame) -> float:
         search.spent[0] = 0
         for state in hard:
             search.failures[:] = 0
-            by_fours(game, state, search, 20_000)
+            by_fours(game, state, search, 20_000, True)
         return int(search.spent[0])
 
     return 1 / seconds_each(solve_all)
@@ -138,12 +138,12 @@ def threats_a_second(game: PatternGame) -> float:
     """Positions a second of the search by all threats, four of them deep, after 30 plies."""
     rng = np.random.default_rng(1)
     state, search = base.new_state(game), new_threat_search(game)
-    by_threats = compiled_threats.specialise(game, state, search, 1, 1, 1)
+    by_threats = compiled_threats.specialise(game, state, search, 1, 1, 1, True)
     seconds, spent = 0.0, search.fours.spent
     while spent[0] < 300_000:
         random_game(game, state, rng, 30)
         started = time.process_time()
-        by_threats(game, state, search, 4, 20_000, 2_000)
+        by_threats(game, state, search, 4, 20_000, 2_000, True)
         seconds += time.process_time() - started
     return int(spent[0]) / seconds
 

@@ -1,7 +1,7 @@
 """How often the intervals of 95 % contain the true value, and how often tests err.
 
-    python tests/benchmarks/intervals.py [--scale 1] [ratings] [sweeps] [los] [scores] [sprt]
-        [beside] [seeds]
+    python tests/benchmarks/intervals.py [--scale 1] [ratings] [sweeps] [los] [scores] [repeats]
+        [sprt] [beside] [seeds]
 
 Everything is simulated with the package's own functions. A game between agents whose strengths are
 Elo points apart is won or lost by the model of Bradley and Terry. With draws, some wins and
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from agents.arena.intervals import difference_interval, score_interval
+from agents.arena.intervals import difference_interval, distinct_share, score_interval
 from agents.arena.ratings import (
     PairScores,
     Ratings,
@@ -52,7 +52,11 @@ def tournaments(rng, strengths, pairs, draws, repetitions) -> Iterator[Ratings]:
         points = play_pairs(rng, score[:, None, None], draws, (len(first), pairs))
         meetings = zip(first, second, points, strict=True)
         yield rate(
-            [PairScores((int(i), int(j)), row, np.full(pairs, 2.0)) for i, j, row in meetings], size
+            [
+                PairScores((int(i), int(j)), row, np.full(pairs, 2.0), 2 * pairs)
+                for i, j, row in meetings
+            ],
+            size,
         )
 
 
@@ -76,7 +80,8 @@ def exact_coverage(pairs, apart, draws):
     covered = 0.0
     for counts in compositions(pairs, len(possible)):
         points = np.repeat([each for each, _ in possible], counts)
-        low, high = rate([PairScores((0, 1), points, np.full(pairs, 2.0))], 2).intervals[0]
+        scores = PairScores((0, 1), points, np.full(pairs, 2.0), 2 * pairs)
+        low, high = rate([scores], 2).intervals[0]
         if low <= apart / 2 <= high:
             logarithm = math.lgamma(pairs + 1)
             for count, (_, chance) in zip(counts, possible, strict=True):
@@ -193,6 +198,42 @@ def print_scores(scale: float) -> None:
         print(f"| {positions} | {' | '.join(cells)} |", flush=True)
 
 
+def repeated_openings(rng, score, openings, times, repetitions):
+    """Points of pairs that deterministic agents play so many times from each of some openings."""
+    points = play_pairs(rng, score, 0.0, (repetitions, openings))
+    return np.tile(points, times), 1 / times
+
+
+def repeated_lines(rng, score, games, won, lost, repetitions):
+    """Points of pairs of agents who win by one of `won` games and lose by one of `lost` ones.
+
+    With each row come the share of distinct games, and the score of these alone.
+    """
+    for _ in range(repetitions):
+        is_won = rng.random(games) < score
+        lines = np.where(is_won, rng.integers(won, size=games), -rng.integers(1, lost + 1, games))
+        of_distinct = float(np.mean(np.unique(lines) >= 0))
+        yield is_won.reshape(-1, 2).sum(1), distinct_share(lines.tolist()), of_distinct
+
+
+def print_repeats(scale: float) -> None:
+    """The coverage where games are repeated: of all games as distinct ones, and as it is."""
+    repetitions = max(1, round(scale * 4000))
+    print("\nrepeats: 20 openings, times played | score | believed distinct | coverage")
+    for times, score in itertools.product((1, 2, 6), (0.5, 0.76, 0.91)):
+        rng = np.random.default_rng([12, times, round(100 * score)])
+        points, share = repeated_openings(rng, score, 20, times, repetitions)
+        cells = (covered((score_interval(row, 2, s) for row in points), score) for s in (1, share))
+        print(f"| {times} | {score} | {' | '.join(cells)} |", flush=True)
+    print("chance: 80 games, lines that win, that lose | score | coverage, mean of the distinct")
+    for won, lost, score in itertools.product((3, 1000), (100, 1000), (0.5, 0.76, 0.91)):
+        rng = np.random.default_rng([13, won, lost, round(100 * score)])
+        found = list(repeated_lines(rng, score, 80, won, lost, repetitions))
+        cell = covered((score_interval(row, 2, share) for row, share, _ in found), score)
+        mean = np.mean([of_distinct for *_, of_distinct in found])
+        print(f"| {won}, {lost} | {score} | {cell} | {mean:.2f} |", flush=True)
+
+
 def covered(intervals, true):
     """The share of intervals that contain the true value, as a text."""
     return f"{np.mean([low <= true <= high for low, high in intervals]):.3f}"
@@ -250,7 +291,10 @@ def print_beside(scale: float) -> None:
                 for _ in range(round(scale * 1000)):
                     points = play_pairs(rng, score, draws, (len(ANCHORS), pairs))
                     games = np.full(pairs, 2.0)
-                    rows = [PairScores((0, n + 1), row, games) for n, row in enumerate(points)]
+                    rows = [
+                        PairScores((0, n + 1), row, games, 2 * pairs)
+                        for n, row in enumerate(points)
+                    ]
                     found.append(rate_beside(rows, ANCHORS)[1])
                 cells.append(covered(found, true))
             about = f"{pairs} | {'draws' if draws else 'no draws'}"
@@ -276,7 +320,7 @@ def print_seeds(scale: float) -> None:
 
 
 PARTS = {"ratings": print_ratings, "sweeps": print_sweeps, "los": print_superiority}
-PARTS |= {"scores": print_scores, "sprt": print_sprt}
+PARTS |= {"scores": print_scores, "repeats": print_repeats, "sprt": print_sprt}
 PARTS |= {"beside": print_beside, "seeds": print_seeds}
 
 

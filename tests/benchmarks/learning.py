@@ -8,7 +8,6 @@ import argparse
 import time
 
 import gymnasium
-import numpy as np
 import torch
 from rich.console import Console
 from sb3_contrib import MaskablePPO
@@ -18,7 +17,6 @@ from agents import PolicyAgent, RandomAgent
 from agents.arena import play_match, summarise
 from agents.cli.shared import new_table
 from agents.registry import make_environment
-from agents.search.selection import wilson_interval
 from hexenv.adapters.sb3 import BoardVecEnv
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -56,7 +54,7 @@ def timed(function, spent):
 
 
 def train(make_envs, seed):
-    """Train; returns seconds in all, seconds in the environment, and the score against random."""
+    """Train; returns seconds in all, seconds in the environment, and the games against random."""
     envs, spent = make_envs(), []
     for name in ("step_wait", "env_method"):  # steps and masks
         setattr(envs, name, timed(getattr(envs, name), spent))
@@ -70,19 +68,20 @@ def train(make_envs, seed):
     seconds = time.perf_counter() - started
     players = [PolicyAgent.from_sb3(model), RandomAgent()]
     games = play_match(make_environment(args.game.lower()), players, args.games, seed=seed)
-    return seconds, sum(spent), summarise(list(games)).score
+    return seconds, sum(spent), list(games)
 
 
 columns = ("environment", "seed", "steps /s", "in the environment", "score against random")
 table = new_table(*columns, title=f"MaskablePPO, {args.game}, {args.steps:,} steps")
 for make_envs in (native, dummy):
-    scores = []
+    played = []
     for seed in range(args.seeds):
-        seconds, inside, score = train(make_envs, seed)
-        scores.append(score)
+        seconds, inside, games = train(make_envs, seed)
+        played += games
+        score = summarise(games).score
         row = (f"{args.steps / seconds:,.0f}", f"{inside / seconds:.0%}", f"{score:.3f}")
         table.add_row(make_envs.__name__, str(seed), *row)
-    low, high = wilson_interval(float(np.mean(scores)), args.games * args.seeds)
-    score = f"{np.mean(scores):.3f} ({low:.3f}-{high:.3f})"
+    summary = summarise(played)
+    score = f"{summary.score:.3f} ({summary.interval[0]:.3f}-{summary.interval[1]:.3f})"
     table.add_row(make_envs.__name__, "all", "", "", score)
 Console(width=100).print(table)

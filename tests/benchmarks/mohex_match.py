@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.intervals import score_interval
+from agents.arena.intervals import distinct_share, score_interval
 from agents.core.agent import ForfeitError
 from agents.core.structured import expect_unchanged
 from agents.protocols.htp import HTPEngine
@@ -84,13 +84,14 @@ def play(env: Any, agents: list[Any], opening: int, first: int, name: str) -> di
 def summary(games: list[dict[str, Any]]) -> str:
     """The points with their interval, and the processor time of a move."""
     points = [sum(game["won"] for game in games[i : i + 2]) for i in range(0, len(games) - 1, 2)]
-    low, high = score_interval(np.array(points, float), 2.0)
+    share = distinct_share((game["first"], *game["actions"]) for game in games)
+    low, high = score_interval(np.array(points, float), 2.0, share)
     moves, spent = (np.sum([game[key] for game in games], axis=0) for key in ("moves", "seconds"))
     simulations = sum(game["simulations"] for game in games) / moves[0]
     return (
-        f"{sum(game['won'] for game in games)} of {len(games)} ({low:.2f}-{high:.2f}); processor "
-        f"time a move {spent[0] / moves[0]:.2f} s with {simulations:.0f} simulations, MoHex "
-        f"{spent[1] / moves[1]:.2f} s"
+        f"{sum(game['won'] for game in games)} of {len(games)}, {share * len(games):.0f} distinct "
+        f"({low:.2f}-{high:.2f}); processor time a move {spent[0] / moves[0]:.2f} s with "
+        f"{simulations:.0f} simulations, MoHex {spent[1] / moves[1]:.2f} s"
     )
 
 
@@ -103,16 +104,18 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--playouts", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--skip", type=int, default=0, help="openings of the seed to leave out")
     parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
     options = {key: value for key, value in vars(given).items() if key not in ("mohex", "results")}
     lines: list[str] = given.results.read_text().splitlines() if given.results.exists() else []
     of_file, *games = [json.loads(line) for line in lines] or [options]
-    for key in ("agent", "size", "playouts", "seed"):
+    for key in ("agent", "size", "playouts", "seed", "skip"):
         expect_unchanged(key, of_file[key], options[key], given.results)
     if not lines:
         given.results.write_text(json.dumps(options) + "\n")
-    openings = np.random.default_rng(given.seed).permutation(given.size**2)[: given.pairs].tolist()
+    drawn = np.random.default_rng(given.seed).permutation(given.size**2).tolist()
+    openings = drawn[given.skip : given.skip + given.pairs]
     ours: Any = make_agent(given.agent)
     mohex = new_mohex(given.mohex, given.playouts)
     env = hex_v0.env(board_size=given.size)

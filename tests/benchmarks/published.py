@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from agents.arena import AgentStanding, Standings, Tournament
-from agents.arena.intervals import score_interval
+from agents.arena.intervals import distinct_share, score_interval
 from agents.arena.results import read_results
 from agents.arena.standings import interval_text, standings
 
@@ -181,13 +181,17 @@ def match_rows(games: Iterable[dict[str, Any]]) -> list[Row]:
         for game in played:
             pairs.setdefault(game["pair"], []).append((game["outcome"] + 1) / 2)
         points = [sum(pair) for pair in pairs.values()]
-        low, high = score_interval(points, [len(pair) for pair in pairs.values()])
+        share = distinct_share((game["our_side"], game["moves"]) for game in played)
+        low, high = score_interval(points, [len(pair) for pair in pairs.values()], share)
         used = [
             1000 * np.mean([[each or 0.0 for each in game[key]] for game in played], axis=0)
             for key in ("seconds", "processor_seconds")
         ]
-        distinct = len({game["moves"] for game in played})
-        cells = [boards[name], "on" if solve else "off", f"{len(played)} ({distinct})"]
+        cells = [
+            boards[name],
+            "on" if solve else "off",
+            f"{len(played)} ({share * len(played):.0f})",
+        ]
         cells.append(f"{sum(points) / len(played):.3f} ({low:.3f}-{high:.3f})")
         found.append([*cells, *(f"{ours:.0f}, {theirs:.0f}" for ours, theirs in used)])
     return found

@@ -285,7 +285,7 @@ class Connect4Solver(ScoreSolver):
     ) -> None:
         if game.connect != CONNECT:
             raise ValueError(f"expected Connect4 that connects {CONNECT}, got {game}")
-        super().__init__(game, compiles, 1 << 17)
+        super().__init__(game, compiles)
         self.book = book
         self.grid = new_grid(game.rows, game.columns)
         self.nodes = new_nodes(self.grid, entries)

@@ -264,7 +264,7 @@ def wins_by_fours(self: Any, game: Any, state: State) -> bool:
     player = game.to_play(state)
     if self.budget == 0 or count_kinds(state, player, MAKES_FOUR, WINS) == 0:
         return False
-    if search_fours(game, state, self.search, self.budget) <= 0:
+    if search_fours(game, state, self.search, self.budget, True) <= 0:
         return False
     state.winner = player
     return True

@@ -14,7 +14,7 @@ from agents.knowledge.gomoku.minimax import ImplicitMinimax
 from agents.knowledge.gomoku.threats import ThreatSolver
 from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
 from agents.search.environment import View
-from agents.search.evaluated import Evaluator
+from agents.search.evaluator import Evaluator
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.mcts import Variant
 from agents.solvers.exhaustive import LineTactics

@@ -28,9 +28,9 @@ from agents.search.eager import compiled_search_eagerly
 from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
 from agents.search.selection import scored_first, sqrt_log
-from agents.search.simulation import Simulation, no_memory, no_moves, no_update
+from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
-from hexenv.compiled import CompiledFunction, compiled, kernel
+from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import Actions, State
 
 MOST_DEPTH: Final = 400
@@ -70,7 +70,7 @@ def covers_all(game: Any, state: State, heuristics: int) -> bool:
     return False
 
 
-@compiled
+@part
 class EvaluationPrior(NamedTuple):
     """Q + c P sqrt(N) / (1 + n), or with a progressive bias Q + c sqrt(ln N / n) + b P / (1 + n).
 
@@ -94,9 +94,6 @@ class EvaluationPrior(NamedTuple):
     heuristics: int = ALL_BITS
     """The heuristics that leave only actions that do not lose at once, and add to the points."""
 
-    update = no_update
-    needs_moves = no_moves
-    with_memory = no_memory
     tries_all_first = scored_first
 
     def new_extras(self, max_nodes: int) -> PriorExtras:
@@ -155,7 +152,7 @@ class EvaluationPrior(NamedTuple):
 # ---- the simulations -----------------------------------------------------------------------------
 
 
-@compiled
+@part
 class GuidedPlayout(NamedTuple):
     """Some plies of good moves, then the board evaluation.
 
@@ -178,9 +175,6 @@ class GuidedPlayout(NamedTuple):
     """Whether a simulation that is cut returns the evaluation; otherwise it counts as a draw."""
     scratch: Any = None
     """A `Scratch`."""
-
-    update = no_update
-    needs_moves = no_moves
 
     def with_memory(self, game: Any) -> "GuidedPlayout":
         return self._replace(scratch=new_scratch(game))

@@ -55,6 +55,9 @@ class FourSearch(NamedTuple):
     """``(2 ** n,)``: hashes of positions without a win by fours; 0 for an empty place."""
     spent: NDArray[np.int64]
     """``(1,)``: how many positions were searched, in all searches so far."""
+    paused: NDArray[np.int64]
+    """``(1,)``: the depth at which the last search stopped because its budget had ended; -1 if it
+    came to its end."""
 
 
 def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
@@ -67,6 +70,7 @@ def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
         np.full(FOUR_LINE, NO_ACTION, np.int32),
         np.zeros(memory, np.int64),
         np.zeros(1, np.int64),
+        np.full(1, -1, np.int64),
     )
 
 
@@ -85,8 +89,10 @@ def list_attacks(game: Any, state: State, side: int, out: Actions) -> int:
 
 
 @kernel
-def search_fours(game: Any, root: State, search: FourSearch, budget: int) -> int:
+def search_fours(game: Any, root: State, search: FourSearch, budget: int, begins: bool) -> int:
     """Look for a win by continuous fours of the player to move, in a game that goes on.
+
+    If not `begins`, go on with the last search, which its budget has ended (`FourSearch.paused`).
 
     Returns:
         How many moves the line in `search.line` has, attacks and answers, up to five in a row (or,
@@ -94,19 +100,23 @@ def search_fours(game: Any, root: State, search: FourSearch, budget: int) -> int
         the budget of fours, or the room for longer lines, has ended the search.
     """
     side = game.to_play(root)
-    if root.counts[side, WINS] > 0:
-        search.line[0] = find_kind(game, root, side, WINS, 0)
-        return 1
-    if not open_position(game, root, search, 0):
-        return NO_WIN
-    game.copy(root, search.positions[0])
-    depth = 0
+    depth = int(search.paused[0])
+    search.paused[0] = -1
+    if begins:
+        if root.counts[side, WINS] > 0:
+            search.line[0] = find_kind(game, root, side, WINS, 0)
+            return 1
+        if not open_position(game, root, search, 0):
+            return NO_WIN
+        game.copy(root, search.positions[0])
+        depth = 0
     while depth >= 0:
         if search.left[depth] == 0:
             close_position(game, search, depth)
             depth -= 1
             continue
         if budget == 0:
+            search.paused[0] = depth
             return UNKNOWN
         budget -= 1
         length = try_four(game, search, depth, side)
@@ -223,6 +233,9 @@ class ThreatSearch(NamedTuple):
     """``(2 ** n,)``: hashes of positions in which the attacker has found no win."""
     failed_depth: NDArray[np.int32]
     """``(2 ** n,)``: how many of his moves deep he has looked there."""
+    paused: NDArray[np.int64]
+    """``(2,)``: the depth at which the last search stopped because its budget had ended, -1 if it
+    came to its end; and whether it had left nothing out so far."""
 
 
 def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
@@ -239,6 +252,7 @@ def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
         np.zeros(rows, np.int32),
         np.zeros(memory, np.int64),
         np.zeros(memory, np.int32),
+        np.full(2, -1, np.int64),
     )
 
 
@@ -312,7 +326,7 @@ def enter(game: Any, search: ThreatSearch, depth: int, limit: int, budget: int) 
         return NO_WIN
     if depth % 2 == 1:
         return enter_defence(game, search, depth, side)
-    found = search_fours(game, state, search.fours, budget)
+    found = search_fours(game, state, search.fours, budget, True)
     if found > 0:
         for i in range(found):
             search.lines[depth, i] = search.fours.line[i]
@@ -358,25 +372,36 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
 
 @kernel
 def search_threats(
-    game: Any, root: State, search: ThreatSearch, limit: int, budget: int, fours: int
+    game: Any,
+    root: State,
+    search: ThreatSearch,
+    limit: int,
+    budget: int,
+    fours: int,
+    begins: bool,
 ) -> int:
     """Look for a win by continuous threats of the player to move, in a game that goes on.
 
     `limit` is how many moves of the attacker to look deep, before the fours that end a line,
-    `budget` how many positions to look at, and `fours` how many of them in one search by fours.
+    `budget` how many positions to look at, and `fours` how many of them in one search by fours. If
+    not `begins`, go on with the last search, which its budget has ended (`ThreatSearch.paused`).
 
     Returns:
         How many moves the line in ``search.lines[0]`` has: the answers in it hold out longest. It
         may end before the last moves, where there is no answer. Else see `search_fours`.
     """
     end = search.fours.spent[0] + budget
-    game.copy(root, search.stack[0])
-    depth = 0
-    verdict = enter(game, search, 0, limit, fours)
-    is_known = verdict != UNKNOWN
+    depth, verdict, is_known = int(search.paused[0]), OPEN, search.paused[1] > 0
+    search.paused[0] = -1
+    if begins:
+        game.copy(root, search.stack[0])
+        depth = 0
+        verdict = enter(game, search, 0, limit, fours)
+        is_known = verdict != UNKNOWN
     while True:
         if verdict == OPEN and search.waiting[depth] > 0:
             if search.fours.spent[0] >= end:
+                search.paused[0], search.paused[1] = depth, int(is_known)
                 return UNKNOWN
             search.fours.spent[0] += 1
             search.waiting[depth] -= 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PUBLISHED, PatternGame
 from agents.search.environment import View
-from agents.search.evaluated import Evaluator
+from agents.search.evaluator import Evaluator, name_of
 from hexenv.games import base, notation
 from hexenv.games.base import State
 from hexenv.games.gomoku import Gomoku
@@ -49,6 +49,7 @@ class PlainEvaluator:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.title = name_of(evaluator)
 
     def evaluate(self, game: PatternGame, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         positions = np.zeros(len(states), game.rules.state_dtype).view(np.recarray)

@@ -5,10 +5,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.playout import Uniform, action_on, memory_behind, play_out
-from agents.search.simulation import Simulation, no_moves, no_update
+from agents.search.playout import Uniform, action_on, memory_behind
+from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
-from hexenv.compiled import compiled, inlined_kernel, kernel
+from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import EMPTY, Actions, State, score_of, split_draw
 from hexenv.games.hex import AROUND, PLACES, WIDTH, Hex, find
 
@@ -66,7 +66,7 @@ def choose_saving(
     return self.otherwise.choose(game, state, rng, actions, count, simulation)
 
 
-@compiled
+@part
 class SaveBridge(NamedTuple):
     """Where the opponent intrudes into a bridge, complete it (Arneson, Hayward, Henderson 2010).
 
@@ -89,7 +89,6 @@ class SaveBridge(NamedTuple):
 
     otherwise: Any = Uniform()
 
-    simulate = play_out
     choose = choose_saving
 
     def needs_moves(self) -> bool:
@@ -106,7 +105,7 @@ class SaveBridge(NamedTuple):
         self.otherwise.update(tree, simulation)
 
 
-@compiled
+@part
 class FillSavingBridges(NamedTuple):
     """`SaveBridge` with uniform moves otherwise: the board is filled, and then looked at.
 
@@ -125,8 +124,6 @@ class FillSavingBridges(NamedTuple):
     otherwise: Uniform = Uniform()
 
     choose = choose_saving
-    needs_moves = no_moves
-    update = no_update
 
     def with_memory(self, game: Hex) -> "FillSavingBridges":
         return new_fill_saving_bridges()

@@ -7,7 +7,8 @@ sides.
   programming", 2000; "A hierarchical approach to computer Hex", 2002): the board is an electrical
   circuit for each player, whose own stones do not resist, and the value is (G - H) / (G + H) of the
   player's conductance G and the opponent's H. With virtual connections, connected places are joined
-  by wires as neighbours are, and a win that they prove is 1.
+  by wires as neighbours are, and a win that they prove is 1, less `STONE_COST` for each stone that
+  the winner needs at least: so games end.
 * *Two-distance* (van Rijswijck, "Computer Hex: are bees better than fruitflies?", 2000): a cell
   beside a side is 1 from it, another one more than the second nearest of its neighbours, as the
   opponent takes the nearest. Through a chain of stones all cells beside it are neighbours. A
@@ -25,6 +26,7 @@ from agents.knowledge.hex.h_search import (
     Connections,
     Grid,
     connect,
+    empty_cells,
     make_partners,
     name_chains,
     new_connections,
@@ -33,6 +35,7 @@ from agents.knowledge.hex.h_search import (
     pair_of,
 )
 from agents.knowledge.hex.inferior import fill_in, new_rings
+from agents.knowledge.hex.shortest import stones_needed
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, State
 from hexenv.games.hex import Hex
@@ -46,6 +49,8 @@ SWEEPS: Final = 40
 """Iterations over a circuit."""
 BETWEEN_CHAINS: Final = 10.0
 """The conductance of a wire between two chains."""
+STONE_COST: Final = 1e-4
+"""What each stone that a winner still needs takes from the value of the win."""
 UNREACHED: Final = 1_000
 """The two-distance of a cell that cannot be reached."""
 
@@ -82,12 +87,24 @@ class Resistance(NamedTuple):
         fill_in(self.rings, self.owners)
         mover = int(game.to_play(state))
         theirs = conductance_of(self, 1 - mover, False)
-        value = -1.0
-        if theirs != np.inf:
+        if theirs == np.inf:
+            value = STONE_COST * least_stones(self, game, state, 1 - mover) - 1.0
+        else:
             mine = conductance_of(self, mover, True)
-            value = 1.0 if mine == np.inf else (mine - theirs) / (mine + theirs + 1e-9)
+            if mine == np.inf:
+                value = 1.0 - STONE_COST * least_stones(self, game, state, mover)
+            else:
+                value = (mine - theirs) / (mine + theirs + 1e-9)
         value = after_swap(game, state, value)
         return value if player == mover else -value
+
+
+@kernel
+def least_stones(self: Any, game: Hex, state: State, player: int) -> int:
+    """The fewest stones with which a player joins both sides; the owners are read anew."""
+    game.owners(state, self.owners)
+    owners = self.owners[: len(self.grid.around)]
+    return stones_needed(self.grid, owners, player, empty_cells(owners))
 
 
 @kernel

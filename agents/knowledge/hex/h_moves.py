@@ -18,9 +18,7 @@ back.
 This is for following one game on a large board. On 11 x 11 a move with what is filled in after it
 takes 321 us for both players in the median, and 929 from scratch (``tests/benchmarks/HEX.md``). No
 agent uses it. The tree searches look at nodes that are several moves apart, for one player. The
-solver (`agents.knowledge.hex.solver`) goes move by move, but on small boards: in 7 x 7 openings,
-when this was tried, a stone of the player took 130 us on average and its undo 8, and a look from
-scratch 64.
+solver (`agents.knowledge.hex.solver`) goes move by move, but on small boards.
 """
 
 from agents.knowledge.bits import NONE, meet, one_bit, set_in, union, without

@@ -8,8 +8,9 @@ from agents.core.options import expect_one_of, whole_number_within
 from agents.knowledge.bits import meet, one_bit
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.evaluation import MOST_EXTENDED, Resistance, TwoDistance
-from agents.knowledge.hex.h_search import connect, empty_cells, must_play
-from agents.knowledge.hex.known import HexParts, may_be_swapped, read_board
+from agents.knowledge.hex.h_search import connect, empty_cells, must_play, sees_win
+from agents.knowledge.hex.known import HexParts, cells_to_join, may_be_swapped, read_board
+from agents.knowledge.hex.shortest import next_stone
 from agents.search.environment import View
 from agents.solvers.alphabeta import AlphaBeta, AlphaBetaNodes
 from hexenv.compiled import compiled
@@ -23,7 +24,8 @@ EVALUATIONS: Final = ("resistance", "two-distance")
 class CurrentCandidates(NamedTuple):
     """The moves with the most current, of both players' circuits (`agents.search.knowledge`).
 
-    Inferior cells are left out and, with connections, what is not in the must-play region.
+    Inferior cells are left out and, with connections, what is not in the must-play region. Who has
+    won but for cells that are filled in joins the sides.
     """
 
     parts: HexParts
@@ -52,6 +54,10 @@ class CurrentCandidates(NamedTuple):
             return count
         read_board(parts, game, state)
         player, owners = int(game.to_play(state)), parts.owners[: len(currents)]
+        if sees_win(parts.grid, owners, player, False, MOST_EXTENDED, parts.links):
+            stones, cells = parts.seen[: len(currents)], cells_to_join(parts, owners, player)
+            out[0] = next_stone(parts.grid, stones, player, cells)
+            return 1
         if parts.connections:
             cells = empty_cells(owners)
             if not connect(parts.grid, owners, 1 - player, False, MOST_EXTENDED, parts.links):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from agents.mcts.puct import PUCTAgent, PUCTOptions
 from agents.policies.network import NetworkAgent
+from hexenv.extras import library
 from hexenv.games.base import new_states
 
 TRAINED_ON: Final = (5, 7, 9, 11)
@@ -19,7 +20,11 @@ class ShippedNetworks:
     The networks know no swap: where it is legal its prior is that of all stones together.
     """
 
+    title = "hexzero"
+
     def __init__(self) -> None:
+        for module in ("torch", "safetensors"):  # now, not after a search has been compiled
+            library(module, "train")
         self._by_rows: dict[int, NetworkAgent] = {}
 
     def network_for(self, game: Any) -> NetworkAgent:
@@ -35,7 +40,7 @@ class ShippedNetworks:
         self.evaluate(game, new_states(game, 1))
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See `agents.search.evaluated.Evaluator`."""
+        """See `agents.search.evaluator.Evaluator`."""
         network = self.network_for(game)
         if not game.swap:
             return network.evaluate(game, states)
@@ -64,6 +69,9 @@ class HexZero(PUCTAgent):
         fpu: First-play urgency; see `PUCTAgent`.
         **options: See `PUCTAgent`. Defaults: `solver` ``"hard"``, `knowledge` ``"all"`` (but the
             priors and the templates), `knowledge_at` 2, `batch` 8.
+
+    Raises:
+        ImportError: Without PyTorch; it says what to install.
     """
 
     name = "hexzero"

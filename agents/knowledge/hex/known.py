@@ -25,13 +25,15 @@ at anew: a node is several moves from the root, and to follow each of them takes
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents.knowledge.bits import NONE, meet, one_bit, set_in, union
+from agents.knowledge.bits import NONE, meet, one_bit, set_in, union, without
 from agents.knowledge.hex.edge_templates import with_templates
 from agents.knowledge.hex.h_search import (
     IS_FULL,
     MOST_CELLS,
     MOST_EXTENDED,
+    Grid,
     connect,
     empty_cells,
     must_play,
@@ -39,11 +41,13 @@ from agents.knowledge.hex.h_search import (
     new_grid,
     new_owners,
     sees_win,
+    winning_carrier,
     winning_key,
 )
 from agents.knowledge.hex.inferior import choose_moves, chosen_for, fill_all, new_rings
 from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.priors import HexPriors
+from agents.knowledge.hex.shortest import next_stone, stones_needed
 from agents.knowledge.hex.surroundings import follow, numbers_of
 from agents.search.bias import ProgressiveBias
 from agents.search.evaluated import is_evaluated
@@ -164,17 +168,27 @@ class HexParts(NamedTuple):
         return True
 
     def examine(self, game: Any, state: State, tree: Tree, node: int) -> None:
-        """Prove children of a node. At a lost root none: a move has to be chosen there."""
+        """Prove children of a node. At a lost root not those that hold out longest."""
         if may_be_swapped(game, state):
             return
         read_board(self, game, state)
         player, owners = game.to_play(state), self.owners[: len(self.grid.around)]
+        stones = self.seen[: len(owners)] if self.inferior else owners
         if sees_win(self.grid, owners, player, node == ROOT, MOST_EXTENDED, self.links):
+            plies = 2 * stones_needed(self.grid, stones, player, empty_cells(stones)) - 2
             key = winning_key(self.links)
-            if self.inferior and key != IS_FULL and not prove_win(tree, node, key):
-                choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
-                key = chosen_for(self.chosen, key)
-            prove_win(tree, node, key)
+            is_chosen = key == IS_FULL and node == ROOT
+            if is_chosen:  # any move wins: one that joins the sides soonest
+                key = next_stone(self.grid, stones, player, cells_to_join(self, owners, player))
+            elif key == IS_FULL:  # the child's own stone may be of no use, so all are needed still
+                plies += 2
+            if not prove_win(tree, node, key, plies):
+                if is_chosen:
+                    replace_first(tree, key)
+                elif self.inferior:
+                    choose_moves(self.rings, self.owners, self.numbers, player, self.chosen)
+                    key = chosen_for(self.chosen, key)
+                prove_win(tree, node, key, plies)
             return
         moves = NONE
         if not connect(self.grid, owners, 1 - player, False, MOST_EXTENDED, self.links):
@@ -182,12 +196,16 @@ class HexParts(NamedTuple):
             if moves != NONE:
                 moves = union(moves, set_in(self.captured, 1 - player))
         if node == ROOT and moves == NONE:
+            cells = cells_to_join(self, owners, 1 - player)
+            prove_short_losses(tree, self.grid, stones, 1 - player, cells)
             return
+        plies = 2 * stones_needed(self.grid, stones, 1 - player, empty_cells(stones)) - 1
         first = tree.first_child[node]
         for child in range(first, first + tree.child_count[node]):
             action = int(tree.action[child])
             if moves == NONE or (owners[action] == EMPTY and not meet(moves, one_bit(action))):
                 tree.proof[child] = -1
+                tree.plies_left[child] = plies
 
 
 def parts_in(names: str) -> tuple[str, ...]:
@@ -251,8 +269,52 @@ def read_board(parts: Any, game: Any, state: State) -> None:
 
 
 @kernel
-def prove_win(tree: Tree, node: int, key: int) -> bool:
+def cells_to_join(parts: Any, owners: NDArray[np.int8], player: int) -> tuple[int, int, int]:
+    """The empty cells that a player who is connected joins the sides with, one by one.
+
+    They are those of the connection, and what was filled in for the player.
+    """
+    cells = winning_carrier(parts.links)
+    for cell in range(len(owners)):
+        if parts.inferior and owners[cell] == player and parts.seen[cell] == EMPTY:
+            cells = union(cells, one_bit(cell))
+    return cells
+
+
+@kernel
+def replace_first(tree: Tree, action: int) -> None:
+    """Let the first child of the root be that of an action without one, as it seemed inferior."""
+    child = tree.first_child[ROOT]
+    tree.action[child] = action
+    tree.first_child[child] = tree.child_count[child] = tree.visits[child] = 0
+    tree.value[child] = tree.spread[child] = 0.0
+
+
+@kernel
+def prove_short_losses(
+    tree: Tree, grid: Grid, owners: NDArray[np.int8], winner: int, cells: tuple[int, int, int]
+) -> None:
+    """Prove the root's children, but for those after which the winner needs the most stones.
+
+    `cells` are those of the winner's connection, or of one semi-connection of several.
+    """
+    first, most = tree.first_child[ROOT], 0
+    last = first + tree.child_count[ROOT]
+    for child in range(first, last):
+        left = without(cells, one_bit(int(tree.action[child])))
+        plies = 2 * stones_needed(grid, owners, winner, left) - 1
+        tree.plies_left[child] = plies
+        most = max(most, plies)
+    for child in range(first, last):
+        if tree.plies_left[child] < most:
+            tree.proof[child] = -1
+
+
+@kernel
+def prove_win(tree: Tree, node: int, key: int, plies: int) -> bool:
     """Prove that the player to move at a node wins by playing at a key, or anywhere.
+
+    `plies` are those to the end after that.
 
     Returns:
         Whether the node has that child.
@@ -261,5 +323,6 @@ def prove_win(tree: Tree, node: int, key: int) -> bool:
     for child in range(first, first + tree.child_count[node]):
         if tree.action[child] == key or key == IS_FULL:
             tree.proof[child] = 1
+            tree.plies_left[child] = plies
             return True
     return False

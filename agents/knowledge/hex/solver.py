@@ -90,6 +90,7 @@ from agents.knowledge.hex.inferior import (
     new_rings,
     number_and_fill,
 )
+from agents.knowledge.hex.shortest import stones_needed
 from agents.knowledge.hex.solver_table import (
     PLACES,
     Table,
@@ -454,7 +455,7 @@ class HexSolver(ExactSolver):
     """
 
     def __init__(self, game: Hex, entries: int = 1 << 20, compiles: bool = True) -> None:
-        super().__init__(game, compiles, 128)
+        super().__init__(game, compiles)
         self.cells = game.rows * game.columns
         self.nodes = new_nodes(game.rows, game.columns, max(entries, PLACES))
         self._fill = CompiledFunction(fill_root) if compiles else fill_root
@@ -521,6 +522,27 @@ class HexSolver(ExactSolver):
             if winner != mover and action < cells:
                 must &= carrier
         return {action: values[action] for action in actions}
+
+    def quickest(self, state: State, actions: list[int], clock: Clock) -> list[int]:
+        """Those after which the winner needs the fewest stones, or for the loser the most.
+
+        They are counted on the carrier of the win, as if the loser passed; see
+        `agents.knowledge.hex.shortest`.
+        """
+        winner, carrier = self.winner_of(state, clock)
+        has_won = winner == self.game.to_play(state)
+        needed: dict[int, int] = {}
+        for action in actions:
+            child = base.clone(self.game, state)
+            self.game.step(child, action)
+            if has_won:
+                carrier = self.winner_of(child, clock)[1]
+            words = [carrier >> WORD * i & (1 << WORD) - 1 for i in range(3)]
+            stones = base.cell_owners(self.game, child).ravel()
+            cells = common((words[0], words[1], words[2]), empty_cells(stones))
+            needed[action] = stones_needed(self.nodes.grid, stones, winner, cells)
+        best = min(needed.values()) if has_won else max(needed.values())
+        return [action for action in actions if needed[action] == best]
 
     def scores(self, state: State, clock: Clock) -> dict[int, int]:
         raise ValueError(f"expected a game whose solver counts plies, got {self.game.name}")

@@ -113,6 +113,7 @@ class Board {
   /** Show the stones of a frame, the last stone and the winning stones. */
   showFrame(frame) {
     const owner = (cell) => "XO".indexOf(frame.owners[cell]);
+    this.isEmpty = (cell) => owner(cell) < 0;
     const stones = [];
     for (let cell = 0; cell < frame.owners.length; cell += 1) {
       if (owner(cell) >= 0) stones.push(this.use(`stone-${owner(cell)}`, cell));
@@ -141,9 +142,12 @@ class Board {
     }));
   }
 
-  /** Show discs and arrows: `cell` or `arrow`, `strength` (-1 to 1) and `label` of each. */
+  /**
+   * Show discs and arrows: `cell` or `arrow`, `strength` (-1 to 1) and `label` of each. No disc
+   * hides a stone, such as that of the move which was played after the search.
+   */
   showDiscs(discs) {
-    const shown = discs.filter((disc) => disc.cell !== null);
+    const shown = discs.filter((disc) => disc.cell !== null && this.isEmpty(disc.cell));
     const arrows = discs.filter((disc) => disc.arrow !== null);
     arrows.sort((one, other) => Math.abs(one.strength) - Math.abs(other.strength));
     this.fill("overlay", [

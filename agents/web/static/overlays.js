@@ -5,7 +5,7 @@ const OVERLAYS = {
   none: () => [],
   visits: (actions) => shares(actions, "visits"),
   values: (actions) => actions.filter(known("value")).map((action) => ({
-    ...action, strength: action.value, label: signed(action.value),
+    ...action, strength: action.value, label: signed(action.value, action.proven),
   })),
   priors: (actions) => shares(actions, "prior"),
 };
@@ -14,10 +14,15 @@ function known(key) {
   return (action) => action[key] !== null;
 }
 
-/** A value from -1 to 1 in hundredths. */
-function signed(value) {
-  const hundredths = Math.round(100 * value);
-  return (hundredths > 0 ? "+" : "") + hundredths;
+/** A value from -1 to 1 in hundredths; -100 and 100 stand for proofs alone. */
+function hundredths(value, isProven) {
+  const most = isProven ? 100 : 99;
+  return Math.max(-most, Math.min(most, Math.round(100 * value)));
+}
+
+function signed(value, isProven) {
+  const shown = hundredths(value, isProven);
+  return (shown > 0 ? "+" : "") + shown;
 }
 
 /** Numbers from 0 as shares of their sum, in per cent; the greatest has the strongest colour. */

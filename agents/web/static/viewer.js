@@ -149,13 +149,14 @@ class Viewer {
     }
   }
 
-  /** The value of the game for player 0 by what is known here, or null: the end, or a search. */
+  /** The value for player 0, in hundredths, by what is known here, or null: the end, or a search. */
   valueHere() {
-    if (this.frame.player === null) return this.frame.outcome;
+    if (this.frame.player === null) return 100 * this.frame.outcome;
     const searched = this.frames.slice(0, this.ply + 1)
       .filter((frame) => (frame.search?.value ?? null) !== null).at(-1);
     if (searched === undefined) return null;
-    return searched.player === 0 ? searched.search.value : -searched.search.value;
+    const value = hundredths(searched.search.value, searched.search.proven !== null);
+    return searched.player === 0 ? value : -value;
   }
 
   /** The evaluation bar: the greater a player's part, the better for that player. */
@@ -164,23 +165,25 @@ class Viewer {
     const bar = byId("bar");
     bar.hidden = !this.frames.some((frame) => frame.search !== null);
     const better = value < 0 ? 1 : 0;
-    const text = value === null ? "not known yet" : `${signed(Math.abs(value))} for ${this.nameOf(better)}`;
-    bar.style.setProperty("--share", `${50 * (1 + (value ?? 0))}%`);
-    bar.setAttribute("aria-valuenow", Math.round(100 * (value ?? 0)));
+    const text = value === null ? "not known yet" : `${value ? "+" : ""}${Math.abs(value)} for ${this.nameOf(better)}`;
+    bar.style.setProperty("--share", `${50 + (value ?? 0) / 2}%`);
+    bar.setAttribute("aria-valuenow", value ?? 0);
     bar.setAttribute("aria-valuetext", text);
     bar.replaceChildren(textElement("span", text));
     bar.classList.toggle("unknown", value === null);
     bar.classList.toggle("second", value < 0);
   }
 
-  /** The search of the player to move; without one, the texts are of the search before. */
+  /** Where the search that is shown began: here, or without one here, before the last move. */
+  plyOfSearch() {
+    return this.frame.search === null && this.ply > 0 ? this.ply - 1 : this.ply;
+  }
+
   showSearch() {
-    const { search } = this.frame;
-    const { actions, line } = search ?? { actions: [], line: [] };
-    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](actions));
-    this.board.showGhosts(this.hasLine ? line : []);
-    const ply = search === null && this.ply > 0 ? this.ply - 1 : this.ply;
+    const ply = this.plyOfSearch();
     const shown = this.frames[ply].search;
+    this.board.showDiscs(this.hasLine ? [] : OVERLAYS[this.overlay](shown?.actions ?? []));
+    this.board.showGhosts(this.hasLine ? this.lineFromHere() : []);
     this.showLine(this.lineOf(shown, ply));
     byId("summary").textContent = this.summary(shown, ply);
     this.showTable(shown, ply);
@@ -188,6 +191,13 @@ class Viewer {
     byId("priors").disabled = !this.frames.some((frame) => hasPriors(frame.search));
     byId("curve-box").hidden = !hasCurve;
     if (hasCurve) this.curve.show(this.frames, this.ply);
+  }
+
+  /** The line of the search that is shown, without the last move if it began before it. */
+  lineFromHere() {
+    const line = this.frames[this.plyOfSearch()].search?.line ?? [];
+    if (this.plyOfSearch() === this.ply) return line;
+    return line[0]?.text === this.frame.move.text ? line.slice(1) : [];
   }
 
   /** The line of a search; a proof without one has at least the move that was played. */
@@ -204,7 +214,7 @@ class Viewer {
     if (search.proven !== null) return this.proof(search, who, ply < this.ply ? `${move}, ` : "");
     const when = ply < this.ply ? ` ${move}` : "";
     const parts = [
-      search.value === null ? "" : `value ${signed(search.value)}`,
+      search.value === null ? "" : `value ${signed(search.value, false)}`,
       `${search.simulations.toLocaleString("en")} simulations`,
       durationText(search.seconds),
     ];
@@ -223,7 +233,7 @@ class Viewer {
   showLine(line) {
     const words = line.map((move) => textElement("span", move.text, `of-player-${move.player}`));
     byId("line").replaceChildren(...words);
-    byId("line-toggle").disabled = this.frame.search === null || line.length === 0;
+    byId("line-toggle").disabled = this.lineFromHere().length === 0;
   }
 
   /** The most visited actions and the one that was played, or none where a win is proven. */
@@ -232,7 +242,7 @@ class Viewer {
     const shown = search.actions.slice(0, 8);
     if (!played || shown.some(({ action }) => action === played.action)) return shown;
     const own = search.actions.find(({ action }) => action === played.action);
-    const last = own ?? { ...played, cell: null, visits: null, value: null, prior: null };
+    const last = own ?? { ...played, cell: null, visits: null, value: null, prior: null, proven: false };
     return [...shown.slice(0, 7), last];
   }
 
@@ -243,7 +253,7 @@ class Viewer {
       const row = document.createElement("tr");
       const percent = action.prior === null ? "" : `${(100 * action.prior).toFixed(1)} %`;
       const visits = action.visits === null ? "" : action.visits.toLocaleString("en");
-      const value = action.value === null ? "" : signed(action.value);
+      const value = action.value === null ? "" : signed(action.value, action.proven);
       row.append(...[action.text, visits, value, percent].map((text) => textElement("td", text)));
       row.classList.toggle("chosen", action.action === played?.action);
       row.addEventListener("pointerenter", () => (
@@ -306,7 +316,7 @@ class Viewer {
     byId("line-toggle").addEventListener("click", () => this.setLine(!this.hasLine));
     const line = byId("line");
     line.addEventListener("pointerenter", () => {
-      this.board.showGhosts(this.frame.search?.line ?? []);
+      this.board.showGhosts(this.lineFromHere());
     });
     line.addEventListener("pointerleave", () => this.showSearch());
     byId("help-open").addEventListener("click", () => byId("help").showModal());

@@ -1,0 +1,122 @@
+"""Random openings of pairs of games: the seed and the pair determine them."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from agents.search.environment import UnfitEnvironmentError, View, planner_view
+
+OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
+"""Uses of random numbers in a tournament: the second number of their seeds."""
+
+DRAWS_FOR_NEW: Final = 50
+"""After so many usable draws without a new opening, the known ones are used again."""
+DRAWS_FOR_ANY: Final = 1000
+"""Openings drawn to find one that can be used."""
+
+
+def opening_view(env: Any, plies: int) -> View | None:
+    """What `Openings` of so many plies need of an environment after `reset`.
+
+    Raises:
+        UnfitEnvironmentError: If it cannot be planned in, which openings of 0 plies do not need.
+    """
+    try:
+        return planner_view(env) if plies else None
+    except UnfitEnvironmentError as error:
+        raise UnfitEnvironmentError(
+            f"random openings need planning too (opening_plies 0 plays without them): {error}"
+        ) from None
+
+
+class Openings:
+    """The openings of a pairing: random legal actions.
+
+    If possible, each leads to a different position. After an opening the game is not over,
+    and the player to move cannot win at once. When no new one is found, the known ones are used
+    again in turn.
+
+    Raises:
+        ValueError: If there is no opening of so many plies.
+    """
+
+    def __init__(self, view: View | None, plies: int, seed: int, pairing: int = 0) -> None:
+        self._view, self._plies, self._seed, self._pairing = view, plies, seed, pairing
+        self._found: list[tuple[int, ...]] = [] if plies else [()]
+        self._positions: set[int] = set()
+        self._all_found = plies == 0 or view is None
+        self[0]  # raises if there is none
+
+    def __getitem__(self, pair: int) -> tuple[int, ...]:
+        while len(self._found) <= pair and not self._all_found:
+            opening = self._new_opening(len(self._found))
+            if opening is None:
+                self._all_found = True
+            else:
+                self._found.append(opening)
+        return self._found[pair % len(self._found)]
+
+    def _new_opening(self, pair: int) -> tuple[int, ...] | None:
+        """A new opening; None if none is found."""
+        rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, pair])
+        assert self._view is not None
+        game, state = self._view.game, self._view.new_state()
+        usable = 0
+        for _ in range(DRAWS_FOR_ANY if self._plies < game.max_plies() else 0):
+            opening = random_opening(self._view, self._plies, rng)
+            if opening is None:
+                continue
+            game.copy(self._view.root, state)
+            for action in opening:
+                game.step(state, action)
+            position = int(game.position_hash(state))
+            if position not in self._positions:
+                self._positions.add(position)
+                return opening
+            usable += 1
+            if usable >= DRAWS_FOR_NEW:
+                break
+        if not self._found:
+            raise ValueError(
+                f"expected an opening of {self._plies} plies after which the game goes on and the "
+                "next player cannot win at once, found none"
+            )
+        return None
+
+
+def new_openings(env: Any, plies: int, seed: int) -> Openings:
+    """The openings of the only pairing, in an environment after `reset`.
+
+    Raises:
+        ValueError: As `opening_view` and `Openings`.
+    """
+    return Openings(opening_view(env, plies), plies, seed)
+
+
+def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
+    """Random legal actions; None if they end the game or let the next player win at once."""
+    game = view.game
+    state, after = view.new_state(), view.new_state()
+    game.copy(view.root, state)
+    actions = np.empty(game.num_actions(), np.int32)
+    opening: list[int] = []
+    for _ in range(plies):
+        if game.is_terminal(state):
+            return None
+        count = game.legal_actions(state, actions)
+        action = int(actions[int(rng.random() * count)])
+        game.step(state, action)
+        opening.append(action)
+    if game.is_terminal(state):
+        return None
+    player = game.to_play(state)
+    for action in actions[: game.legal_actions(state, actions)].tolist():
+        if hasattr(game, "wins_at"):
+            if game.wins_at(state, player, action):
+                return None
+            continue
+        game.copy(state, after)
+        game.step(after, action)
+        if game.is_terminal(after) and game.outcome(after, player) > 0:
+            return None
+    return tuple(opening)
