@@ -29,8 +29,8 @@ def strongest(game: str, with_network: bool = False) -> str | None:
     """
     key = "with_network" if with_network else "take"
     boards = (board for board in source()["board"] if board["game"].lower() == game)
-    take = next(boards, {}).get(key)
-    return None if take is None else _as_text(take)
+    board = next(boards, None)
+    return None if board is None or key not in board else _as_text(board[key])
 
 
 def _as_text(call: str) -> str:

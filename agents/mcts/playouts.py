@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from agents.search.mcts import Variant
 from agents.search.playout import Playout
-from agents.search.reward import Reward, WinLoss
-from agents.search.selection import Selection
+from agents.search.reward import WinLoss
 from hexenv.importing import attribute_at
 from hexenv.messages import suggestion
 
@@ -60,6 +59,6 @@ def make_playout(text: str) -> Playout:
     return policy
 
 
-def variant_of(selection: Selection, playout: str, reward: Reward = WinLoss()) -> Variant:  # noqa: B008
+def variant_of(selection: Any, playout: str, reward: Any = WinLoss()) -> Variant:  # noqa: B008
     """The search with a rule, the policy that a text names, and a reward."""
     return Variant(selection, make_playout(playout), reward)

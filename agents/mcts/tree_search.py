@@ -385,7 +385,8 @@ class TreeSearchAgent(AgentBase):
         from hexenv.compiled_packing import PackingError
 
         kind = type(self)
-        has_own_memory = type(self.variant.reward).with_memory is not no_memory
+        kind_of_reward: Any = type(self.variant.reward)
+        has_own_memory = kind_of_reward.with_memory is not no_memory
         if self._has_own_run or has_own_memory:
             return None
         if kind._kernel is not TreeSearchAgent._kernel or not self._is_plain_search(env):

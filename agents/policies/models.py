@@ -158,7 +158,7 @@ class TorchModule:
                 f"expected a module of PyTorch, got {shortened(module)} (NetworkAgent reads the "
                 "files of hexenv train)"
             )
-        self.module = module
+        self.module: Any = module
         self.channels_first = channels_first
 
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:

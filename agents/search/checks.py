@@ -194,7 +194,7 @@ def fail(expected: object, got: object, where: str) -> NoReturn:
 FIRST_SIMULATIONS: Final = 30
 FIRST_SECONDS: Final = 0.2
 """Of processor time, after which no further one is begun."""
-_tried: Final[set[tuple[type, ...]]] = set()
+_tried: Final[set[tuple[type[Any], ...]]] = set()
 
 
 def try_parts(variant: Variant, game: Any, root: Any) -> None:
@@ -211,7 +211,7 @@ def try_parts(variant: Variant, game: Any, root: Any) -> None:
         ValueError: At the first claim that does not hold, as in `check_selection`.
     """
     kinds = {kind for kind in classes_of([variant]) if not is_ours(kind)}
-    key = (*sorted(kinds, key=repr), type(game))
+    key: tuple[type[Any], ...] = (*sorted(kinds, key=repr), type(game))
     if not kinds or key in _tried:
         return
     fresh = with_memory(variant, game)

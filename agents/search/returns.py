@@ -12,7 +12,7 @@ A node stands for the actions that lead to it. Where the environment leaves some
 value is a mean over what may happen (open loop: Perez Liebana et al. 2015).
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class ReturnsGame(ForeignGame):
             ValueError: If a part of it is for two players.
         """
         parts = variant.selection, variant.playout, variant.reward
-        own = [part for part in parts if type(part).with_memory is not no_memory]
+        own = [part for part in parts if cast("Any", type(part)).with_memory is not no_memory]
         if variant.selection.new_extras(1) != ():
             own.insert(0, variant.selection)
         if not isinstance(variant.backup, MeanBackup):
