@@ -496,7 +496,7 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
         "from hexenv.compiled_cache import _sources\n"
         "print(*[text.split()[0] for text in _sources(['mine.rules'])])"
     )
-    ours = "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees"
+    ours = "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees hexenv.compiled_numba"
     followed = f"{ours} mine mine.a mine.b mine.c mine.e mine.e.f mine.e.h mine.g mine.i mine.rules"
     assert sums.run(program).text == f"20\n{followed}"
     sums.write("mine/i.py", "ONE = 11\n")

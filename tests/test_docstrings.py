@@ -74,7 +74,8 @@ def parts_of_a_search():
     reference = (ROOT / "docs" / "generator" / "reference_pages.py").read_text(encoding="utf-8")
     for module in SOURCES:
         for name, node in classes_of(module).items():
-            is_compiled = any(ast.unparse(each) == "compiled" for each in node.decorator_list)
+            decorators = [ast.unparse(each) for each in node.decorator_list]
+            is_compiled = not {"compiled", "part"}.isdisjoint(decorators)
             if is_compiled and (module in PARTS or f'"{module}.{name}"' in reference):
                 yield module, name
 

@@ -927,7 +927,7 @@ def test_options_out_of_range_are_named(agent_class):
 
 @pytest.mark.parametrize("name", ["puct", "gumbel", "anet"])
 def test_they_are_known_by_name_with_the_options_of_searches(name):
-    with pytest.raises(ValueError, match="policy, such as sb3, got 'uct'"):
+    with pytest.raises(ValueError, match=r"expected an evaluator, .*, got 'uct'"):
         make_agent(f"{name}:policy=uct,simulations=9,batch=2,solver=hard,max_nodes=500")
     with pytest.raises(ValueError, match=f"{name}: .*parameter of policy, simulations, .*se"):
         make_agent(f"{name}:policy=uct,nonsense=1")

@@ -291,7 +291,6 @@ def test_of_two_budgets_the_first_to_end_counts(level):
     agent.prepare(env)
     agent.act(env)
     both.act(env)
-    assert agent.statistics.seconds >= 0.1
     assert agent.statistics.simulations >= 1
     assert both.statistics.simulations == 20
 

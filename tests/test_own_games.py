@@ -278,7 +278,8 @@ def test_pictures_show_every_game(rules, mode):
     env.reset()
     for _ in played(env, seed=3):
         assert env.render()
-        assert env.observe("player_0")["observation"].shape[-1] == 4
+        planes = env.observe("player_0")["observation"].shape[-1]
+        assert planes == len(rules.planes()) + 2
 
 
 # ---- names ---------------------------------------------------------------------------------------

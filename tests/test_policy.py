@@ -360,7 +360,7 @@ def test_alphabeta_refuses_evaluations_beyond_a_win(value):
 
     with pytest.raises(PolicyError, match=rf"^mine: .*from -1 to 1, got {value} \(ply 3: X"):
         AlphaBeta(1, mine).act(started(tictactoe_v0.env(), "15"))
-    with pytest.raises(PolicyError, match=r"^Constant: .*from -1 to 1, got .*[17] of 9"):
+    with pytest.raises(PolicyError, match=r"^Constant: .*from -1 to 1, got .* of 9"):
         AlphaBeta(1, Constant(value), route="interpreted").act(started(tictactoe_v0.env(), "15"))
 
 

@@ -32,7 +32,13 @@ PUBLIC = {
         COMPILE_ERRORS CompiledFunction announced compiled copy_array can_be_compiled copy_entry
         copy_record hash_record inlined_kernel interpreted interpreted_only is_compiled kernel
         optional_method random_stream
-        scratch_array uses_machine_code
+        scratch_array uses_machine_code write_bits
+    """,
+    "hexenv.compiled_numba": """
+        HAS_NUMBA MISSING PRIVATE AbstractTemplate AttributeTemplate NativeValue NumbaError
+        NumbaRuntimeError TypingError cgutils cpu_target event infer_getattr intrinsic ir
+        lower_builtin lower_getattr_generic models numba overload private register_jitable
+        register_model type_callable typeof_impl types unbox
     """,
     "hexenv.connect4_v0": "env raw_env",
     "hexenv.games.base": """

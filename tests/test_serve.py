@@ -419,7 +419,7 @@ NEED_A_NETWORK = {"alphazero", "hexzero", "network"}
 
 @pytest.mark.parametrize("has_torch", [True, False])
 def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_torch):
-    monkeypatch.setattr("agents.web.choices.find_spec", lambda name: has_torch or None)
+    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: has_torch or None)
     left_out = NOT_FOR_PAGES if has_torch else NOT_FOR_PAGES | NEED_A_NETWORK
     assert set(allowed_agents()) == set(agent_classes()) - left_out
 

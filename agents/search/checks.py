@@ -211,7 +211,7 @@ def try_parts(variant: Variant, game: Any, root: Any) -> None:
         ValueError: At the first claim that does not hold, as in `check_selection`.
     """
     kinds = {kind for kind in classes_of([variant]) if not is_ours(kind)}
-    key: tuple[type[Any], ...] = (*sorted(kinds, key=repr), type(game))
+    key = (*sorted(kinds, key=repr), cast("type[Any]", type(game)))
     if not kinds or key in _tried:
         return
     fresh = with_memory(variant, game)
