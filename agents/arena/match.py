@@ -114,14 +114,7 @@ def play_game(
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
     illegal, forfeit = None, None
-    for action in opening:
-        if is_over(env) or not is_legal(env, action):
-            raise ValueError(
-                f"expected an opening of legal actions, got {action} in {tuple(opening)}"
-            )
-        game.step(played, action)
-    if opening and is_over(env):
-        raise ValueError("expected an opening after which the game goes on, got one that ends it")
+    _play_opening(env, game, played, opening)
     while not is_over(env):
         number = game.to_play(played) ^ first
         chosen, forfeit, taken = _ask(agents[number], env)
@@ -153,6 +146,18 @@ def play_game(
         (assumed[0], assumed[1]),
         len(opening),
     )
+
+
+def _play_opening(
+    env: Any, game: ForeignGame, played: ForeignState, opening: Sequence[int]
+) -> None:
+    """Play the actions of an opening; ValueError if they are not legal, or end the game."""
+    for action in opening:
+        if is_over(env) or not is_legal(env, action):
+            raise ValueError(f"expected an opening of legal actions, got {action} in {opening}")
+        game.step(played, action)
+    if opening and is_over(env):
+        raise ValueError("expected an opening after which the game goes on, got one that ends it")
 
 
 def _ask(agent: Agent, env: Any) -> tuple[Any, str | None, float]:

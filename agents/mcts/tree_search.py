@@ -58,7 +58,7 @@ from hexenv.compiled import (
     is_compiled,
     uses_machine_code,
 )
-from hexenv.compiled_callees import is_ours
+from hexenv.compiled_callees import CLASSES, is_ours
 from hexenv.games import base
 from hexenv.messages import check_seed, true_or_false
 
@@ -646,8 +646,9 @@ class TreeSearchAgent(AgentBase):
         game, variant = view.game, cast("Variant", worker.variant)
         state, simulation = view.new_state(), simulation_for(variant, game)
         run: Callable[..., int] = self._kernel().function
-        if view.compiles and is_compiled(variant):
-            if not all(map(is_ours, classes_of([variant]))) and uses_machine_code():
+        kinds = classes_of([variant]) if view.compiles else frozenset[type]()
+        if view.compiles and CLASSES.keys() >= kinds:
+            if not all(map(is_ours, kinds)) and uses_machine_code():
                 from agents.search.checks import try_parts  # most programs have ours alone
 
                 try_parts(variant, game, view.root)
@@ -925,7 +926,9 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     visits = tree.visits[order]
     value = np.where(visits > 0, tree.value[order], 0.0)
     proof = tree.proof[order]
-    rank = np.where(np.abs(proof) == 1, proof * (MOST_PLIES - tree.plies_left[order]), 0)
+    rank = np.zeros(len(order), np.int64)
+    if (is_decided := np.abs(proof) == 1).any():
+        rank[is_decided] = (proof * (MOST_PLIES - tree.plies_left[order]))[is_decided]
     return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
 
 
