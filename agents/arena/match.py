@@ -109,8 +109,7 @@ def play_game(
     check_agents(agents)
     if first not in (0, 1):
         raise ValueError(f"expected first as 0 or 1, got {first!r}")
-    game = ForeignGame(env)
-    played = ForeignState(env)
+    game, played = ForeignGame(env), ForeignState(env)
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
     illegal, forfeit = None, None

@@ -926,7 +926,7 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     visits = tree.visits[order]
     value = np.where(visits > 0, tree.value[order], 0.0)
     proof = tree.proof[order]
-    rank = np.zeros(len(order), np.int64)
+    rank = np.zeros(len(order), np.int32)
     if (is_decided := np.abs(proof) == 1).any():
         rank[is_decided] = (proof * (MOST_PLIES - tree.plies_left[order]))[is_decided]
     return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
