@@ -197,8 +197,31 @@ def match_rows(games: Iterable[dict[str, Any]]) -> list[Row]:
     return found
 
 
+def mohex(*names: str) -> list[Row]:
+    """The matches of `mohex_match.py`."""
+    times = "processor time a move, the agent's and MoHex's"
+    found = [["board", "agent", "points", "share (95 %)", times, "simulations a move"]]
+    for name in names:
+        about, *games = map(json.loads, text_of(name).splitlines())
+        points = [sum(game["won"] for game in games[i : i + 2]) for i in range(0, len(games), 2)]
+        share = distinct_share((game["first"], *game["actions"]) for game in games)
+        low, high = score_interval(np.array(points, float), 2.0, share)
+        moves, spent = (
+            np.sum([game[key] for game in games], axis=0) for key in ("moves", "seconds")
+        )
+        simulations = sum(game["simulations"] for game in games) / moves[0]
+        found.append([
+            f"{about['size']} x {about['size']}", f"`{about['agent']}`",
+            f"{sum(points)} of {len(games)}",
+            f"{50 * np.mean(points):.0f} % ({100 * low:.0f}-{100 * high:.0f})",
+            f"{spent[0] / moves[0]:.2f} s, {spent[1] / moves[1]:.2f} s", f"{simulations:.0f}",
+        ])  # fmt: skip
+    return found
+
+
 TABLES: dict[str, Callable[..., list[Row]]] = {
-    table.__name__: table for table in (gauntlet, points, ratings, duels, accuracy, openspiel)
+    table.__name__: table
+    for table in (gauntlet, points, ratings, duels, accuracy, openspiel, mohex)
 }
 
 
