@@ -451,8 +451,8 @@ def test_an_action_from_a_cell_to_another_is_an_arrow():
     values[rules.parse_action("a2a3")], values[rules.parse_action("a2b3")] = 0.5, -1.0
     overlay = overlay_of_values(rules, state, values)
     assert overlay.discs(rules) == []
-    assert overlay.arrows() == [(6, 4, 0.5, "+50"), (6, 5, -1.0, "-100")]
-    assert "\na2a3 +50, a2b3 -100\n" in render_text(rules, state, overlay=overlay)
+    assert overlay.arrows() == [(6, 4, 0.5, "+50"), (6, 5, -1.0, "-99")]
+    assert "\na2a3 +50, a2b3 -99\n" in render_text(rules, state, overlay=overlay)
     for cell, start in ((4, 6), (5, 6)):
         assert f'data-from="{start}" data-to="{cell}"' in render_svg(rules, state, overlay=overlay)
     changed = render_rgb(rules, state, overlay=overlay) != render_rgb(rules, state)

@@ -194,8 +194,12 @@ def test_what_was_spent_is_saved_when_the_time_is_over(tmp_path, monkeypatch):
     def run(move, seconds):
         return openings.solve_opening(3, move, tmp_path, seconds, 1 << 10, False)
 
-    with monkeypatch.context() as patch:  # larger boards would take long
-        patch.setattr(HexSolver, "solve", lambda *given: given[-1].count(3))
+    def search_too_long(*given):  # larger boards would take long
+        given[-1].count(3)
+        given[-1].check()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HexSolver, "solve", search_too_long)
         assert run(0, 0.0) is run(1, 0.0) is None
     # The moves are not solved, so their tables stay when the process goes on.
     assert kept_in(tmp_path).begin(names[0])[0] == kept_in(tmp_path).begin(names[1])[0] == 3

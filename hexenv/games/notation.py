@@ -23,6 +23,7 @@ from hexenv.games.base import (
     new_state,
     parameters,
 )
+from hexenv.games.promises import unguarded
 from hexenv.messages import shortened
 
 SYMBOLS: Final = "XO"
@@ -208,7 +209,9 @@ def from_cells(
         raise ValueError(f"expected a position of a game, got one in which {who} won")
     has_won = bool(winners)
     state.winner = winners.pop() if winners else IN_PLAY
-    if not has_won and not legal_actions(game, state):
+    # A game's guard would refuse a full board that is not yet said to be a draw.
+    find = unguarded(type(game).legal_actions)
+    if not has_won and find(game, state, np.empty(game.num_actions(), np.int32)) == 0:
         state.winner = DRAW
     if details and 0 <= last_action < game.num_actions():
         state.last_action = last_action

@@ -81,6 +81,9 @@ def observe_fields(self: Any, state: State, player: int, owners: Cells, out: NDA
     out[0, :] = 0
     out[0, 2] = player
     write_bits(state, 3, out)
+    for cell in range(1, out.shape[0]):  # it may have rows and columns all the same
+        for plane in range(out.shape[1]):
+            out[cell, plane] = out[0, plane]
 
 
 def planes_of_fields(self: Any) -> tuple[str, ...]:
