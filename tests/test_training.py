@@ -705,7 +705,7 @@ def test_a_run_does_not_start_from_another_network(tmp_path):
 
 @pytest.mark.parametrize(("score", "passes"), [(0.54, False), (0.55, True)])
 def test_only_a_network_that_passes_the_gate_plays(tmp_path, monkeypatch, score, passes):
-    monkeypatch.setattr(training, "duel", lambda *arguments: score)
+    monkeypatch.setattr(training, "duel", lambda *arguments: (score, 2))
     run = train(tmp_path, tiny(gate=0.55, duel_games=2))
     begun, ended = load(tmp_path, "000000"), load(tmp_path, "000005")
     is_new = [not torch.equal(begun[name], ended[name]) for name in begun]

@@ -220,13 +220,14 @@ class AgentOpponent:
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
-        answers = np.zeros(which.size, np.int64)
-        for row, board in enumerate(which.tolist()):
+        found: list[int] = []  # some may be beyond what an array holds
+        for board in which.tolist():
             moves = boards.moves[board, : boards.lengths[board]].tolist()
             self._env.begin_at(boards.states[board], moves)
             action = answers_of(self.name, [self.agent_of(boards, board).act(self._env)])
             expect_actions(self.name, action, (1,))
-            answers[row] = action[0]
+            found.append(int(action[0]))
+        answers = np.array(found)
         legal = boards.show(which, to_play=True)[1]
         boards.check_answers([(self, which)], which, answers, legal)
         boards.answer_with(which, answers)
