@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from broken_games import FAR, FAULTS, Marks
@@ -21,6 +20,7 @@ from agents.search.selection import UCB1
 from agents.search.simulation import part
 from hexenv import tictactoe_v0
 from hexenv.compiled import CompiledFunction, compiled
+from hexenv.compiled_numba import numba
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
 from hexenv.testing import first_use
