@@ -927,8 +927,8 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     value = np.where(visits > 0, tree.value[order], 0.0)
     proof = tree.proof[order]
     rank = np.zeros(len(order), np.int32)
-    if (is_decided := np.abs(proof) == 1).any():
-        rank[is_decided] = (proof * (MOST_PLIES - tree.plies_left[order]))[is_decided]
+    if (has_winner := np.abs(proof) == 1).any():
+        rank[has_winner] = (proof * (MOST_PLIES - tree.plies_left[order]))[has_winner]
     return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
 
 
