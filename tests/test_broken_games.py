@@ -37,7 +37,6 @@ OTHERS = (
     "mast:simulations=200", "nrpa:simulations=100", "puct",
     "quality:simulations=200", "random", "solver", "transposition:simulations=200",
     "ucb1-tuned:simulations=200", "uct:simulations=300", "vector",
-    "uct:simulations=300,workers=2,parallel=tree",
 )  # fmt: skip
 
 

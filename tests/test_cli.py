@@ -554,7 +554,6 @@ def test_list_names_all_games_and_agents():
     for parameter in ("board_size=11", "swap=False", "rows=6", "rule=freestyle", "c=1.0"):
         assert parameter in text
     assert text.count("max_nodes=5000000") == 1 + 1  # of all searches together, and of gumbel
-    assert text.count("parallel=root") == 1
     listed = json.loads(run("list", "--json").stdout)["agents"]
     words = set(text.split())
     for name, options in listed.items():  # nothing is lost

@@ -219,7 +219,6 @@ def test_machine_code_and_plain_python_grow_the_same_tree(spec):
     [
         (lambda: RAVE(knowledge="inferior", solver="off"), 'solver "off"'),
         (lambda: UCT(knowledge="inferior", transpositions=True), "another search"),
-        (lambda: UCT(knowledge="inferior", workers=2, parallel="tree"), "another search"),
         (lambda: led(PUCTAgent, knowledge="inferior", solver="off"), 'solver "off"'),
         (lambda: led(Curious, knowledge="inferior"), "another search"),
         (lambda: RHMCTS(knowledge="inferior"), "has its own"),

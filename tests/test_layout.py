@@ -20,7 +20,7 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_atomics compiled_bits compiled_cache compiled_callees compiled_numba "
+    "compiled compiled_bits compiled_cache compiled_callees compiled_numba "
     "compiled_packing compiling cpus extras importing messages",
     "games",
     "testing",

@@ -273,9 +273,8 @@ def test_what_learns_for_two_players_says_so(env):
             kind(simulations=5).act(env)
     with pytest.raises(ValueError, match="players"):
         UCT(simulations=5, playout="nst").act(env)
-    for parallel in ("root", "tree"):
-        with pytest.raises(ValueError, match="one worker"):
-            UCT(simulations=5, workers=2, parallel=parallel).act(env)
+    with pytest.raises(ValueError, match="one worker"):
+        UCT(simulations=5, workers=2).act(env)
     with pytest.raises(UnfitEnvironmentError):
         NRPA(5).act(env)
     with pytest.raises(ValueError, match="discount"):

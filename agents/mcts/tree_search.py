@@ -66,9 +66,6 @@ if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
-PARALLEL: Final = ("root", "tree")
-"""What several workers search: a tree each, or one together."""
-
 COMPILED_SLICE: Final = 64
 """Simulations before the first look at the clock, where a search runs as machine code."""
 THREAT_SHARE: Final = 0.2
@@ -86,7 +83,6 @@ class SearchOptions(TypedDict, total=False):
     reuse: bool
     transpositions: bool
     workers: int
-    parallel: str
     max_nodes: int
     threats: bool
     implicit_minimax: float
@@ -134,14 +130,10 @@ class TreeSearchAgent(AgentBase):
         transpositions: Whether positions reached by several move orders share their statistics
             (`agents.search.graph`); for selection rules that keep nothing of their own, as UCB1,
             and rewards that count no plies.
-        workers: Threads that search at the same time, each with its share of the simulations.
-        parallel: What they search (Chaslot, Winands and van den Herik 2008). ``"root"``: a tree
-            each, and the visits are added up; the result depends on the seed and the number of
-            workers. ``"tree"``: one tree, with virtual loss and without locks
-            (`agents.search.shared`); the result depends on the threads' timing as well. What a
-            policy learns besides the tree (tables of MAST, good replies) each has for itself. With
-            one worker both are the same. Where a search does not run as machine code the workers
-            take turns.
+        workers: Threads that search at the same time, each a tree of its own with its share of the
+            simulations; the visits are added up (root parallelisation: Chaslot, Winands and van den
+            Herik 2008). The result depends on the seed and the number of workers. Where a search
+            does not run as machine code the workers take turns.
         max_nodes: Bound on a tree; once it is full the search goes on without growing it. A node
             takes 35 bytes, and more in variants that keep more. Rules that visit all children
             before they score any, as UCB1, need two or three nodes for a simulation, others one for
@@ -191,7 +183,6 @@ class TreeSearchAgent(AgentBase):
         reuse: bool = True,
         transpositions: bool = False,
         workers: int = 1,
-        parallel: str = "root",
         max_nodes: int = 5_000_000,
         threats: bool = False,
         implicit_minimax: float = 0.0,
@@ -235,11 +226,6 @@ class TreeSearchAgent(AgentBase):
         self.reuse = reuse
         self.transpositions = transpositions
         self.workers = whole_number_within("workers", workers, 1, 1024)
-        self.parallel = expect_one_of("parallel", parallel, PARALLEL)
-        if parallel == "tree" and self.workers > 1 and not transpositions:
-            from agents.mcts.shared_tree import LeadingWorker  # few agents need it
-
-            self._worker_class = LeadingWorker
         if self.simulations is not None and self.simulations < self.workers:
             raise ValueError(
                 f"expected a simulation for each of {self.workers} workers, got {self.simulations}"
@@ -257,26 +243,15 @@ class TreeSearchAgent(AgentBase):
         self._saved_root: TreeRoot | None = None
         self._finder: WinFinder | None = None
         self._new_workers(seed)
-        if parallel == "tree":
-            self._check_tree_can_be_shared()
         if knowledge is not None:
             self._check_knowledge_fits()
 
     def _new_workers(self, seed: int | None) -> None:
         check_seed(seed)
         several = np.random.SeedSequence(seed).spawn(self.workers) if self.workers > 1 else [seed]
-        self._workers = self._worker_class.several(several)
+        self._workers = [self._worker_class(each) for each in several]
         self._root: TreeRoot | None = None
         self._last: TreeRoot | None = None
-
-    def _check_tree_can_be_shared(self) -> None:
-        has_own_kernel = self._kernel() is not self._workers[0].kernel
-        reasons = {
-            "transpositions": self.transpositions,
-            "a search of its own": self._has_own_run or has_own_kernel,
-            "another backup than that of means": not isinstance(self.variant.backup, MeanBackup),
-        }
-        self._refuse_for(reasons, 'parallel "root"', self.parallel)
 
     def _check_knowledge_fits(self) -> None:
         variant = self.variant
@@ -286,7 +261,12 @@ class TreeSearchAgent(AgentBase):
             "a variant that has its own": not isinstance(variant.knowledge, NoKnowledge),
             "another backup than that of means": not isinstance(variant.backup, MeanBackup),
         }
-        self._refuse_for(reasons, "no knowledge", self.knowledge)
+        for why, is_so in reasons.items():
+            if is_so:
+                name = type(self).__name__
+                raise ValueError(
+                    f'expected no knowledge for {name} with {why}, got "{self.knowledge}"'
+                )
 
     @property
     def _has_own_run(self) -> bool:
@@ -298,21 +278,9 @@ class TreeSearchAgent(AgentBase):
         """Whether its search is one that asks the knowledge in the tree."""
         return not self._has_own_run and self._kernel() is compiled_search
 
-    def _refuse_for(self, reasons: dict[str, bool], expected: str, got: str | None) -> None:
-        """ValueError with the first of the reasons that is so."""
-        for why, is_so in reasons.items():
-            if is_so:
-                name = type(self).__name__
-                raise ValueError(f'expected {expected} for {name} with {why}, got "{got}"')
-
-    @property
-    def shares_tree(self) -> bool:
-        """Whether several workers search one tree."""
-        return not self._workers[-1].owns_tree
-
     def _trees(self) -> list[Tree]:
         """The trees of all workers that have one."""
-        return [cast("Tree", worker.tree) for worker in self._workers if worker.owns_tree]
+        return [cast("Tree", worker.tree) for worker in self._workers]
 
     def _is_plain_search(self, env: Any) -> bool:
         """Whether it runs a number of simulations in one tree, and nothing else."""
@@ -458,7 +426,7 @@ class TreeSearchAgent(AgentBase):
 
         @cache
         def find_statistics() -> Statistics:
-            lines = (worker.line() for worker in self._workers if worker.owns_tree)
+            lines = (worker.line() for worker in self._workers)
             line = max(lines, key=len)
             return self.statistics_of(trees, line, view, simulations, seconds)
 
@@ -521,7 +489,7 @@ class TreeSearchAgent(AgentBase):
             if not worker.go_on(played, key):
                 worker.clear()
                 worker.variant = self._variant_for(plain, view)
-                if self._saved is not None and worker.owns_tree:
+                if self._saved is not None:
                     self._take_saved_tree(plain, number)
             elif played:  # lengths of games are counted from the root
                 reward = self.variant.reward.with_memory(plain.game)
@@ -578,7 +546,7 @@ class TreeSearchAgent(AgentBase):
         from agents.mcts.saved_trees import save_trees  # few programs save trees
 
         self._check_can_be_saved()
-        trees = [worker.tree for worker in self._workers if worker.owns_tree]
+        trees = [worker.tree for worker in self._workers]
         if self.statistics is None:
             raise ValueError("expected a tree to save, got an agent that has not searched yet")
         if self._last is None or any(tree is None for tree in trees):
@@ -667,11 +635,6 @@ class TreeSearchAgent(AgentBase):
         """Spend the budget on all trees; returns the simulations run."""
         if (count := len(runs)) == 1:
             return self._spend_budget(runs[0], started, self.simulations, self.seconds)
-        if self.shares_tree:
-            first = runs[0]
-            first.search(0)  # the root gets its children before the others begin
-            first.worker.visits_before = int(self._trees()[0].visits[ROOT])
-            in_threads = in_threads and self._is_fast(first)
         parts = shares(self.simulations, count)
         if in_threads:
             arguments = (runs, [started] * count, parts, [self.seconds] * count)
@@ -704,13 +667,9 @@ class TreeSearchAgent(AgentBase):
         assert self.on_slice is not None
         worker = run.worker
         trees = [cast("Tree", worker.tree)]
-        if self.shares_tree:
-            simulations = int(trees[0].visits[ROOT]) - worker.visits_before
 
         def found() -> Statistics:
-            # Below the root, nodes of a shared tree may move while they are looked at.
-            line = [choose(trees, "visits")] if self.shares_tree else worker.line()
-            return self.statistics_of(trees, line, run.view, simulations, seconds)
+            return self.statistics_of(trees, worker.line(), run.view, simulations, seconds)
 
         self.on_slice(found)
 
@@ -722,19 +681,12 @@ class TreeWorker:
     """A tree, what searches it, a stream of random numbers and a variant with its memory."""
 
     kernel: CompiledFunction = compiled_search
-    owns_tree = True
-    visits_before = 0  # of the root, where several workers search the tree
 
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         self.rng = np.random.default_rng(seed)
         self.tree: Tree | None = None
         self.variant: Variant | None = None
         self.kept: CodeAndArrays | None = None
-
-    @classmethod
-    def several(cls, seeds: Sequence[Any]) -> "list[TreeWorker]":
-        """A worker for each of some seeds."""
-        return [cls(seed) for seed in seeds]
 
     def arrays(self) -> tuple[Any, ...]:
         """What the kernel searches in."""

@@ -63,7 +63,7 @@ PATTERNS: Final = {"playout": r"[a-z0-9]+(\+[a-z0-9]+)*", "heuristics": "[1-9]*"
 PROPOSED: Final = {"playout": (*COMPLETE, *PARTIAL, "decisive+lgrf2")}
 """Some values of parameters that may have others too."""
 KEPT: Final = (
-    "assume", "knowledge_at", "max_nodes", "parallel", "route", "seed", "table_entries", "workers",
+    "assume", "knowledge_at", "max_nodes", "route", "seed", "table_entries", "workers",
 )  # fmt: skip
 """Parameters that pages do not set: most take memory or processors of the server."""
 DEFAULT_SECONDS: Final = 1.0

@@ -64,7 +64,6 @@ VARIANTS = (
     "uct:threats=true",
     "uct:transpositions=true",
     "uct:workers=2",
-    "uct:workers=2,parallel=tree",
 )
 """Agents whose options choose another search than the one of the agent's name."""
 ONLY_IN = {

@@ -1,4 +1,4 @@
-"""Simulations a second of one worker and of two: with a tree each, and in one tree.
+"""Simulations a second of one worker and of two, with a tree each.
 
 `python tests/benchmarks/threads.py`. The kinds take turns, and medians and ranges over the rounds
 are printed: in time of the clock, and in processor time, with the share of two processors that
@@ -17,8 +17,7 @@ from hexenv import connect4_v0, hex_v0
 
 KINDS: dict[str, dict[str, Any]] = {
     "one worker": {},
-    "two, root": {"workers": 2, "parallel": "root"},
-    "two, tree": {"workers": 2, "parallel": "tree"},
+    "two workers": {"workers": 2},
 }
 GAMES = {"hex 11": lambda: hex_v0.env(board_size=11), "connect4": connect4_v0.env}
 
